@@ -1,0 +1,57 @@
+# Everything happens in .venv, which each target sets up when it must. Needs python3 (with venv), git and make.
+PYTHON ?= python3
+RUN := .venv/bin/python -m
+STAMP := .venv/.installed
+PIP := $(RUN) pip install --quiet --disable-pip-version-check
+PACKAGES := skill_health router effectiveness
+
+.DELETE_ON_ERROR:
+.PHONY: demo test test-real lint format docs docs-check bench constraints clean
+
+demo: $(STAMP)
+	@bash scripts/demo.sh .venv/bin/python
+
+test: $(STAMP)
+	$(RUN) pytest -m "not real"
+
+test-real: $(STAMP)
+	$(RUN) pytest -m real
+
+lint: $(STAMP)
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+
+format: $(STAMP)
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+docs: $(STAMP)
+	$(RUN) skill_health.docs
+
+docs-check: $(STAMP)
+	$(RUN) skill_health.docs --check
+
+bench: $(STAMP)
+	$(PIP) --constraint constraints.txt --editable '.[bench]'
+	$(RUN) benchmarks
+
+# Raises every pin to the newest release; run the tests afterwards.
+constraints:
+	rm -rf build/constraints
+	$(PYTHON) -m venv build/constraints
+	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,report]'
+	build/constraints/bin/python -m pip freeze --exclude skill-health > constraints.txt
+	rm -rf build/constraints
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find $(PACKAGES) tests benchmarks scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The build back end is installed first, so that it too is the pinned one.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "skill-health needs Python 3.11 or later; set PYTHON=python3.x")'
+	$(PYTHON) -m venv .venv
+	$(PIP) --constraint constraints.txt hatchling editables
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@

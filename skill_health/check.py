@@ -1,0 +1,156 @@
+"""One skill -> its findings, its facts, and everything outside its own file that they depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from skill_health.core.config import Config
+from skill_health.core.corpus import Entry
+from skill_health.core.decode import MAX_BYTES, decode
+from skill_health.core.markdown import parse_document
+from skill_health.core.measure import measure
+from skill_health.core.parse import parse_skill, read_bytes, unreadable
+from skill_health.core.registries import Registries
+from skill_health.core.skill import Document, Skill, Span
+from skill_health.ignores import Ignore, read_ignores
+from skill_health.rules._api import Finding, Hit, Rule
+
+_DIGITS = re.compile(r"\d+")
+_EXCERPT = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is known of one skill after its rules ran. `inputs` maps a path to what it was found to be."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+    ignores: tuple[Ignore, ...]
+    inputs: dict[str, str]
+
+
+class FileContext:
+    """Answers the questions of rules about files, and remembers the answers as inputs of the result."""
+
+    def __init__(self, root: str, config: Config, registries: Registries) -> None:
+        self.root, self.config, self.registries = root, config, registries
+        self.inputs: dict[str, str] = {}
+        self._texts: dict[str, str | None] = {}
+        self._documents: dict[str, Document | None] = {}
+
+    def exists(self, path: str) -> bool:
+        """Whether something is there, under exactly this name."""
+        return probe(self.root, "exists:" + path, self.inputs) != ""
+
+    def read(self, path: str) -> str | None:
+        """The decoded text of a file up to 1 MiB; None where it is missing, larger or binary."""
+        if path not in self._texts:
+            data = self.small(path)
+            self.inputs["read:" + path] = _digest(data)
+            self._texts[path] = None if data is None or b"\0" in data[:8000] else decode(data)[0]
+        return self._texts[path]
+
+    def small(self, path: str) -> bytes | None:
+        """The bytes of a file up to 1 MiB, or None."""
+        return _read_small(self.root, path)
+
+    def document(self, path: str) -> Document | None:
+        """The parsed Markdown of a file, or None."""
+        if path not in self._documents:
+            text = self.read(path)
+            self._documents[path] = None if text is None else parse_document(tuple(text.split("\n")))
+        return self._documents[path]
+
+
+def probe(root: str, question: str, known: dict[str, str] | None = None) -> str:
+    """Answer `exists:PATH` or `read:PATH` as a string that changes when the answer does."""
+    if known is not None and question in known:
+        return known[question]
+    kind, _, path = question.partition(":")
+    if kind == "exists":
+        answer = "yes" if os.path.exists(os.path.join(root, path)) else ""
+    else:
+        answer = _digest(_read_small(root, path))
+    if known is not None:
+        known[question] = answer
+    return answer
+
+
+def _read_small(root: str, path: str) -> bytes | None:
+    full = os.path.join(root, path)
+    try:
+        if os.path.getsize(full) > MAX_BYTES:
+            return None
+    except OSError:
+        return None
+    data, problem = read_bytes(full)
+    return None if problem else data
+
+
+def _digest(data: bytes | None) -> str:
+    return "" if data is None else hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def load_skill(entry: Entry, data: bytes, problem: str) -> Skill:
+    """Parse the skill of an entry from its bytes; `problem` is the kind of defect that kept them from being read."""
+    if problem:
+        return unreadable(entry.path, problem, entry.files)
+    return parse_skill(data, entry.path, entry.folder_name, entry.files)
+
+
+def summary_of(skill: Skill) -> dict[str, Any]:
+    """What every collection-wide rule may know of a skill, as JSON."""
+    spans = {}
+    for key in ("name", "description"):
+        entry = skill.field(key)
+        span = entry.span if entry else Span(1, 1)
+        spans[f"{key}_span"] = [span.line, span.col, span.end_line, span.end_col]
+    flag = skill.field("disable-model-invocation")
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "hidden": bool(flag and flag.value is True),
+        "digest": _digest(f"{skill.name}\0{skill.description}".encode("utf-8", "replace")),
+        **spans,
+    }
+
+
+def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext) -> Checked:
+    """Run the per-skill rules and collect the facts that collection-wide rules and the score need."""
+    findings: list[Finding] = []
+    facts: dict[str, Any] = {"summary": summary_of(skill), "measures": asdict(measure(skill))}
+    for rule in rules:
+        if rule.check is not None:
+            findings += as_findings(rule, rule.check(skill, context), skill, context)
+        if rule.collect is not None:
+            facts[rule.code] = rule.collect(skill, context)
+    return Checked(tuple(findings), facts, read_ignores(skill), context.inputs)
+
+
+def as_findings(rule: Rule, hits: Iterable[Hit], skill: Skill | None, context: Any) -> list[Finding]:
+    """Give each hit its rule, its path, its source line and its content key."""
+    return [_finding(rule, hit, skill, context) for hit in hits]
+
+
+def _finding(rule: Rule, hit: Hit, skill: Skill | None, context: Any) -> Finding:
+    path = hit.path if hit.path is not None else skill.path if skill else ""
+    span, source = hit.span, ""
+    if not rule.redact:
+        if skill is not None and path == skill.path:
+            lines: Sequence[str] = skill.lines
+        else:
+            lines = (context.read(path) or "").split("\n") if path else ()
+        if 0 < span.line <= len(lines):
+            source = lines[span.line - 1][: max(_EXCERPT, span.col + 120)]
+    owner = skill.path if skill else path if path.lower().endswith("skill.md") else ""
+    stable = "\0".join((rule.code, path, source.strip(), _DIGITS.sub("#", hit.message)))
+    key = hashlib.blake2b(stable.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return Finding(
+        rule.code, rule.name, rule.family, hit.severity or rule.severity, path, span.line, max(1, span.col), span.end_line,
+        span.end_col, hit.message, hit.help, source, owner, key, hit.fix, hit.fix is not None, hit.also,
+    )  # fmt: skip

@@ -1,0 +1,127 @@
+"""`skill-health lint`: is each skill well formed, honest about its numbers and free of leaks?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import click
+
+from skill_health import formats
+from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+from skill_health.formats._api import Report
+from skill_health.rules._api import Severity
+
+
+def _day(_: click.Context, __: click.Parameter, value: str | None) -> date:
+    try:
+        return date.fromisoformat(value) if value else date.today()
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a date like 2026-01-31") from error
+
+
+def _codes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every command over a collection has."""
+    for option in (
+        click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
+        click.option("--profile", metavar="NAME", help="Scoring profile: standard, plan or plan-v2.3.0."),
+        click.option("--as-of", callback=_day, metavar="DATE", help="Judge the age of claims on this day (today)."),
+        click.option("--jobs", type=click.IntRange(0), default=0, help="Worker processes (0: as many as pay off)."),
+        click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command(short_help="Check skills and print what is wrong with them.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Run only these rules.")
+@click.option("--extend-select", multiple=True, callback=_codes, metavar="CODES", help="Run these rules too.")
+@click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="Do not run these rules.")
+@click.option("--changed", is_flag=False, flag_value="HEAD", metavar="[REV]", help="Only skills that differ from REV.")
+@click.option("--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ...")
+@click.option("--output", metavar="FILE", help="Write the report to a file instead of the terminal.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (auto).")
+@click.option("--score", is_flag=True, help="Score each skill and the collection.")
+@click.option("--report", metavar="FILE", help="Also write the JSON report, with scores, to this file.")
+@click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
+@click.option("--fix", is_flag=True, help="Apply the safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the other fixes too.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change; change nothing.")
+@click.option("--baseline", metavar="FILE", help="Known findings to leave out.")
+@click.option("--write-baseline", metavar="REASON", help="Record today's findings in the baseline, for this reason.")
+@click.option("--grow-baseline", is_flag=True, help="Let --write-baseline add findings, not only drop them.")
+@click.option("--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity.")
+@click.option("--fail-under", type=float, metavar="SCORE", help="Exit 1 when the collection scores below this.")
+@click.option("--check-urls", is_flag=True, help="Ask the web whether external links still resolve.")
+@common_options
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
+    """Check skills: files, skill folders, collections or whole repositories (default: here)."""
+    from skill_health.lint import configure, lint
+
+    paths = paths or (".",)
+    if options["format_"] not in formats.names():
+        raise UsageError(f"no format is called {options['format_']!r}; there are {', '.join(formats.names())}")
+    keys = ("select", "extend_select", "ignore", "profile", "fail_on", "fail_under", "baseline")
+    overrides = {key: options[key] for key in keys if options[key] not in (None, ())}
+    root, config = configure(paths, options["config_file"], overrides)
+    if options["changed"]:
+        from skill_health.changed import changed_paths
+
+        paths = changed_paths(root, options["changed"], paths)
+        if not paths:
+            click.echo("no skill has changed", err=True)
+            return CLEAN
+    if options["fix"] or options["diff"]:
+        from skill_health.fix_command import fix
+
+        plan = fix(paths, root, config, options["unsafe_fixes"], options["diff"], options["color"])
+        if options["diff"]:
+            return FINDINGS if plan.changes or plan.renames else CLEAN
+    score = options["score"] or bool(options["report"]) or config.fail_under > 0
+    report, result = lint(
+        paths, root, config, options["as_of"], options["jobs"], not options["no_cache"], score or options["check_urls"]
+    )
+    if options["check_urls"]:
+        from skill_health.url_report import with_urls
+
+        report = with_urls(report, result, config)
+    if config.baseline or options["write_baseline"]:
+        from skill_health.baseline import with_baseline
+
+        report = with_baseline(report, root, config, options["write_baseline"], options["grow_baseline"])
+    _write(replace(report, statistics=options["statistics"], scores=report.scores if score else None), options)
+    return verdict(report, config.fail_on, config.fail_under)
+
+
+def _write(report: Report, options: dict[str, Any]) -> None:
+    from skill_health.core.console import wants_color
+
+    if options["report"]:
+        from skill_health.core.files import write_text
+
+        write_text(options["report"], formats.load("json").render(report, False))
+    color = not options["output"] and wants_color(None, options["color"])
+    text = formats.load(options["format_"]).render(report, color)
+    if options["output"]:
+        from skill_health.core.files import write_text
+
+        write_text(options["output"], text)
+    else:
+        click.echo(text, nl=False, color=color)
+
+
+def verdict(report: Report, fail_on: str, fail_under: float) -> int:
+    """0, or 1 where a finding is at least as bad as `fail_on` or the collection scores below `fail_under`."""
+    if fail_on != "never" and any(f.severity.rank <= Severity(fail_on).rank for f in report.findings):
+        return FINDINGS
+    if report.scores is not None and report.scores.mean is not None and report.scores.mean < fail_under:
+        return FINDINGS
+    return CLEAN

@@ -1,0 +1,140 @@
+"""`[tool.skill-health]` of pyproject.toml, or skill-health.toml -> frozen Config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PerPath:
+    """Rules to ignore (or select) for the files that match a glob."""
+
+    glob: str
+    ignore: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Thresholds of the rules. Sizes are lines, estimated tokens or characters, as named."""
+
+    body_lines: int = 500
+    body_tokens: int = 5000
+    reference_lines: int = 300
+    trigger_within: int = 250
+    similarity: float = 0.75
+    containment: float = 0.9
+    positives: int = 5
+    negatives: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Volatility:
+    """After how many days a claim is stale, by its volatility."""
+
+    high: int = 30
+    medium: int = 90
+    low: int = 365
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Globs, relative to the root, of the registries and the evaluation material."""
+
+    claims: tuple[str, ...] = (
+        "claims.jsonl",
+        "registries/claims.jsonl",
+        "claims/index.jsonl",
+        "researcher/claims/index.jsonl",
+    )
+    mechanisms: tuple[str, ...] = (
+        "mechanisms.jsonl",
+        "registries/mechanisms.jsonl",
+        "mechanisms/registry.jsonl",
+        "researcher/mechanisms/registry.jsonl",
+    )
+    activation: tuple[str, ...] = (
+        "activation-cases.jsonl",
+        "registries/activation-cases.jsonl",
+        "fixtures/activation-cases.jsonl",
+        "researcher/fixtures/activation-cases.jsonl",
+    )
+    prompts: tuple[str, ...] = (
+        "prompts.jsonl",
+        "registries/prompts.jsonl",
+        "benchmarks/router/prompts.jsonl",
+        "researcher/benchmarks/router/prompts.jsonl",
+    )
+    tasks: tuple[str, ...] = (
+        "tasks/*/metadata.json",
+        "benchmarks/effectiveness/tasks/*/metadata.json",
+        "researcher/benchmarks/effectiveness/tasks/*/metadata.json",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """What counts as drift, and where the daily run keeps its files (relative to the root)."""
+
+    max_drop: float = 0.05
+    max_skill_drop: float = 0.10
+    new_errors: int = 0
+    due_days: int = 14
+    window: int = 7
+    reports: str = "reports"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One frozen configuration. `source` is the file it came from, relative to the root, or ""."""
+
+    source: str = ""
+    profile: str = "standard"
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    severity: Mapping[str, str] = field(default_factory=dict)
+    per_path: tuple[PerPath, ...] = ()
+    baseline: str = ""
+    fail_on: str = "error"
+    fail_under: float = 0.0
+    limits: Limits = field(default_factory=Limits)
+    volatility: Volatility = field(default_factory=Volatility)
+    sources: Sources = field(default_factory=Sources)
+    daily: Daily = field(default_factory=Daily)
+    hosts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def load_config(root: str, file: str | None = None) -> Config:
+    """The configuration of a collection; the defaults where there is none.
+
+    It stands in skill-health.toml or in `[tool.skill-health]` of pyproject.toml in `root`, not in both; `file`
+    (relative to the current directory) is read instead of them. Raises UsageError, naming file and line where it can,
+    for a file that cannot be read, invalid TOML, an unknown key or a value of the wrong kind.
+    """
+    from skill_health.core.config_file import read_config
+
+    return read_config(root, file)
+
+
+def config_with(config: Config, **overrides: Any) -> Config:
+    """The configuration with these fields replaced, as a command line does.
+
+    None leaves a field as it is; a list becomes a tuple. Raises TypeError for a name that is no field.
+    """
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in overrides.items()}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(config, **changes)
+
+
+def config_digest(config: Config) -> str:
+    """A hash of all settings in force, 32 hexadecimal digits; the same for the same settings from another file."""
+    import hashlib
+    import json
+
+    values = asdict(replace(config, source=""))
+    text = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()

@@ -1,0 +1,141 @@
+"""Settings as TOML has them -> Config, by the types of the dataclasses' own fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any
+
+from skill_health.core.config import Config, Daily, Limits, PerPath, Sources, Volatility
+from skill_health.core.config_mistakes import Mistake, Place, unknown, wrong
+
+SEVERITIES = ("error", "warning", "info")
+CHOICES = {"fail-on": (*SEVERITIES, "never")}
+NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob"))
+# Whole numbers may be 0 except these; every other number of the configuration is a share.
+AT_LEAST_ONE = frozenset(
+    ("limits.body-lines", "limits.body-tokens", "limits.reference-lines", "limits.trigger-within", "volatility.high",
+     "volatility.medium", "volatility.low", "daily.window")
+)  # fmt: skip
+HOST_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+HOST_NUMBERS = ("context-tokens", "budget-percent", "budget", "chars-per-token", "skill-chars")
+HOST_MAX = 10**15
+
+_TABLES = {"Limits": Limits, "Volatility": Volatility, "Sources": Sources, "Daily": Daily}
+_REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",)}
+
+def build(settings: dict[str, Any], source: str = "") -> Config:
+    """The configuration that these settings make. Raises Mistake at the first one that cannot be accepted."""
+    return Config(source=source, **_values(Config, settings, ()))
+
+
+def keys_of(table: type) -> dict[str, str]:
+    """The keys that a table may have, as written in a file, and the annotations of their fields."""
+    return {entry.name.replace("_", "-"): str(entry.type) for entry in fields(table) if entry.name != "source"}
+
+
+def dotted_keys() -> Iterator[str]:
+    """Every key of the configuration with the tables that it stands in."""
+    for key, kind in keys_of(Config).items():
+        yield key
+        if kind in _TABLES:
+            yield from (f"{key}.{inner}" for inner in keys_of(_TABLES[kind]))
+
+
+def _values(table: type, settings: object, path: Place) -> dict[str, Any]:
+    """The checked values of a table by field name."""
+    if not isinstance(settings, dict):
+        raise wrong(path, "a table", settings)
+    known = keys_of(table)
+    values = {}
+    for key, value in settings.items():
+        if key not in known:
+            raise unknown(key, path, known, dotted_keys())
+        values[key.replace("-", "_")] = _value(known[key], value, (*path, key))
+    for key in _REQUIRED.get(table, ()):
+        if key not in values:
+            raise Mistake(path, f'"{dotted(path)}" needs the key "{key}"')
+    return values
+
+
+def _value(kind: str, value: object, path: Place) -> Any:
+    """One checked value; `kind` is the annotation of its field."""
+    if kind in _TABLES:
+        return _TABLES[kind](**_values(_TABLES[kind], value, path))
+    return _KINDS[kind](value, path)
+
+
+def _text(value: object, path: Place) -> str:
+    key = _key(path)
+    if key in CHOICES and value not in CHOICES[key]:
+        raise wrong(path, "one of " + ", ".join(CHOICES[key]), value)
+    if not isinstance(value, str) or (not value and key in NOT_EMPTY):
+        raise wrong(path, "text" if key not in NOT_EMPTY else "text that is not empty", value)
+    return value
+
+
+def _whole(value: object, path: Place) -> int:
+    least = 1 if _key(path) in AT_LEAST_ONE else 0
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise wrong(path, f"a whole number of at least {least}", value)
+    return value
+
+
+def _share(value: object, path: Place) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise wrong(path, "a number from 0 to 1", value)
+    return float(value)
+
+
+def _texts(value: object, path: Place) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
+        raise wrong(path, 'a list of texts that are not empty, such as ["one"]', value)
+    return tuple(value)
+
+
+def _per_path(value: object, path: Place) -> tuple[PerPath, ...]:
+    if not isinstance(value, list):
+        raise wrong(path, 'a list of tables, such as [{ glob = "drafts/**", ignore = ["ST"] }]', value)
+    return tuple(PerPath(**_values(PerPath, entry, (*path, at))) for at, entry in enumerate(value))
+
+
+def _severities(value: object, path: Place) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise wrong(path, 'a table, such as { FM001 = "info" }', value)
+    for key, severity in value.items():
+        if severity not in SEVERITIES:
+            raise wrong((*path, key), "one of " + ", ".join(SEVERITIES), severity)
+    return dict(value)
+
+
+def _hosts(value: object, path: Place) -> dict[str, dict[str, float]]:
+    if not isinstance(value, dict):
+        raise wrong(path, "a table with one table for each host", value)
+    return {host: _host(numbers, (*path, host)) for host, numbers in value.items()}
+
+
+def _host(value: object, path: Place) -> dict[str, float]:
+    if not HOST_NAME.fullmatch(str(path[-1])):
+        raise Mistake(path, f'"{dotted(path)}": a host is named in lower-case words joined by hyphens')
+    if not isinstance(value, dict):
+        raise wrong(path, "a table of numbers", value)
+    for key, number in value.items():
+        if key not in HOST_NUMBERS:
+            raise unknown(key, path, HOST_NUMBERS, dotted_keys())
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= HOST_MAX:
+            raise wrong((*path, key), "a number that is not negative", number)
+    return {key.replace("-", "_"): float(number) for key, number in value.items()}
+
+
+_KINDS: dict[str, Callable[[object, Place], Any]] = {
+    "str": _text, "int": _whole, "float": _share, "tuple[str, ...]": _texts, "tuple[PerPath, ...]": _per_path,
+    "Mapping[str, str]": _severities, "Mapping[str, Mapping[str, float]]": _hosts,
+}  # fmt: skip
+
+
+def _key(path: Place) -> str:
+    """The dotted key of a place without the numbers of list entries."""
+    return ".".join(part for part in path if isinstance(part, str))

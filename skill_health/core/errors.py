@@ -1,0 +1,29 @@
+"""The exception tree and its exit codes.
+
+SkillHealthError            never raised itself
+    UsageError      2       the user's mistake: a bad option, a bad configuration, a missing file
+    AbortedError    3       the run could not go on
+Anything else that escapes is our bug, and exits with 3 too. An interrupt exits with 130.
+"""
+
+from __future__ import annotations
+
+CLEAN, FINDINGS, USAGE, ABORTED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class SkillHealthError(Exception):
+    """A failure with one clear line: what is wrong, where, and what to do."""
+
+    exit_code = ABORTED
+
+
+class UsageError(SkillHealthError):
+    """The user's mistake."""
+
+    exit_code = USAGE
+
+
+class AbortedError(SkillHealthError):
+    """A run that could not go on."""
+
+    exit_code = ABORTED

@@ -1,0 +1,100 @@
+"""Versioned JSONL histories: an append is a whole line or nothing, also under kill -9 and with two writers.
+
+A single write to a file opened for appending can be cut short by SIGKILL between two pages. So an append
+writes the whole new file beside the old one and renames it into place, under an advisory lock on the folder;
+readers need no lock. A line that some other program left torn stays where it is and is reported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from skill_health.core.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The records of a history, oldest first, and one line for each line of the file that is none."""
+
+    records: tuple[dict[str, Any], ...]
+    problems: tuple[str, ...] = ()
+
+
+def read_history(path: str) -> History:
+    """Read a history; an absent file is an empty one. Raises UsageError where the file cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return History(())
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    good, problems = [], []
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        torn = number == len(lines)
+        try:
+            record = json.loads(line.decode("utf-8"))
+            if not isinstance(record, dict):
+                raise ValueError("not an object")
+        except (ValueError, RecursionError):
+            what = "is torn: its writer was stopped half-way" if torn else "is not a JSON object"
+            problems.append(f"{path}:{number}: line {number} {what}; it is left out")
+            continue
+        good.append(record)
+    return History(tuple(good), tuple(problems))
+
+
+def append_history(path: str, record: dict[str, Any]) -> None:
+    """Append one record as one line of JSON with sorted keys. Raises UsageError where the file cannot be written."""
+    line = json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with _locked(folder):
+            before = b""
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    before = file.read()
+            if before and not before.endswith(b"\n"):
+                before += b"\n"
+            _replace(path, folder, before + line.encode("utf-8", "surrogatepass"))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _replace(path: str, folder: str, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=".history-", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # no advisory locks on this system: the rename alone keeps lines whole
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

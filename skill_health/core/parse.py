@@ -1,0 +1,83 @@
+"""bytes -> Skill. Never raises on bad input; records what was wrong, with its position."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from skill_health.core import frontmatter, markdown
+from skill_health.core.decode import MAX_BYTES, MAX_LINE, decode
+from skill_health.core.skill import Defect, Document, Skill, Span
+
+# Every kind of defect that reading can record; each is reported by one rule of the frontmatter family.
+DEFECTS = (
+    "unreadable", "directory", "dangling", "loop", "empty-file", "oversized", "long-line",
+    "bom", "utf-16", "invalid-utf8", "nul", "control-character", "mixed-newlines",
+    "no-frontmatter", "unclosed-frontmatter", "empty-frontmatter", "not-a-mapping", "leading-text",
+    "yaml-error", "colon-trap", "tab-indent", "duplicate-key", "non-string-key", "alias", "alias-bomb", "too-deep",
+)  # fmt: skip
+_UNREADABLE = {
+    "directory": "is a directory, not a file",
+    "dangling": "is a symbolic link to nothing",
+    "loop": "is a symbolic link that leads back to itself",
+    "unreadable": "cannot be read",
+}
+
+
+def read_bytes(path: str) -> tuple[bytes, str]:
+    """Read a file: (its bytes, "" or the kind of defect that kept it from being read)."""
+    try:
+        with open(path, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return b"", "unreadable"
+            return file.read(), ""
+    except IsADirectoryError:
+        return b"", "directory"
+    except FileNotFoundError:
+        return b"", "dangling"
+    except OSError as error:
+        return b"", "loop" if "symbolic links" in str(error) else "unreadable"
+
+
+def unreadable(path: str, kind: str, files: tuple[str, ...] = ()) -> Skill:
+    """A skill whose file could not be read, with that as its one defect."""
+    folder, _, file_name = path.rpartition("/")
+    defect = Defect(kind, Span(1, 1), f"{file_name} {_UNREADABLE[kind]}")
+    return Skill(path, folder, folder.rpartition("/")[2], file_name, files=files, defects=(defect,))
+
+
+def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: tuple[str, ...] = ()) -> Skill:
+    """Parse the bytes of a SKILL.md.
+
+    `path` is relative to the root, with `/`; `folder_name` the real name of its directory where `path` does
+    not say it; `files` the other files of the folder. Every defect of the bytes, the frontmatter and the
+    Markdown is in `Skill.defects`, in the order of its position.
+    """
+    folder, _, file_name = path.rpartition("/")
+    name = folder.rpartition("/")[2] if folder_name is None else folder_name
+    text, newline, encoding, defects = decode(data)
+    lines = text.split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    matter, first = None, 1
+    if not text.strip():
+        defects.append(Defect("empty-file", Span(1, 1), f"{file_name} is empty"))
+    else:
+        start, end, found = frontmatter.split(lines)
+        defects += found
+        if start >= 0:
+            matter, found = frontmatter.read(lines, start, end)
+            defects += found
+            closed = end < len(lines) and lines[end].startswith("---")
+            first = end + 2 if closed else end + 1
+    body = Document(tuple(lines), first)
+    if len(data) <= MAX_BYTES:
+        long = next((i for i, line in enumerate(lines) if len(line) > MAX_LINE), None)
+        if long is not None:
+            message = f"a line of {len(lines[long]):,} characters; its inline markup was not checked"
+            defects.append(Defect("long-line", Span(long + 1, 1), message))
+        body = markdown.parse_document(tuple(lines), first)
+    defects.sort(key=lambda defect: (defect.span.line, defect.span.col, defect.kind))
+    return Skill(
+        path, folder, name, file_name, text, newline, encoding, tuple(lines), matter, body, files, tuple(defects)
+    )

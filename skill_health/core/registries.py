@@ -1,0 +1,133 @@
+"""Claims, mechanisms, activation cases, router prompts and task metadata beside the skills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from skill_health.core.config import Sources
+from skill_health.core.jsonl import Line, read_line, read_lines, top_level
+from skill_health.core.sources import KINDS, SourceFile, digest, read_sources
+
+SCHEMA_OF = {
+    "claims": "claim",
+    "mechanisms": "mechanism",
+    "activation": "activation-case",
+    "prompts": "router-prompt",
+    "tasks": "task",
+}
+ID_OF = {
+    "claims": "claim_id",
+    "mechanisms": "mechanism_id",
+    "activation": "case_id",
+    "prompts": "prompt_id",
+    "tasks": "id",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of a registry: where it stands and what it says. `line` counts from 1."""
+
+    path: str
+    line: int
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A line that is not a record: where, what is wrong, what to do.
+
+    `kind` names the registry; `record_id` is the line's id where one could be read, so that a
+    broken record is not also taken for a missing one.
+    """
+
+    path: str
+    line: int
+    col: int
+    message: str
+    help: str = ""
+    kind: str = ""
+    record_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Registries:
+    """All registries of one collection. `None` where the collection has no such registry.
+
+    The data of a task holds its `task_path` too: the prompt beside metadata.json, relative to the root.
+    """
+
+    claims: tuple[Record, ...] | None = None
+    mechanisms: tuple[Record, ...] | None = None
+    activation: tuple[Record, ...] | None = None
+    prompts: tuple[Record, ...] | None = None
+    tasks: tuple[Record, ...] | None = None
+    bad: tuple[BadRecord, ...] = ()
+    digest: str = field(default="")
+
+
+def load_registries(root: str, sources: Sources) -> Registries:
+    """Read and validate every registry below `root` that `sources` names. Never raises on bad content."""
+    return parse_registries(read_sources(root, sources))
+
+
+def parse_registries(files: tuple[SourceFile, ...]) -> Registries:
+    """The records of files already read, in their order; a line that is no record becomes a BadRecord."""
+    records: dict[str, list[Record]] = {}
+    bad: list[BadRecord] = []
+    for entry in files:
+        kept = records.setdefault(entry.kind, [])
+        for found in _records(entry):
+            if isinstance(found, Record):
+                kept.append(found)
+            else:
+                bad.append(found)
+    groups = {kind: tuple(records[kind]) for kind in KINDS if kind in records}
+    return Registries(**groups, bad=tuple(bad), digest=digest(files))
+
+
+def _records(entry: SourceFile) -> Iterator[Record | BadRecord]:
+    if entry.problem:
+        yield BadRecord(entry.path, 1, 1, entry.problem, kind=entry.kind)
+    elif entry.kind == "tasks":
+        line = read_line(entry.raw) if entry.raw.strip() else Line(1, "", {})
+        yield _record(entry, line, lambda data: [] if entry.task_path else ["task.md is missing beside it"])
+    else:
+        for line in read_lines(entry.raw):
+            yield _record(entry, line)
+
+
+def _record(
+    entry: SourceFile, line: Line, further: Callable[[Mapping[str, Any]], list[str]] = lambda data: []
+) -> Record | BadRecord:
+    if line.data is None:
+        return _unreadable(entry, line)
+    from skill_health.core.validation import problems
+
+    found = problems(SCHEMA_OF[entry.kind], line.data)
+    messages = [problem.message for problem in found] + further(line.data)
+    if not messages:
+        task = {"task_path": entry.task_path} if entry.kind == "tasks" else {}
+        return Record(entry.path, line.number, {**line.data, **task})
+    offset = next((at for key, at in top_level(line.text) if found and key == found[0].key), 0)
+    row, col = _place(line, offset)
+    named = line.data.get(ID_OF[entry.kind])
+    record_id = named if isinstance(named, str) else ""
+    more = f"; and {len(messages) - 3} more" if len(messages) > 3 else ""
+    advice = f"The fields are described by the schema skill-health/{SCHEMA_OF[entry.kind]}/1."
+    return BadRecord(entry.path, row, col, "; ".join(messages[:3]) + more, advice, entry.kind, record_id)
+
+
+def _unreadable(entry: SourceFile, line: Line) -> BadRecord:
+    problem = line.problem
+    offset, message, advice = (problem.offset, problem.message, problem.help) if problem else (0, "unreadable", "")
+    row, col = _place(line, offset)
+    advice = advice or ("One JSON object per line." if entry.kind != "tasks" else "The file holds one JSON object.")
+    return BadRecord(entry.path, row, col, message, advice, entry.kind)
+
+
+def _place(line: Line, offset: int) -> tuple[int, int]:
+    before = line.text[:offset]
+    return line.number + before.count("\n"), offset - before.rfind("\n")

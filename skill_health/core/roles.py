@@ -1,0 +1,136 @@
+"""What a heading is for: the roles of sections, with the titles that skills give them.
+
+Read off the headings of 544 public skills (November 2026). A phrase in `anywhere` may stand within a longer
+title ("Common pitfalls and fixes"); one in `whole` is too general for that and must be the title itself.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Role(NamedTuple):
+    """The titles that give a section its role, in lower case."""
+
+    anywhere: tuple[str, ...]
+    whole: tuple[str, ...] = ()
+
+
+ROLES: dict[str, Role] = {
+    "boundaries": Role(
+        (
+            "when not to", "not to use", "do not use", "don't use", "out of scope", "non-goals", "scope constraints",
+            "scope and limits", "limits and scope", "does not cover", "does not do", "doesn't do", "does not ship",
+            "applicability", "boundaries", "distinction from", "not covered", "limitations",
+        ),
+        ("scope", "language scope", "constraints"),
+    ),
+    "when_to_use": Role(
+        (
+            "when to use", "when to load", "when to activate", "when to invoke", "when to trigger", "when to run",
+            "when to apply", "when to reach", "when this skill", "use this skill", "trigger phrases",
+            "trigger conditions", "example questions", "common use cases",
+        ),
+        ("when", "use when", "use cases", "triggers", "activation", "applies to"),
+    ),
+    "gotchas": Role(
+        (
+            "gotcha", "gotchas", "pitfall", "pitfalls", "mistake", "mistakes", "troubleshooting", "caveat", "caveats",
+            "known issues", "known limitations", "common issues", "common errors", "common problems", "common failures",
+            "anti-pattern", "anti-patterns", "antipatterns", "anti patterns", "failure modes", "edge cases", "traps",
+            "red flags", "warnings", "what can go wrong", "things to avoid", "what to avoid", "watch out",
+            "don'ts", "donts", "limitations",
+        ),
+        ("avoid", "never do", "never", "risks", "don't", "dont", "error handling", "debugging tips"),
+    ),
+    "workflow": Role(
+        (
+            "workflow", "workflows", "step by step", "step-by-step", "procedure", "procedures", "how this skill works",
+            "how to use", "quick start", "quickstart", "getting started", "quick reference", "practical guidance",
+            "core process", "execution steps", "loading order", "how it works", "playbook", "runbook", "the process",
+        ),
+        ("steps", "process", "instructions", "usage", "method", "guidelines", "rules", "commands", "approach"),
+    ),
+    "examples": Role(
+        ("example", "examples", "sample output", "sample outputs", "worked", "recipes", "sample session"),
+        ("templates", "template", "sample", "samples", "demo", "output format", "snippets"),
+    ),
+    "verification": Role(
+        (
+            "verification", "verify", "validate", "checklist", "checklists", "success criteria",
+            "acceptance criteria", "definition of done", "quality gate", "quality gates", "quality bar", "self-check",
+            "sanity check", "sanity checks", "quality checks", "evaluation criteria", "before you finish",
+        ),
+        ("validation", "testing", "tests", "checks", "done when", "exit codes", "quality assurance"),
+    ),
+    "references": Role(
+        (
+            "references", "reference files", "reference docs", "reference documents", "reference documentation",
+            "reference guides", "further reading", "see also", "resources", "bibliography", "detailed references",
+            "additional documentation", "additional resources", "learn more", "source material",
+        ),
+        ("reference", "resources", "sources", "links", "documentation"),
+    ),
+    "integration": Role(
+        (
+            "related skills", "integration with", "works with", "cross-references", "cross references",
+            "skill dependencies", "complementary skills", "distinction from", "integration points",
+        ),
+        ("integration", "integrations", "related", "dependencies", "siblings", "handoffs", "hand-offs", "composition"),
+    ),
+    "concepts": Role(
+        ("core concepts", "key concepts", "core principles", "key principles", "fundamentals", "background"),
+        ("concepts", "principles", "overview", "core philosophy", "theory"),
+    ),
+}  # fmt: skip
+
+_CLEAN = re.compile(r"[^a-z0-9'\- ]+")
+_NUMBER = re.compile(r"^(?:(?:step|phase|part|section|stage) )?\d[\d.]* *")
+_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage) ?\d", re.IGNORECASE)
+
+
+def _whole() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for name, role in ROLES.items():
+        for title in role.whole:
+            found[title] = found.get(title, frozenset()) | {name}
+    return found
+
+
+def _starts() -> dict[str, list[tuple[list[str], str]]]:
+    found: dict[str, list[tuple[list[str], str]]] = {}
+    for name, role in ROLES.items():
+        for phrase in role.anywhere:
+            words = phrase.split()
+            found.setdefault(words[0], []).append((words, name))
+    return found
+
+
+_WHOLE, _STARTS = _whole(), _starts()
+_NONE: frozenset[str] = frozenset()
+
+
+def plain_title(title: str) -> str:
+    """A heading as compared with aliases: lower case, without markup, numbering and punctuation."""
+    text = " ".join(_CLEAN.sub(" ", title.lower().replace("\u2019", "'")).split())
+    return _NUMBER.sub("", text).strip(" -'")
+
+
+@lru_cache(maxsize=16384)
+def roles_of(title: str) -> frozenset[str]:
+    """The roles that a heading's title claims; often none, sometimes two ("Limitations and pitfalls")."""
+    text = plain_title(title[:200])
+    roles = _WHOLE.get(text, _NONE)
+    words = text.split()
+    for at, word in enumerate(words):
+        for phrase, role in _STARTS.get(word, ()):
+            if words[at : at + len(phrase)] == phrase:
+                roles |= {role}
+    return roles
+
+
+def is_step(title: str) -> bool:
+    """Whether a heading numbers a step of a procedure ("Step 2: build", "Phase 1")."""
+    return _STEP.match(title) is not None

@@ -1,0 +1,104 @@
+"""Credentials that can be told by their format alone: found, judged, and cut out of what is printed.
+
+Formats as published by their issuers, read 2026-11. A format is here only where its prefix and length leave
+no doubt; a password or a signed web token (mostly a sample in documentation) has no such format.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A credential in a text: characters `start` to `end`, and what it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+# (what it is, literals of which one must occur, the whole format)
+_FORMATS = tuple(
+    (kind, tuple(literals.split()), re.compile(pattern))
+    for kind, literals, pattern in (
+        ("AWS access key id", "AKIA ASIA", r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
+        ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
+        ("GitHub token", "github_pat_", r"\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
+        ("GitLab token", "glpat-", r"\bglpat-[\w-]{20,64}"),
+        ("Slack token", "xox", r"\bxox[abeprs]-(?:\d{9,14}-){1,3}[A-Za-z0-9]{20,64}\b"),
+        ("Slack app token", "xapp-", r"\bxapp-\d-[A-Z0-9]{9,14}-\d{9,14}-[a-z0-9]{32,80}\b"),
+        ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/services/T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/\w{24}\b"),
+        ("Stripe live key", "_live_", r"\b[sr]k_live_[A-Za-z0-9]{24,247}\b"),
+        ("OpenAI key", "sk-", r"\bsk-(?:proj|svcacct|admin)-[\w-]{40,200}"),
+        ("OpenAI key", "T3BlbkFJ", r"\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b"),
+        ("Anthropic key", "sk-ant-", r"\bsk-ant-[a-z]{3,5}\d\d-[\w-]{80,120}"),
+        ("OpenRouter key", "sk-or-v1-", r"\bsk-or-v1-[0-9a-f]{64}\b"),
+        ("Google API key", "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
+        ("Google OAuth secret", "GOCSPX-", r"\bGOCSPX-[\w-]{28}(?![\w-])"),
+        ("npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+        ("PyPI token", "pypi-AgE", r"\bpypi-AgE[\w-]{60,250}"),
+        ("Hugging Face token", "hf_", r"\bhf_[A-Za-z]{34}\b"),
+        ("SendGrid key", "SG.", r"\bSG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
+        ("Telegram bot token", ":AA", r"\b\d{8,10}:AA[\w-]{33}(?![\w-])"),
+        ("DigitalOcean token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+        ("Shopify token", "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
+        ("Azure storage key", "AccountKey=", r"\bAccountKey=[A-Za-z0-9+/]{86}=="),
+        ("Vault token", "hvs.", r"\bhvs\.[\w-]{24,140}"),
+        ("Databricks token", "dapi", r"\bdapi[0-9a-f]{32}\b"),
+        ("Groq key", "gsk_", r"\bgsk_[A-Za-z0-9]{52}\b"),
+        ("Linear key", "lin_api_", r"\blin_api_[A-Za-z0-9]{40}\b"),
+        ("age secret key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
+        (
+            "private key",
+            "PRIVATE",
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s){1,40}[A-Za-z0-9+/=]{40,}+",
+        ),
+    )
+)
+_EVERYDAY = re.compile(
+    r"example|sample|dummy|fake|placeholder|redacted|your|changeme|secret|token|x{4}|0{6}|\*{3}|12345678|abcdefg|01234567|87654321"
+)
+# Keys that their issuers print in their own documentation.
+_DOCUMENTED = frozenset({"AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe", "AIzaSyA-9tSrke72PouQMnMX-a7eZSW0jkFMBWY"})
+_ENTROPY = 2.7
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Every credential of a text in order; samples and placeholders are left out."""
+    found = [secret for secret in _candidates(text) if not _placeholder(text[secret.start : secret.end])]
+    return sorted(found, key=lambda secret: (secret.start, secret.end)) if found else found
+
+
+def redact(text: str) -> str:
+    """The text with every credential cut to its first four characters."""
+    at, parts = 0, []
+    for secret in find_secrets(text):
+        if secret.start >= at:
+            parts += [text[at : secret.start + 4], "***"]
+            at = secret.end
+    return "".join(parts) + text[at:] if parts else text
+
+
+def entropy(text: str) -> float:
+    """Shannon entropy in bits per character; 0 for an empty text."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if total else 0.0
+
+
+def _candidates(text: str) -> Iterator[Secret]:
+    for kind, literals, pattern in _FORMATS:
+        if any(literal in text for literal in literals):
+            for match in pattern.finditer(text):
+                yield Secret(match.start(), match.end(), kind)
+
+
+def _placeholder(value: str) -> bool:
+    """A person typed it: words, counting, one letter over and over."""
+    body = value.rpartition("\n" if "\n" in value else "-----")[2]
+    tail = body[8:] if len(body) > 24 else body[4:]
+    return value in _DOCUMENTED or bool(_EVERYDAY.search(tail.lower())) or entropy(tail) < _ENTROPY

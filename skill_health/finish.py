@@ -1,0 +1,66 @@
+"""From raw findings to those that are shown: what was asked for, inline comments, per-path rules, severities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from skill_health import ignores, records
+from skill_health.core.config import Config
+from skill_health.rules._api import Finding, Severity
+from skill_health.session import Session
+
+
+def finish(session: Session, corpus_findings: list[Finding], paths: set[str]) -> tuple[list[Finding], int]:
+    """The findings to show, sorted by place, and how many inline comments silenced."""
+    entries = session.discovery.entries
+    wanted = {entry.path for entry in entries if entry.target}
+    everything = len(wanted) == len(entries)
+    findings = [f for f in corpus_findings if _asked_for(f, wanted, everything, paths)]
+    comments = []
+    for path in wanted:
+        findings += [records.unpack(values) for values in session.records[path]["findings"]]
+        comments += records.ignores_of(session.records[path])
+    left, unused = ignores.apply(findings, comments)
+    silenced = len(findings) - len(left)
+    ran = [(code, name) for code, name, _, _, on in session.rules_table() if on]
+    left += ignores.report(comments, unused, ran)
+    shown = [_graded(f, session.config) for f in left if not off_here(f, session.config)]
+    return sorted(set(shown), key=_place), silenced
+
+
+def _asked_for(finding: Finding, wanted: set[str], everything: bool, paths: set[str]) -> bool:
+    if everything or finding.path in paths or finding.skill in wanted:
+        return True
+    return any(path in wanted for path in finding.also)
+
+
+def _place(f: Finding) -> tuple[str, int, int, str, str]:
+    return f.path, f.line, f.col, f.code, f.message
+
+
+def off_here(finding: Finding, config: Config) -> bool:
+    """Whether the configuration switches this rule off for this path; the last entry that says so counts."""
+    off = False
+    for entry in config.per_path:
+        if fnmatchcase(finding.path, entry.glob):
+            off = off or _named(finding, entry.ignore)
+            off = off and not _named(finding, entry.select)
+    return off
+
+
+def _named(finding: Finding, selectors: tuple[str, ...]) -> bool:
+    return any(
+        s in ("ALL", finding.rule) or (s[:1].isupper() and finding.code.startswith(s)) or finding.family == s
+        for s in selectors
+    )
+
+
+def _graded(finding: Finding, config: Config) -> Finding:
+    if not config.severity:
+        return finding
+    best = ""
+    for selector in config.severity:
+        if _named(finding, (selector,)) and (selector == finding.code or len(selector) >= len(best)):
+            best = selector
+    return replace(finding, severity=Severity(config.severity[best])) if best else finding

@@ -1,0 +1,50 @@
+"""What a format renders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from skill_health.core.corpus import Entry
+from skill_health.rules._api import Finding, Severity
+
+if TYPE_CHECKING:
+    from skill_health.scoring import CorpusScore
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of one lint run.
+
+    Paths in it are relative to the root of the collection; `prefix` is what leads there from the current
+    directory ("" where that is no sub-folder). `scores` is None unless they were asked for.
+    `statistics` asks for a count per rule instead of the findings themselves.
+    """
+
+    version: str
+    profile: str
+    skills: tuple[Entry, ...]
+    findings: tuple[Finding, ...]
+    prefix: str = ""
+    ignored: int = 0
+    baselined: int = 0
+    warnings: tuple[str, ...] = ()
+    scores: CorpusScore | None = None
+    urls: Mapping[str, Any] = field(default_factory=dict)
+    statistics: bool = False
+
+    def count(self, severity: Severity) -> int:
+        """How many findings are of this severity."""
+        return sum(f.severity is severity for f in self.findings)
+
+    def by_rule(self) -> list[tuple[Finding, int]]:
+        """One finding of each rule and how many there are, most frequent first."""
+        counts = Counter(f.code for f in self.findings)
+        first = {f.code: f for f in reversed(self.findings)}
+        return [(first[code], n) for code, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+    def shown(self, path: str) -> str:
+        """A path as the user can open it from where they are."""
+        return self.prefix + path

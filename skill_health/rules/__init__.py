@@ -1,0 +1,1 @@
+"""One rule is one file, in the folder of its family; nothing else knows its name."""

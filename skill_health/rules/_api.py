@@ -1,0 +1,183 @@
+"""What a rule is given and what it gives back.
+
+A rule is a module `rules/<family>/<name>.py` with a docstring (title, then the headings What, Why,
+Bad, Good, Fix, Source) and these names:
+
+    CODE = "FM001"              family prefix and three digits; never reused
+    SEVERITY = Severity.ERROR
+    SINCE = "0.1.0"
+    DEFAULT = True              False: opt-in (an opinion)
+
+and one of
+
+    def check(skill: Skill, context: Context) -> Iterator[Hit]
+    def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]
+
+A rule of the second kind sees a summary of every skill. What it needs beyond the standard one it
+collects itself, once per skill, with `def collect(skill: Skill, context: Context) -> JSON value`;
+the value is cached and comes back as `summary.facts[CODE]`. `REDACT = True` keeps the source line
+of its hits out of every output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+from typing import Any, Protocol
+
+from skill_health.core.config import Config
+from skill_health.core.registries import Registries
+from skill_health.core.skill import Document, Skill, Span
+
+
+class Severity(str, Enum):
+    """How bad: an error breaks a host or leaks, a warning costs quality, info is worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return ("error", "warning", "info").index(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of `span` (in the decoded file, newlines as the file has them) by `text`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A mend: edits of one file, or a rename (`rename` is the new name of the file or folder at `path`).
+
+    A safe fix cannot change what the skill means to a reader or a host.
+    """
+
+    message: str
+    edits: tuple[Edit, ...] = ()
+    safe: bool = False
+    rename: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a rule yields: where, what is wrong, and what to do about it.
+
+    `path` is relative to the root; None means the skill's own file. `severity` overrides the
+    rule's where one rule has two strengths. `also` are the SKILL.md of other skills that a
+    collection-wide finding is about: it is shown when any of them was asked for.
+    """
+
+    span: Span
+    message: str
+    help: str = ""
+    path: str | None = None
+    fix: Fix | None = None
+    severity: Severity | None = None
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A hit with its rule: what every format prints. `source` is the line it points at.
+
+    `skill` is the path of the SKILL.md it belongs to ("" for a registry or the whole collection);
+    `key` identifies it by content, so that it survives moves of lines.
+    """
+
+    code: str
+    rule: str
+    family: str
+    severity: Severity
+    path: str
+    line: int
+    col: int
+    end_line: int
+    end_col: int
+    message: str
+    help: str = ""
+    source: str = ""
+    skill: str = ""
+    key: str = ""
+    fix: Fix | None = None
+    fixable: bool = False
+    also: tuple[str, ...] = ()
+
+
+class Context(Protocol):
+    """What a per-skill rule may ask beyond the skill. Every answer becomes part of the cache key."""
+
+    config: Config
+    registries: Registries
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder exists at this path, relative to the root (`..` allowed)."""
+
+    def read(self, path: str) -> str | None:
+        """The text of a file, relative to the root; None where it is missing, binary or over 1 MiB."""
+
+    def document(self, path: str) -> Document | None:
+        """The parsed Markdown of a file, relative to the root; parsed once per run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the collection-wide rules know of one skill."""
+
+    path: str
+    folder: str
+    name: str
+    description: str
+    name_span: Span
+    description_span: Span
+    digest: str = ""
+    hidden: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """All skills of a collection in the order of their paths."""
+
+    skills: tuple[Summary, ...]
+
+
+class CorpusContext(Protocol):
+    """What a collection-wide rule may ask beyond the summaries; answers become part of the cache key.
+
+    `as_of` is the day that claims are judged at.
+    """
+
+    config: Config
+    registries: Registries
+    as_of: date
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder exists at this path, relative to the root."""
+
+    def read(self, path: str) -> str | None:
+        """The text of a file, relative to the root; None where it is missing, binary or over 1 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule module, loaded."""
+
+    code: str
+    name: str
+    family: str
+    severity: Severity
+    since: str
+    default: bool
+    doc: str
+    check: Callable[[Skill, Context], Iterable[Hit]] | None = None
+    check_corpus: Callable[[Corpus, CorpusContext], Iterable[Hit]] | None = None
+    collect: Callable[[Skill, Context], Any] | None = None
+    redact: bool = False

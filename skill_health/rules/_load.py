@@ -1,0 +1,64 @@
+"""Rules are found by walking this package; a new one touches no list."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+
+from skill_health.rules._api import Rule
+
+_HERE = os.path.dirname(__file__)
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule of the package, sorted by code. Raises ValueError where two share a code."""
+    rules = [_load(family, name) for family in families() for name in _modules(family)]
+    rules.sort(key=lambda rule: rule.code)
+    for one, two in zip(rules, rules[1:], strict=False):
+        if one.code == two.code:
+            raise ValueError(f"{one.code} is both {one.family}/{one.name} and {two.family}/{two.name}")
+    return tuple(rules)
+
+
+def families() -> list[str]:
+    """The folders of the package, sorted."""
+    with os.scandir(_HERE) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith(("_", ".")))
+
+
+def _modules(family: str) -> list[str]:
+    with os.scandir(os.path.join(_HERE, family)) as entries:
+        names = [e.name for e in entries]
+    return sorted(n[:-3] for n in names if n.endswith(".py") and not n.startswith("_"))
+
+
+def _load(family: str, name: str) -> Rule:
+    module = import_module(f"skill_health.rules.{family}.{name}")
+    return Rule(
+        code=module.CODE,
+        name=name.replace("_", "-"),
+        family=family,
+        severity=module.SEVERITY,
+        since=module.SINCE,
+        default=module.DEFAULT,
+        doc=module.__doc__ or "",
+        check=getattr(module, "check", None),
+        check_corpus=getattr(module, "check_corpus", None),
+        collect=getattr(module, "collect", None),
+        redact=getattr(module, "REDACT", False),
+    )
+
+
+def rules_stamp() -> str:
+    """What identifies this very set of rules: the names, sizes and times of our own source files."""
+    package = os.path.dirname(_HERE)
+    stamps = []
+    for folder, folders, files in os.walk(package):
+        folders[:] = sorted(f for f in folders if f != "__pycache__")
+        for name in sorted(files):
+            if name.endswith((".py", ".json", ".toml")):
+                info = os.stat(os.path.join(folder, name))
+                stamps.append(f"{folder[len(package):]}/{name} {info.st_size} {info.st_mtime_ns}")
+    return "\n".join(stamps)

@@ -1,0 +1,72 @@
+"""Figures in prose: percentages, multiples, durations, token counts, money, and named benchmarks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# Benchmarks that model and agent claims are usually about (read 2026-11).
+BENCHMARKS = (
+    "SWE-bench", "SWE-Lancer", "Terminal-Bench", "BrowseComp", "WebArena", "VisualWebArena", "OSWorld", "AgentBench",
+    "GAIA", "tau-bench", "BFCL", "LoCoMo", "LongMemEval", "LongBench", "RULER", "DMR", "HotPotQA", "MuSiQue",
+    "MMLU", "MMLU-Pro", "MMMU", "GPQA", "GSM8K", "AIME", "HumanEval", "MBPP", "LiveCodeBench", "BIG-bench", "ARC-AGI",
+    "HellaSwag", "TruthfulQA", "MT-Bench", "AlpacaEval", "IFEval", "SimpleQA", "MTEB", "BEIR", "DocVQA", "SkillsBench",
+)  # fmt: skip
+
+_NUMBER = r"\d[\d,]*+(?:\.\d++)?+[kKMB]?"
+_RANGE = rf"(?<![\w.,/-]){_NUMBER}(?:\s?(?:-|–|—|to)\s?(?:{_NUMBER}))?\+?"
+_FIGURE = re.compile(
+    rf"(?P<money>[$€£]\s?{_NUMBER}(?:\s?(?:-|–|—)\s?[$€£]?{_NUMBER})?)"
+    rf"|(?:{_RANGE})(?:"
+    r"(?P<percent>\s?(?:%|percent\b|pp\b|pt\b|percentage points?\b)\+?)"
+    r"|(?P<multiple>\s?(?:x|X|×)(?![\w×])(?!\s?\d)|-fold\b|\stimes(?=\s(?:as|more|less|fewer|faster|slower|higher|lower|"
+    r"better|worse|cheaper|larger|smaller|the)\b))"
+    r"|(?P<tokens>[\s-]?tokens?\b)"
+    r"|(?P<duration>[\s-]?(?:ms|µs|ns|s|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?|years?)\b)"
+    r")"
+)
+# The last digit of a figure and the beginning of its unit: begins with a character set, so that a search is fast.
+_HINT = re.compile(
+    r"[\d$€£](?:[kKMB]?\+?[\s-]?(?:%|percent|p[pt]\b|[xX×]|-?fold\b|times\b|tokens?\b|[mµn]?s\b|secs?\b|seconds?\b|mins?\b|"
+    r"minutes?\b|hrs?\b|hours?\b|days?\b|weeks?\b|months?\b|years?\b)|\.\d|(?<=[$€£])\s?\d)"
+)
+_BENCHMARK = re.compile(
+    r"(?<![\w-])(?:" + "|".join(sorted(map(re.escape, BENCHMARKS), key=len, reverse=True)) + r")(?![\w]|-\w)"
+)
+_SCORE = re.compile(r"(?<![\w.$/-])(?:0\.\d{2,}|\d{1,3}\.\d)(?![\w.%])")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with its unit: `plain[start:end]`. `kind` is percent, multiple, duration, tokens, money or score."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def figures(plain: str) -> list[Figure]:
+    """The figures of a text, in their order. Dimensions (2x2), versions and ids are none."""
+    return [Figure(str(match.lastgroup), *match.span()) for match in _FIGURE.finditer(plain)]
+
+
+def benchmark(sentence: str) -> re.Match[str] | None:
+    """The first benchmark name in a sentence."""
+    return _BENCHMARK.search(sentence)
+
+
+def score(sentence: str) -> re.Match[str] | None:
+    """A bare score beside a benchmark name: 0.62 or 62.3."""
+    return _SCORE.search(sentence)
+
+
+def candidate_lines(text: str) -> list[int]:
+    """The lines (from 1) of a text on which a figure may stand, in their order."""
+    lines: list[int] = []
+    line, at = 1, 0
+    for match in _HINT.finditer(text):
+        line += text.count("\n", at, match.start())
+        at = match.start()
+        if not lines or lines[-1] != line:
+            lines.append(line)
+    return lines

@@ -1,0 +1,165 @@
+"""Passages (a paragraph, a list item, a table row) with what sources them: links, citations and claim ids."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skill_health.core.skill import Document, Prose, Skill
+
+CLAIM_ID = re.compile(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
+
+REACH = 400  # how many neighbours are looked at, so that a list of a million items costs no more
+
+_CITATION = re.compile(
+    r"https?://"
+    r"|\[\^[\w-]{1,40}\]|\[\d{1,3}(?:,\s?\d{1,3})*\]"
+    r"|\barXiv:\s?\w|\bdoi:\s?10\.|\b(?:RFC|CVE|ISO|IEC|NIST SP)[ -]\d"
+    r"|\bet al\b"
+    r"|\b[A-Z][\w'’.-]{1,40},?\s\(?(?:19|20)\d\d[a-z]?\)"
+    r"|\([^()\n]{2,100},\s(?:19|20)\d\d[a-z]?\)"
+)
+_SOURCE_LINE = re.compile(r"[\s*_>(\[]*(?:sources?|refs?|references?|data|based on|see|from)\b", re.IGNORECASE)
+_FILE = re.compile(r"[\w./-]*\w\.(?:md|csv|json|jsonl|tsv|pdf|ipynb|html|txt|ya?ml)(?:#[\w-]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Id:
+    """A claim id where it is cited. `marked` is true where it cannot be an ordinary hyphenated word.
+
+    An id in a comment also counts for the lines right beside the comment.
+    """
+
+    name: str
+    line: int
+    col: int
+    marked: bool
+    comment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What can source a passage: the lines that carry a link, a path to a file or a citation, and the claim ids."""
+
+    lines: frozenset[int]
+    ids: tuple[Id, ...]
+
+    def cited(self, lines: set[int]) -> bool:
+        """Whether a link or a citation stands in one of these lines."""
+        return not self.lines.isdisjoint(lines)
+
+    def ids_in(self, lines: set[int]) -> set[str]:
+        """The claim ids in these lines, or in a comment right beside them."""
+        return {
+            entry.name
+            for entry in self.ids
+            if entry.line in lines or (entry.comment and (entry.line - 1 in lines or entry.line + 1 in lines))
+        }
+
+
+def claim_ids(skill: Skill) -> tuple[Id, ...]:
+    """Every claim id in the body, code blocks left out, in the order of their positions."""
+    if "claim-" not in skill.text:
+        return ()
+    return tuple(sorted(_ids(skill.body), key=lambda entry: (entry.line, entry.col)))
+
+
+def sources(skill: Skill) -> Sources:
+    """What can source a passage, by the line it stands in."""
+    body = skill.body
+    lines = {
+        link.line for link in body.links if link.kind != "image" and not link.target.startswith(("#", "mailto:"))
+    }
+    lines |= {code.line for code in body.codes if _FILE.fullmatch(code.text)}
+    for prose in body.prose:
+        for match in _CITATION.finditer(prose.text):
+            lines.add(prose.line + prose.text.count("\n", 0, match.start()))
+    return Sources(frozenset(lines), claim_ids(skill))
+
+
+def extent(body: Document, index: int) -> set[int]:
+    """The lines that may source the passage that prose number `index` belongs to.
+
+    Its own lines; the sentence that leads into its list or table where that ends with a colon, and a line
+    after it that begins with "Source"; for a heading, what stands below it up to the next one.
+    """
+    prose = body.prose[index]
+    if prose.kind == "heading":
+        after = bisect_right(body.headings, prose.line, key=lambda heading: heading.line)
+        last = body.headings[after].line - 1 if after < len(body.headings) else len(body.lines)
+        return set(range(prose.line, last + 1))
+    lines: set[int] = set()
+    for part in _unit(body, index):
+        lines.update(_lines(part))
+    if prose.item or prose.kind == "cell":
+        before = _neighbour(body, index, -1)
+        if before and before.text.rstrip(" *_\n").endswith(":"):
+            lines.update(_lines(before))
+        after_it = _neighbour(body, index, 1)
+        if after_it and _SOURCE_LINE.match(after_it.text):
+            lines.update(_lines(after_it))
+    return lines
+
+
+def column(body: Document, index: int, offset: int) -> tuple[int, int]:
+    """Where a character of prose number `index` stands: (line, column). A cell is found past the cells before it."""
+    prose = body.prose[index]
+    if prose.kind != "cell" or prose.line > len(body.lines):
+        return body.position(prose, offset)
+    first = index
+    while first and body.prose[first - 1].line == prose.line and body.prose[first - 1].kind == "cell":
+        first -= 1
+    source, at = body.lines[prose.line - 1], 0
+    for cell in body.prose[first:index]:
+        at = max(at, source.find(cell.text, at) + len(cell.text))
+    return prose.line, max(at, source.find(prose.text, at)) + offset + 1
+
+
+def _ids(body: Document) -> Iterator[Id]:
+    for prose in body.prose:
+        if "claim-" in prose.plain:
+            for match in CLAIM_ID.finditer(prose.plain):
+                around = prose.plain[max(0, match.start() - 12) : match.start()].rstrip().lower()
+                marked = around.endswith(("[", "(", "{", "claim_id:", "claim:", "claims:", "claim id", "claim_id"))
+                line, col = body.position(prose, match.start())
+                yield Id(match.group(), line, col, marked)
+    for code in body.codes:
+        if (match := CLAIM_ID.fullmatch(code.text.strip().strip("[]"))) is not None:
+            yield Id(match.group(), code.line, code.col + code.text.find("claim-"), True)
+    for comment in body.comments:
+        for match in CLAIM_ID.finditer(comment.text):
+            before = comment.text[: match.start()]
+            newline = before.rfind("\n")
+            col = comment.col + 4 + match.start() if newline < 0 else match.start() - newline
+            yield Id(match.group(), comment.line + before.count("\n"), col, True, True)
+
+
+def _unit(body: Document, index: int) -> Iterator[Prose]:
+    unit = body.prose[index].unit
+    first = index
+    while first > index - REACH and first and body.prose[first - 1].unit >= unit:
+        first -= 1
+    for prose in body.prose[first : first + REACH]:
+        if prose.unit == unit:
+            yield prose
+        elif prose.unit < unit or not (prose.item or prose.kind == "cell"):
+            break
+
+
+def _lines(prose: Prose) -> range:
+    return range(prose.line, prose.line + prose.text.count("\n") + 1)
+
+
+def _neighbour(body: Document, index: int, step: int) -> Prose | None:
+    """The paragraph that stands before or after the list or table that prose number `index` is in."""
+    at = index + step
+    while 0 <= at < len(body.prose) and abs(at - index) < REACH:
+        prose = body.prose[at]
+        if prose.kind == "heading":
+            return None
+        if prose.kind == "paragraph" and not prose.item:
+            return prose
+        at += step
+    return None

@@ -1,0 +1,75 @@
+"""A figure is asserted without a source
+
+## What
+A sentence of the body that asserts a figure as a fact: a comparison ("3x faster", "40 % fewer tokens"), an effect ("reduces
+latency by 40 %", "costs cause 20-40 % of churn"), a share ("70 % of viewers leave"), a study with a number, or a named
+benchmark with a result. It is sourced by a claim id (`claim-...`), a link, the path of a file, or a citation ("[1]", "(Author,
+2024)", "arXiv:...") in the same paragraph, list item or table row, in the sentence that leads into the list or table, or in a
+line "Source: ..." below it; under a heading that makes the claim, anywhere up to the next heading. One finding per passage.
+
+Left alone: code, instructions, parameters, thresholds, goals, conditions, questions, quoted speech, and sections and
+columns named as examples, targets, criteria, budgets or the like.
+
+## Why
+An agent repeats what a skill tells it. A number that nobody can trace is repeated to users as a fact, and nobody can tell
+when it has gone out of date.
+
+## Bad
+```markdown
+Prompt caching cuts the cost of stable workloads by 90%.
+```
+
+## Good
+```markdown
+Prompt caching cuts the cost of stable workloads by 90% ([measured in March](references/caching.md)).
+```
+
+## Fix
+Link the source, or cite the id of an entry in the claims registry; where there is none, say it without the number. Not done
+by `--fix`.
+
+## Source
+evidence · A health checker that divides cited by counted numbers rewards deleting them and counts parameters as claims; this
+rule reads every figure of 529 public skills the other way round (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.claims._claims import Claim, claims, known_ids
+from skill_health.rules.claims._passages import claim_ids
+
+CODE = "CL001"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Passages with neither a link nor a citation nor a claim id. An unknown id is left to its own rule."""
+    for claim in claims(skill):
+        if not claim.cited and not claim.ids:
+            yield Hit(
+                Span(claim.line, claim.col, claim.line, claim.col + len(claim.figure)),
+                f'no source for "{claim.quote}" in this {claim.where}',
+                "Link the source or cite a claim id (claim-...) beside the figure, or say it without the figure.",
+            )
+
+
+def collect(skill: Skill, context: Context) -> dict[str, Any]:
+    """How many claims the body makes, how many are sourced and how many carry a known id, and every id cited."""
+    found, known = claims(skill), known_ids(context.registries)
+    return {
+        "total": len(found),
+        "sourced": sum(claim.cited or _known(claim, known) for claim in found),
+        "with_id": sum(_known(claim, known) for claim in found),
+        "ids": [[entry.name, entry.line, entry.col] for entry in claim_ids(skill)],
+    }
+
+
+def _known(claim: Claim, known: frozenset[str] | None) -> bool:
+    return bool(claim.ids) if known is None else not known.isdisjoint(claim.ids)

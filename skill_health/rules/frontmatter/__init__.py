@@ -1,0 +1,1 @@
+"""Rules about the file SKILL.md itself and the YAML block at its head."""

@@ -1,0 +1,57 @@
+"""Which frontmatter keys somebody reads: the specification's, and the extensions of hosts.
+
+Read in November 2026. Sources: agentskills.io/specification; code.claude.com/docs/en/skills, frontmatter reference
+(disallowed-tools since Claude Code 2.1.152); openai/codex, codex-rs/core-skills/src/loader.rs (name, description and
+metadata.short-description; all else is in agents/openai.yaml); microsoft/vscode, promptFileAttributes.ts,
+skillAttributes, for Copilot; cursor.com/docs/context/skills; geminicli.com/docs/cli/skills (name and description only).
+"""
+
+from __future__ import annotations
+
+import re
+
+SPECIFICATION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+HOSTS = {
+    "Claude Code": (
+        "when_to_use", "argument-hint", "arguments", "disable-model-invocation", "user-invocable", "disallowed-tools",
+        "model", "effort", "context", "agent", "hooks", "paths", "shell",
+    ),
+    "Codex": (),
+    "Copilot": ("argument-hint", "user-invocable", "disable-model-invocation", "context"),
+    "Cursor": ("disable-model-invocation", "paths", "globs"),
+    "Gemini": (),
+}  # fmt: skip
+KNOWN = frozenset(SPECIFICATION).union(*HOSTS.values())
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_FOLDED = {key.replace("_", "-"): key for key in KNOWN}
+# Short words such as name, model or paths are one letter away from honest other keys (names, models, path).
+_FUZZY = tuple(key for key in sorted(KNOWN) if len(key) >= 9 or key in ("license", "metadata"))
+_LONGEST = 40
+
+
+def meant(key: str) -> str | None:
+    """The known key that an unknown one is a misspelling of, or None."""
+    if len(key) > _LONGEST:
+        return None
+    folded = _CAMEL.sub("-", key.strip()).lower().replace("_", "-").replace(" ", "-")
+    if folded in _FOLDED:
+        return _FOLDED[folded]
+    for known in _FUZZY:
+        allowed = 2 if len(known) >= 9 else 1
+        if folded[:1] == known[:1] and abs(len(folded) - len(known)) <= allowed and _distance(folded, known) <= allowed:
+            return known
+    return None
+
+
+def _distance(left: str, right: str) -> int:
+    """Edit distance with transpositions of neighbours (optimal string alignment)."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, char in enumerate(left, 1):
+        before, previous, row = row, before, [i] + [0] * len(right)
+        for j, other in enumerate(right, 1):
+            row[j] = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (char != other))
+            if i > 1 and j > 1 and char == right[j - 2] and left[i - 2] == other:
+                row[j] = min(row[j], previous[j - 2] + 1)
+    return row[-1]

@@ -1,0 +1,66 @@
+"""The description is a leftover of YAML or of a template.
+
+## What
+The whole description is a block marker in quotes (`">"`, `"|-"`), a word such as `null`, `none`, `todo` or `tbd`,
+the beginning of a template's placeholder (`[TODO: ...`), or a value that YAML does not take for text: a list, a
+mapping, a number, a boolean, a date. An empty description is the business of `missing-description`.
+
+## Why
+The file is valid and the skill is listed, with a description that says nothing. Codex rejects one that is not text.
+
+## Bad
+```markdown
+---
+name: release-notes
+description: [TODO: Complete and informative explanation of what the skill does]
+---
+```
+
+## Good
+```markdown
+---
+name: release-notes
+description: Writes release notes from merged pull requests. Use when a version is about to be published.
+---
+```
+
+## Fix
+Write the description. `--fix` quotes a number, boolean or date (safe).
+
+## Source
+MUST · Agent Skills specification, "description field" (non-empty text), agentskills.io (2026-11); evidence for the
+leftovers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.frontmatter._shared import TAG_WORDS, quoting, readable, shown
+
+CODE = "FM015"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+_LEFTOVERS = frozenset(
+    "> | >- |- >+ |+ ~ null none nil undefined nan todo tbd fixme xxx n/a na - -- ... … [] {} \"\" '' "
+    "description placeholder string text".split()
+)
+_PLACEHOLDERS = tuple("todo: [todo <todo {todo {{todo [description <description {description {{description".split())
+_REMEDY = "Say what the skill does and when to use it."
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report a description that is not one."""
+    field = skill.field("description")
+    if field is None or field.tag == "null" or readable(skill) is None:
+        return
+    if field.tag != "str":
+        message = f"the description is {TAG_WORDS.get(field.tag, 'not text')} to YAML, not text"
+        yield Hit(field.span, message, _REMEDY, fix=quoting(skill, field))
+        return
+    text = field.value.strip().lower()
+    if text.rstrip(".!") in _LEFTOVERS or text in _LEFTOVERS or text.startswith(_PLACEHOLDERS):
+        yield Hit(field.span, f"the description is a leftover: {shown(field.value)}", _REMEDY)

@@ -1,0 +1,72 @@
+"""The description speaks in the first or second person.
+
+## What
+A sentence of the description starts with "I can", "We", "You can use this", "You are", "Let me", "Use me" or the
+like. Imperatives ("Use when ..."), "you" inside a sentence, quoted phrases of users and anything after the word
+"example" are left alone.
+
+## Why
+The description stands in the system prompt among those of all other skills. There "I" is the model and "you" is
+nobody in particular; Anthropic's guide reports that a changing point of view makes skills harder to find.
+
+## Bad
+```markdown
+---
+name: release-notes
+description: I can help you write release notes.
+---
+```
+
+## Good
+```markdown
+---
+name: release-notes
+description: Writes release notes from merged pull requests. Use when a version is about to be published.
+---
+```
+
+## Fix
+Say what the skill does in the third person, and when to use it in the imperative.
+
+## Source
+SHOULD · Anthropic, "Skill authoring best practices", writing effective descriptions ("always write in third person"),
+platform.claude.com (2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.frontmatter._shared import readable, shown
+
+CODE = "FM018"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+_QUOTED = re.compile("\"[^\"]*\"|“[^“”]*”|`[^`]*`|«[^«»]*»|(?<![a-z])'[^']*'(?![a-z])")
+_PERSON = re.compile(
+    r"(?:^|[.!?]\s)\s*+((?:I(?:['’](?:m|ll|ve|d))?|We(?:['’](?:re|ll|ve|d))?|You(?:['’](?:re|ll|ve|d))?)\s[a-z]+"
+    r"|You MUST\b|Let me\b|(?:Use|Ask|Call|Invoke|Give|Tell|Try) me\b)"
+)
+_NOT_SPEAKING = ("and", "or", "want", "need", "ask", "say", "mention")
+_EXAMPLES = ("example", "e.g.", "phrase", "says", "prompts such as", "queries such as", "requests such as")
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report the first sentence that speaks as or to somebody."""
+    field = skill.field("description")
+    if field is None or field.tag != "str" or readable(skill) is None:
+        return
+    text = field.value
+    if '"' in text or "'" in text or "`" in text or "“" in text or "«" in text:
+        text = _QUOTED.sub(lambda found: "x" * len(found.group()), text)
+    found = _PERSON.search(text)
+    if found is None or found.group(1).split()[-1] in _NOT_SPEAKING:
+        return
+    before = text[: found.start(1)].lower()
+    if not any(word in before for word in _EXAMPLES):
+        message = f"the description speaks in the first or second person: {shown(field.value[found.start(1) :], 40)}"
+        yield Hit(field.span, message, "Say what the skill does in the third person, and when in the imperative.")

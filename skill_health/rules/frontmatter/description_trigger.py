@@ -1,0 +1,62 @@
+"""The description does not say when to use the skill.
+
+## What
+The description holds nothing like "use when", "whenever", "if the user", "before", "for tasks that", "useful for",
+"helps" or "triggers". Skills that only a user calls (`disable-model-invocation: true`), skills with a `when_to_use`
+field and descriptions in other than the Latin script are not judged.
+
+## Why
+The description answers one question of the host: load this skill for this request or not? A list of abilities
+leaves the answer to chance. About a third of public skills have no such clause; many of them work, so that this is
+information.
+
+## Bad
+```markdown
+---
+name: release-notes
+description: Release notes from merged pull requests, grouped by kind, with thanks.
+---
+```
+
+## Good
+```markdown
+---
+name: release-notes
+description: Writes release notes from merged pull requests. Use when a version is about to be published.
+---
+```
+
+## Fix
+Add a sentence "Use when ..." with the words that users say, early in the description.
+
+## Source
+SHOULD · Agent Skills specification, "description field" ("what the skill does and when to use it"), agentskills.io
+(2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.frontmatter._names import repeats
+from skill_health.rules.frontmatter._shared import readable
+from skill_health.rules.frontmatter._triggers import has_trigger
+
+CODE = "FM019"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report a description without a trigger clause."""
+    field = skill.field("description")
+    if field is None or field.tag != "str" or not field.value.strip() or has_trigger(field.value):
+        return
+    manual = skill.field("disable-model-invocation")
+    if skill.field("when_to_use") or (manual and manual.value is True) or readable(skill) is None:
+        return
+    if not repeats(field.value, skill.name):
+        yield Hit(field.span, "the description does not say when to use the skill", 'Add a sentence "Use when ...".')

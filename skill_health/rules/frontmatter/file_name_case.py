@@ -1,0 +1,47 @@
+"""The file is not named SKILL.md exactly.
+
+## What
+The skill's file is named `skill.md`, `Skill.md` or another spelling of SKILL.md.
+
+## Why
+Hosts look for `SKILL.md`. On macOS and Windows any case is found, and the skill works for its author; on Linux, in
+containers and in CI it does not exist. Codex compares the name exactly everywhere. 35 of 13,551 public skills have
+it.
+
+## Bad
+```markdown
+skills/release-notes/skill.md
+```
+
+## Good
+```markdown
+skills/release-notes/SKILL.md
+```
+
+## Fix
+Rename the file. `--fix` does it (safe).
+
+## Source
+MUST · Agent Skills specification, "Directory structure" (SKILL.md), agentskills.io (2026-11); the reference validator
+skills-ref 0.1.1 also reads skill.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Fix, Hit, Severity
+
+CODE = "FM027"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report a file name in another case."""
+    if skill.file_name != "SKILL.md" and skill.file_name.lower() == "skill.md":
+        fix = Fix("rename the file to SKILL.md", safe=True, rename=(skill.path, "SKILL.md"))
+        message = f"the file is named {skill.file_name}, hosts look for SKILL.md"
+        yield Hit(Span(1, 1), message, "Rename the file to SKILL.md.", fix=fix)

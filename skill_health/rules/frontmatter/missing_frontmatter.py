@@ -1,0 +1,71 @@
+"""The file has no usable frontmatter.
+
+## What
+SKILL.md does not begin with a YAML block between two lines `---`: there is no block, it is never closed, it is
+empty, it holds something other than `key: value` lines, or something stands before it. YAML that is present but
+broken is the business of `invalid-yaml` and `unquoted-colon`.
+
+## Why
+A host learns a skill's name and description from this block and from nothing else. Without it the skill is not
+listed, mostly without a word: 146 of 13,551 public skills are lost this way.
+
+## Bad
+```markdown
+# Release notes
+
+Writes release notes from the merged pull requests.
+```
+
+## Good
+```markdown
+---
+name: release-notes
+description: Writes release notes from merged pull requests. Use when a version is about to be published.
+---
+# Release notes
+```
+
+## Fix
+Begin the file with the two fences and at least `name` and `description`. Where only blank lines stand before the
+first fence, `--fix` removes them (safe).
+
+## Source
+MUST · Agent Skills specification, "Frontmatter", agentskills.io (2026-11); the reference validator skills-ref 0.1.1
+refuses such a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
+from skill_health.rules.frontmatter._shared import defects, remedy
+
+CODE = "FM001"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+KINDS = {
+    "no-frontmatter": "Begin the file with a line ---, then name and description, then another line ---.",
+    "unclosed-frontmatter": "Close the block with a line that holds only ---.",
+    "empty-frontmatter": "Write name and description between the two lines ---.",
+    "not-a-mapping": "Write the block as lines of the form key: value.",
+    "leading-text": "Move the block to the first line of the file.",
+}
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each defect of the block's presence."""
+    for defect in defects(skill, KINDS):
+        fix = _without_blank_head(skill) if defect.kind == "leading-text" else None
+        yield Hit(defect.span, defect.message, remedy(defect, KINDS), fix=fix)
+
+
+def _without_blank_head(skill: Skill) -> Fix | None:
+    for number, line in enumerate(skill.lines, 1):
+        if line.rstrip() == "---":
+            return Fix("remove the blank lines before the frontmatter", (Edit(Span(1, 1, number, 1), ""),), safe=True)
+        if line.strip():
+            return None
+    return None

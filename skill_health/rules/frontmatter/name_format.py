@@ -1,0 +1,77 @@
+"""The name has characters or a length that a skill's name may not have.
+
+## What
+The name is longer than 64 characters, is not in lower case, holds anything but letters, digits and hyphens, starts
+or ends with a hyphen, or holds two in a row. Letters of other scripts are accepted after Unicode normalisation
+(NFKC), as in the reference validator, and reported as information: the specification's text has a-z only. A
+placeholder such as `SKILL_NAME` in a folder of templates is information too.
+
+## Why
+The name becomes a command, a folder and an identifier. Hosts refuse what does not fit (Codex beyond 64 characters,
+Claude's upload on every other character) or list a skill that cannot be called by its name.
+
+## Bad
+```markdown
+---
+name: Release Notes
+description: Writes release notes. Use when a version is about to be published.
+---
+```
+
+## Good
+```markdown
+---
+name: release-notes
+description: Writes release notes. Use when a version is about to be published.
+---
+```
+
+## Fix
+Rename the skill. `--unsafe-fixes` writes the folder's name, or the nearest valid name; it is unsafe because users and
+other skills may call the skill by its old name.
+
+## Source
+MUST · Agent Skills specification, "name field", agentskills.io (2026-11); for other scripts the reference validator
+skills-ref 0.1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Field, Skill
+from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
+from skill_health.rules.frontmatter._names import is_placeholder, normalised, problems, spelling, suggestion
+from skill_health.rules.frontmatter._shared import readable, shown
+
+CODE = "FM012"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report everything that is wrong with the name in one finding."""
+    field = skill.field("name")
+    if field is None or field.tag != "str" or readable(skill) is None or not field.value.strip():
+        return
+    name = field.value
+    found = problems(name)
+    if found and is_placeholder(name) and "template" in skill.path.lower():
+        message = f"the name '{shown(name)}' is a placeholder of a template"
+        yield Hit(field.span, message, "Exclude the template's folder from the check.", severity=Severity.INFO)
+    elif found:
+        better = suggestion(skill.folder_name) if not problems(skill.folder_name) else suggestion(name)
+        wanted = "Use lower-case letters, digits and single hyphens, at most 64 characters"
+        hint = f"{wanted}: {better}." if better else f"{wanted}."
+        message = f"the name '{shown(name)}' {' and '.join(found)}"
+        yield Hit(field.span, message, hint, fix=_renaming(field, better))
+    elif not normalised(name).isascii():
+        message = f"the name '{shown(name)}' holds letters beyond a-z, which not every host accepts"
+        yield Hit(field.span, message, "Use a-z, 0-9 and hyphens.", severity=Severity.INFO)
+
+
+def _renaming(field: Field, better: str) -> Fix | None:
+    if not better or field.span.line != field.span.end_line:
+        return None
+    return Fix(f"name it {better}", (Edit(field.span, spelling(better, field.style)),))

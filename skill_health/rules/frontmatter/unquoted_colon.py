@@ -1,0 +1,62 @@
+"""A colon in an unquoted value breaks the frontmatter.
+
+## What
+The value of a field is written without quotes and holds a colon followed by a space (or ends with a colon). YAML
+takes such a colon for the start of another `key: value` and rejects the whole block. The other rules go on with the
+value that was meant.
+
+## Why
+This is the commonest way to lose a skill: 73 of the 86 YAML errors in 13,551 public skills. Codex, Cline and the
+installer `skills` skip the skill; Claude Code keeps the folder's name and drops description, `allowed-tools` and all
+else. Nothing on the screen says so.
+
+## Bad
+```markdown
+---
+name: release-notes
+description: Writes release notes: features, fixes, thanks. Use when a version is about to be published.
+---
+```
+
+## Good
+```markdown
+---
+name: release-notes
+description: "Writes release notes: features, fixes, thanks. Use when a version is about to be published."
+---
+```
+
+## Fix
+Put the value in quotes. `--fix` does it (safe); where the value also holds ` #`, which YAML would take for a comment,
+the fix is unsafe.
+
+## Source
+MUST · Agent Skills specification, "Frontmatter" ("YAML frontmatter"), agentskills.io (2026-11); evidence: issue
+reports against mattpocock/skills 908, BuilderIO/skills 38, pbakaus/impeccable 102 (2026).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
+from skill_health.rules.frontmatter._shared import defects, quote, remedy
+
+CODE = "FM003"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+KINDS = {"colon-trap": "Put the value in quotes."}
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each value that holds an unquoted colon, with the quoted value as its fix."""
+    fields = skill.frontmatter.fields if skill.frontmatter else ()
+    for defect in defects(skill, KINDS):
+        field = next((field for field in fields if field.span.line == defect.span.line), None)
+        fix = None
+        if field is not None and isinstance(field.value, str):
+            safe = " #" not in field.value
+            fix = Fix("quote the value", (Edit(field.span, quote(field.value)),), safe=safe)
+        yield Hit(defect.span, defect.message, remedy(defect, KINDS), fix=fix)

@@ -1,0 +1,52 @@
+"""SKILL.md cannot be read, or is empty.
+
+## What
+SKILL.md is a directory, a symbolic link to nothing or to itself, a file without read permission, or a file without
+any content.
+
+## Why
+The folder looks like a skill and is none: no host lists it. A dangling link is the usual remnant of a skill that was
+moved; it works on the author's machine and nowhere else.
+
+## Bad
+```markdown
+skills/release-notes/SKILL.md -> ../../../old/release-notes/SKILL.md
+```
+
+## Good
+```markdown
+skills/release-notes/SKILL.md
+```
+
+## Fix
+Put a regular, readable file there, or remove the folder.
+
+## Source
+MUST · Agent Skills specification, "Directory structure" (a skill contains, at a minimum, a SKILL.md file),
+agentskills.io (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.frontmatter._shared import reported
+
+CODE = "FM006"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+KINDS = {
+    "unreadable": "Make the file readable.",
+    "directory": "Replace the directory by a file named SKILL.md.",
+    "dangling": "Point the link at an existing file, or replace it by the file.",
+    "loop": "Replace the link by the file.",
+    "empty-file": "Write the skill, or remove its folder.",
+}
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report a SKILL.md that holds nothing to read."""
+    return reported(skill, KINDS)

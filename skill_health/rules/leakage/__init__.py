@@ -1,0 +1,1 @@
+"""What a skill must not carry: secrets, private details, hidden text and evaluation material."""

@@ -1,0 +1,77 @@
+"""A path names somebody's home folder
+
+## What
+Reports paths into a named person's home folder (`/Users/alice/...`, `/home/bob/...`, `C:\\Users\\carol\\...`) in SKILL.md
+and in the text files beside it. Left alone: `~` and `$HOME`, placeholders (`/home/user`, `/Users/you`,
+`/home/<name>`, `/home/$USER`), accounts of images and services (`/home/runner`, `/home/ubuntu`, `/home/node` ...), and
+addresses such as `/users/42` or `https://host/home/news`.
+
+## Why
+The path exists on one machine. An agent that follows it fails or invents a replacement, and it tells every reader who
+wrote the skill.
+
+## Bad
+```markdown
+Read `/Users/alice/work/acme/schema.sql` first.
+```
+
+## Good
+```markdown
+Read `references/schema.sql` first.
+```
+
+## Fix
+Bundle the file and name it relative to the skill, or write `~` or a placeholder. There is no automatic fix.
+
+## Source
+SHOULD · Agent Skills specification, "file references: use relative paths from the skill root", agentskills.io (2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.leakage._bundled import all_texts, span_of
+
+CODE = "LE002"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+_UNIX = re.compile(r"(?<![\w/.:}>)\]*~-])/(?P<root>Users|home)/(?P<name>[\w.-]{2,64})(?=/[\w.@~-])")
+_WINDOWS = re.compile(r"(?<![\w/])[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)(?P<name>[\w.-]{2,64})(?=\\|/)")
+
+# Names of nobody: what documentation writes, and the accounts of images, services and examples.
+_NOBODY = frozenset(
+    "user users username user-name user_name your you yourname your-name your_name your-username your_username yourusername "
+    "yourself me myself name myname my-name myuser my-user someone somebody foo bar baz xxx xx example demo sample test tester "
+    "testuser owner admin administrator shared public default default_user all-users guest root home dev developer "
+    "devuser coder code vscode node app appuser application web www www-data nginx runner runneradmin ci circleci jenkins gitlab "
+    "gitlab-runner github build builder agent claude codex sandbox worker container docker podman ubuntu debian centos fedora "
+    "ec2-user ec2_user azureuser opc pi jovyan jupyter airflow spark hadoop postgres mysql redis deploy deployer git hermes "
+    "openhands daytona gitpod codespace linuxbrew homebrew nonroot nobody steam vagrant oracle service svc bot nvidia".split()
+)
+_HELP = "Bundle the file and name it relative to the skill, or write ~ or a placeholder such as <name>."
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report the first mention of each home folder in each file, with the number of mentions."""
+    for path, text in all_texts(skill, context):
+        if "/Users/" not in text and "/home/" not in text and "Users\\" not in text:
+            continue
+        found: dict[str, list[tuple[int, int]]] = {}
+        for match in (*_UNIX.finditer(text), *_WINDOWS.finditer(text)):
+            if _somebody(match["name"]):
+                found.setdefault(match.group(), []).append(match.span())
+        for folder, spans in sorted(found.items(), key=lambda item: item[1][0]):
+            times = f", {len(spans)} times in this file" if len(spans) > 1 else ""
+            yield Hit(span_of(text, *spans[0]), f"path into somebody's home folder, {folder!r}{times}", _HELP, path)
+
+
+def _somebody(name: str) -> bool:
+    plain = name.lower().strip("._-")
+    letters = sum(char.isalpha() for char in plain)
+    return letters >= 2 and plain not in _NOBODY and plain.rstrip("0123456789") not in _NOBODY and "your" not in plain

@@ -1,0 +1,58 @@
+"""A credential stands in the skill
+
+## What
+Reports a value whose format alone says that it is a credential: access keys and tokens of well-known services
+(AWS, GitHub, GitLab, Slack, Stripe, OpenAI, Anthropic, Google, npm, PyPI and others) and private keys, in SKILL.md and in
+the text files beside it. Samples are left alone: values with "EXAMPLE", "xxxx" or "your" in them, keys that
+their issuers print in their documentation, counting and repeated characters, and key blocks without a body. Passwords and
+signed web tokens have no such format and are not looked for.
+
+The value is never shown whole: only its first four characters and its length.
+
+## Why
+A skill is published and copied, and everything in it enters the context of a model. A credential in it is lost.
+
+## Bad
+```markdown
+Run `curl -H "Authorization: Bearer ghp_..."`, with the real token in place of the dots.
+```
+
+## Good
+```markdown
+Run `curl -H "Authorization: Bearer $GITHUB_TOKEN"`.
+```
+
+## Fix
+Revoke the credential first: it is in the history of the repository. Then read it from the environment.
+There is no automatic fix.
+
+## Source
+MUST · GitHub, "Secret scanning patterns" and the issuers' own token formats, read 2026-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.secrets import find_secrets
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.leakage._bundled import all_texts, span_of
+
+CODE = "LE001"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+REDACT = True
+
+_HELP = "Revoke it, since it is in the history too, and read it from the environment instead."
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each credential by its kind, first four characters and length."""
+    for path, text in all_texts(skill, context):
+        for secret in find_secrets(text):
+            value = text[secret.start : secret.end]
+            shown = "" if secret.kind == "private key" else f" that begins with {value[:4]!r}"
+            size = f"{len(value)} characters"
+            yield Hit(span_of(text, secret.start, secret.end), f"{secret.kind}{shown} ({size})", _HELP, path)

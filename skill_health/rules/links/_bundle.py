@@ -1,0 +1,124 @@
+"""Links in the Markdown files that come with a skill, found by a scan that costs far less than the parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context
+from skill_health.rules.links._anchors import MARKDOWN, Files, is_checkable
+from skill_health.rules.links._intent import is_template
+from skill_health.rules.links._targets import locate, own_files, read_target
+
+_TARGET = re.compile(r"\]\(\s{0,8}<?([^)\s>]+)")
+_DEFINITION = re.compile(r"\n\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s>]+)")
+_FENCE = re.compile(r"\n[ \t>]*+(`{3,}|~{3,})([^\n]*)")
+# Folders and names of files whose links are meant for another place.
+_FOREIGN = re.compile(
+    r"(?:\A|/)(?:templates?|examples?|samples?|tests?|evals?|fixtures|expected[^/]*|assets|scripts|node_modules|\.[^/]*)/|"
+    r"template|example|sample|(?:\A|/)(?:README|CHANGELOG|CONTRIBUTING|LICENSE|SKILL|AGENTS|CLAUDE)[^/]*\Z",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A link of a bundled file: its `path` does not exist, or `anchors` are all that the file has.
+
+    `line` and `col` are those of its `target`, as written.
+    """
+
+    target: str
+    line: int
+    col: int
+    path: str
+    fragment: str = ""
+    anchors: frozenset[str] | None = None
+
+
+def markdown_files(skill: Skill) -> Iterator[str]:
+    """The bundled Markdown files that are read in place, relative to the skill's folder."""
+    if is_template(skill):
+        return
+    for file in own_files(skill):
+        if file.lower().endswith(MARKDOWN) and not _FOREIGN.search(file):
+            yield file
+
+
+def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[Broken]:
+    """The links of one bundled file that lead nowhere, the first of each target, in the order of the file."""
+    text = context.read(full)
+    if text is None:
+        return []
+    matches = list(_TARGET.finditer(text))
+    if "]: " in text:
+        matches = sorted([*matches, *_DEFINITION.finditer(text)], key=lambda match: match.start(1))
+    if not matches:
+        return []
+    base = file.rpartition("/")[0]
+    files = Files(context)
+    verdicts: dict[str, tuple[str, str, frozenset[str] | None] | None] = {}
+    found: list[Broken] = []
+    hidden: list[tuple[int, int]] | None = None
+    for match in matches:
+        target = match.group(1)
+        if target not in verdicts:
+            verdicts[target] = _verdict(target, base, full, files, skill, context)
+        verdict = verdicts[target]
+        if verdict is None:
+            continue
+        hidden = code_ranges(text) if hidden is None else hidden
+        at = match.start(1)
+        start = text.rfind("\n", 0, at) + 1
+        if text.count("`", start, at) % 2 or any(low <= at < high for low, high in hidden):
+            continue
+        verdicts[target] = None
+        found.append(Broken(target, text.count("\n", 0, at) + 1, at - start + 1, *verdict))
+    return found
+
+
+def code_ranges(text: str) -> list[tuple[int, int]]:
+    """Where fenced code and HTML comments stand: half-open ranges of offsets.
+
+    Line by line, since a full parse of every bundled file would cost more than all other rules together.
+    """
+    ranges = []
+    fence, opened = "", 0
+    fenced = "```" in text or "~~~" in text
+    for match in _FENCE.finditer("\n" + text if fenced else ""):
+        marker = match.group(1)
+        if not fence:
+            fence, opened = marker, match.start()
+        elif marker[0] == fence[0] and len(marker) >= len(fence) and not match.group(2).strip():
+            ranges.append((opened, match.end() - 1))
+            fence = ""
+    if fence:
+        ranges.append((opened, len(text)))
+    at = text.find("<!--")
+    while at >= 0:
+        end = text.find("-->", at)
+        ranges.append((at, end if end >= 0 else len(text)))
+        at = text.find("<!--", end) if end >= 0 else -1
+    return ranges
+
+
+def _verdict(
+    text: str, base: str, full: str, files: Files, skill: Skill, context: Context
+) -> tuple[str, str, frozenset[str] | None] | None:
+    """(path, fragment, anchors) of a target that leads nowhere, else None."""
+    target = read_target(text)
+    if target.kind == "anchor":
+        lacking = files.lacks(full, target.fragment) if is_checkable(target.fragment) else None
+        return None if lacking is None else ("", target.fragment, lacking)
+    if target.kind != "file":
+        return None
+    place = locate(target.path, skill, context, base)
+    if place.state == "missing":
+        from_root = locate(target.path, skill, context)
+        return (target.path, "", None) if from_root.state == "missing" else None
+    if place.state == "ok" and is_checkable(target.fragment) and place.path.lower().endswith(MARKDOWN):
+        lacking = files.lacks(place.path, target.fragment)
+        return None if lacking is None else (target.path, target.fragment, lacking)
+    return None

@@ -1,0 +1,30 @@
+"""How many of a skill's internal references can be checked, and how many of them are broken."""
+
+from __future__ import annotations
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context
+from skill_health.rules.links._anchors import anchors_checked
+from skill_health.rules.links._intent import means_bundled
+from skill_health.rules.links._paths import bundled_paths
+from skill_health.rules.links._targets import locate, read_target
+
+
+def census(skill: Skill, context: Context) -> dict[str, int]:
+    """Count links, images, anchors and bundled paths of SKILL.md: `total` checkable, `broken` among them.
+
+    A link to `file.md#heading` counts twice, once for the file and, where that exists, once for the heading.
+    """
+    total, lost = anchors_checked(skill, context)
+    broken = len(lost)
+    for link in skill.body.links:
+        target = read_target(link.target)
+        if target.kind == "file":
+            state = locate(target.path, skill, context).state
+            total += state != "vague"
+            broken += state in ("missing", "spelled")
+    for code in bundled_paths(skill, context):
+        if code.state != "missing" or means_bundled(code, skill, context):
+            total += 1
+            broken += code.state != "ok"
+    return {"total": total, "broken": broken}

@@ -1,0 +1,51 @@
+"""Whether the prose around a path speaks of a bundled file, or of one that is elsewhere or yet to be made."""
+
+from __future__ import annotations
+
+import re
+
+from skill_health.core.skill import Prose, Skill
+from skill_health.rules._api import Context
+from skill_health.rules.links._paths import CodePath
+
+_MAKES = re.compile(
+    r"\b(?:creat|writ|sav|generat|output|produc|export|stor|emit|append|scaffold|dump|copy|copies|copied|mov|renam|"
+    r"e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file)",
+    re.I,
+)
+_SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z])")
+_KEBAB = re.compile(r"(?<![a-z0-9])[a-z0-9]++(?:-[a-z0-9]++)++")
+_OTHER = re.compile(r"\b(?<!this )skill['\u2019]s [`*]*\Z")
+_TEMPLATES = frozenset(("template", "templates", "_template", "_templates", "skill-template", "template-skill"))
+
+
+def is_template(skill: Skill) -> bool:
+    """Whether the skill is a form for others to fill in, so that its references are made up."""
+    return not _TEMPLATES.isdisjoint(skill.folder.split("/"))
+
+
+def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
+    """Whether a path that is not there was meant to be a bundled file of this very skill.
+
+    Not so where the sentence up to it speaks of making a file, of the user's project or of another skill, where its
+    paragraph names a skill beside this one that has the file, and where this skill is a template for others.
+    """
+    if is_template(skill):
+        return False
+    prose = _prose_at(code.code.line, code.code.text, skill)
+    before = skill.lines[code.code.line - 1][: code.code.col - 1]
+    if prose is not None:
+        before = prose.text[: prose.text.find(code.code.text)].replace("\n", " ")
+    sentence = _SENTENCE.split(before)[-1]
+    if _MAKES.search(sentence) or _OTHER.search(before):
+        return False
+    above = skill.folder.rpartition("/")[0]
+    names = sorted(set(_KEBAB.findall(prose.text))) if prose is not None else []
+    return not any(context.exists(f"{above}/{name}/{code.path}".lstrip("/")) for name in names)
+
+
+def _prose_at(line: int, text: str, skill: Skill) -> Prose | None:
+    for prose in skill.body.prose:
+        if prose.line <= line <= prose.line + prose.text.count("\n") and text in prose.text:
+            return prose
+    return None

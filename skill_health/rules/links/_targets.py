@@ -1,0 +1,142 @@
+"""Where a link points: reading a target as written, and finding it in the skill or on disk."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from posixpath import normpath
+
+from skill_health.core.skill import Link, Skill, Span
+from skill_health.rules._api import Context
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
+_STAND_IN = re.compile(
+    r"[<>{}$*|]|\.\.\.|\u2026|\bpath/to\b|\b(?:your|my|some|example|sample|foo|bar)[-_.]|\bYYYY|\bN{2,}\b|\bX{2,}\b", re.I
+)
+# What authors write for "any target" when they show the form of a link.
+_DUMMIES = frozenset(
+    "url uri link path href target file filename src source image img doc page here relative-path file-path "
+    "image-url image.png image.jpg img.png file.md filename.md page.md doc.md path.md link.md name.md other.md "
+    "file.ext file.py screenshot.png ... x y".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A link target as written, percent-decoded, without its query.
+
+    `kind` is empty, external, anchor (a fragment of the same file), absolute or file.
+    """
+
+    kind: str
+    path: str = ""
+    fragment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a relative path leads to.
+
+    `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or vague: missing,
+    but a pattern, a made-up name or no file name at all. `path` is relative to the root; `inside` says whether
+    it stays in the skill.
+    """
+
+    state: str
+    path: str
+    inside: bool
+    actual: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The files and folders of a skill, relative to its folder, and the same by lower-case name."""
+
+    files: frozenset[str]
+    folders: frozenset[str]
+    folded: dict[str, str]
+
+
+def read_target(text: str) -> Target:
+    """Take a link target apart."""
+    text = text.strip()
+    if not text:
+        return Target("empty")
+    if text[0] == "#":
+        return Target("anchor", "", _decoded(text[1:]))
+    if text.startswith("//"):
+        return Target("external")
+    if ":" in text and (scheme := _SCHEME.match(text)):
+        local = scheme.end() == 2 or scheme.group().lower() == "file:"
+        return Target("absolute", text) if local else Target("external")
+    path, _, fragment = text.partition("#")
+    path = _decoded(path.partition("?")[0])
+    if not path:
+        return Target("external")
+    return Target("absolute" if path[0] in "/~\\" else "file", path, _decoded(fragment))
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    # Imported here because the module is slow to load and percent signs are rare.
+    from urllib.parse import unquote
+
+    return unquote(text)
+
+
+def is_stand_in(path: str) -> bool:
+    """Whether a path is a pattern or a made-up name rather than the name of one file."""
+    return path.lower() in _DUMMIES or _STAND_IN.search(path) is not None
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path starts at the root, at home or at a drive."""
+    return path[:1] in ("/", "~", "\\") or _DRIVE.match(path) is not None
+
+
+_last: list[tuple[Skill, Index]] = []
+
+
+def index_of(skill: Skill) -> Index:
+    """The files of the skill for look-up; remembered for the last skill, since every rule asks."""
+    if _last and _last[0][0] is skill:
+        return _last[0][1]
+    files = frozenset((*skill.files, skill.file_name))
+    folders = {path[:at] for path in skill.files for at in range(len(path)) if path[at] == "/"}
+    folded = {path.lower(): path for path in (*sorted(folders, reverse=True), *sorted(files, reverse=True))}
+    found = Index(files, frozenset(folders), folded)
+    _last[:] = [(skill, found)]
+    return found
+
+
+def own_files(skill: Skill) -> tuple[str, ...]:
+    """The files of the skill without those of skills inside its folder."""
+    nested = tuple(file[:-8] for file in skill.files if file[-9:].lower() == "/skill.md")
+    return tuple(file for file in skill.files if not file.startswith(nested)) if nested else skill.files
+
+
+def locate(path: str, skill: Skill, context: Context, base: str = "") -> Place:
+    """Follow a relative path from the folder `base` of the skill ("" is the skill's own folder)."""
+    plain = path.replace("\\", "/")
+    local = normpath(f"{base}/{plain}" if base else plain)
+    inside = not (local == ".." or local.startswith("../"))
+    full = normpath(f"{skill.folder}/{local}" if skill.folder else local)
+    index = index_of(skill)
+    if local == "." or (inside and (local in index.files or local in index.folders)):
+        return Place("spelled" if plain != path else "ok", full, inside, local)
+    if inside and (actual := index.folded.get(local.lower())):
+        return Place("spelled", full, inside, actual)
+    if context.exists(full):
+        return Place("spelled" if plain != path else "ok", full, inside, plain)
+    named = _EXTENSION.search(plain) or plain[0] == "." or plain[-1] == "/" or local.partition("/")[0] in index.folders
+    if not named or is_stand_in(plain):
+        return Place("vague", full, inside)
+    return Place("missing", full, inside)
+
+
+def span_of(link: Link) -> Span:
+    """The region of a link."""
+    return Span(link.line, link.col, link.line, link.end_col)

@@ -1,0 +1,59 @@
+"""Broken anchor: a `#fragment` names no heading of the file it points into.
+
+## What
+Links to `#heading` in SKILL.md itself and links from it to `other.md#heading`, once per target. An anchor is the slug
+that GitHub makes of a heading (lower case, punctuation dropped, spaces to hyphens, repeated ones numbered `-1`, `-2`),
+or an explicit `<a id="...">` or `{#...}`. Left alone: letter case, `#top`, line numbers (`#L10`) and files that are
+not Markdown.
+
+## Why
+The reader lands at the top of a long file instead of the section that was meant; usually a heading was renamed.
+
+## Bad
+```markdown
+See [setup](#installation).
+
+## Set up
+```
+
+## Good
+```markdown
+See [setup](#set-up).
+
+## Set up
+```
+
+## Fix
+Use the anchor that the message names. Not fixed automatically.
+
+## Source
+evidence · GitHub's rule for section links, docs.github.com, "Basic writing and formatting syntax" (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.links._anchors import anchors_checked, nearest
+from skill_health.rules.links._targets import span_of
+
+CODE = "LI002"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each fragment that names no heading, where it first occurs."""
+    seen: set[str] = set()
+    for broken in anchors_checked(skill, context)[1]:
+        if broken.link.target not in seen:
+            seen.add(broken.link.target)
+            meant = nearest(broken.fragment, broken.anchors)
+            yield Hit(
+                span_of(broken.link),
+                f"no heading in {broken.file or 'this file'} has the anchor #{broken.fragment}",
+                f"did you mean #{meant}?" if meant else "link to an existing heading, or to the file without an anchor",
+            )

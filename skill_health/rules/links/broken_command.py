@@ -1,0 +1,92 @@
+"""Broken command: a shell block runs a bundled script that does not exist.
+
+## What
+Commands in fenced shell blocks that run `scripts/x.py`, `./scripts/x.sh` and the like, where the skill has other
+scripts, but not this one. Left alone: blocks that change the folder or fetch something first (`cd`, `git clone`),
+blocks that write the file themselves, patterns, and skills without a `scripts` folder, which speak of the user's project.
+
+## Why
+The agent copies the command, it fails, and the agent writes a script of its own instead of the tested one.
+
+## Bad
+````markdown
+```bash
+python scripts/chek.py --all
+```
+````
+
+## Good
+````markdown
+```bash
+python scripts/check.py --all
+```
+````
+
+## Fix
+Correct the command or add the script. Not fixed automatically.
+
+## Source
+SHOULD · Agent Skills specification, "scripts/": relative paths from the skill root, agentskills.io (2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skill_health.core.skill import CodeBlock, Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.links._intent import is_template
+from skill_health.rules.links._paths import bundled_path, state_of
+from skill_health.rules.links._suggest import remedy
+from skill_health.rules.links._targets import index_of
+
+CODE = "LI004"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+_SHELLS = frozenset(("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"))
+_RUNNERS = frozenset("python python3 py uv run bash sh zsh node deno bun ruby perl rscript npx tsx source time sudo $".split())
+_MOVES = re.compile(r"(?:^|[;&|(]\s?)\s?(?:\$ )?(?:cd|pushd|git clone|git checkout|curl|wget|cp|mv|touch|mkdir)\b", re.M)
+
+
+_ELSEWHERE = re.compile(r"install|set-?up|setting up|contribut|develop|any tool", re.I)
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each missing script once, where a command first runs it."""
+    if "scripts" not in index_of(skill).folders or is_template(skill):
+        return
+    seen: set[str] = set()
+    for block in skill.body.blocks:
+        if block.info.lower() not in _SHELLS or "scripts/" not in block.text or _MOVES.search(block.text):
+            continue
+        section = skill.body.section_at(block.line)
+        if section is not None and _ELSEWHERE.search(section.heading.title):
+            continue
+        for path, word, line in _runs(block, skill.folder_name):
+            if path in seen or state_of(path, skill, context)[0] != "missing" or f"> {word}" in block.text:
+                continue
+            seen.add(path)
+            col = skill.lines[line - 1].find(word) + 1
+            yield Hit(
+                Span(line, col, line, col + len(word)),
+                f"the command runs {path}, which does not exist in this skill",
+                remedy(path, skill, context),
+            )
+
+
+def _runs(block: CodeBlock, folder_name: str) -> Iterator[tuple[str, str, int]]:
+    """The scripts that the lines of a block run: (path, as written, line)."""
+    for nth, text in enumerate(block.text.split("\n")):
+        if "scripts/" not in text:
+            continue
+        for word in text.split():
+            if word.lower() in _RUNNERS or word.startswith("-"):
+                continue
+            path = bundled_path(word, folder_name)
+            if path.startswith("scripts/"):
+                yield path, word, block.line + nth + block.fenced
+            # Only the first word that is neither a runner nor a flag can be what is run.
+            break

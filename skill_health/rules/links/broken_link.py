@@ -1,0 +1,61 @@
+"""Broken link: a relative link or image leads to a file that does not exist.
+
+## What
+Relative links and images of SKILL.md whose file or folder does not exist, once per target. Targets are
+percent-decoded, and a query or fragment is dropped. Left alone: patterns and made-up names (`<name>.md`,
+`path/to/file.md`, `[text](url)`), words that look like no file, and links to other skills (LI011 reports those).
+
+## Why
+An agent follows the link, fails to read the file and goes on without the knowledge, or spends turns on searching for it.
+
+## Bad
+```markdown
+For forms, read [the guide](references/from.md).
+```
+
+## Good
+```markdown
+For forms, read [the guide](references/form.md).
+```
+
+## Fix
+Correct the path, add the file or remove the link. Not fixed automatically.
+
+## Source
+SHOULD · Agent Skills specification, "File references": relative paths from the skill root, agentskills.io (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Link, Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.links._census import census
+from skill_health.rules.links._skills import skill_of
+from skill_health.rules.links._suggest import remedy
+from skill_health.rules.links._targets import locate, read_target, span_of
+
+CODE = "LI001"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def collect(skill: Skill, context: Context) -> dict[str, int]:
+    """How many internal references of the skill can be checked, and how many of them are broken."""
+    return census(skill, context)
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each missing file once, where it is first linked to."""
+    missing: dict[str, list[Link]] = {}
+    for link in skill.body.links:
+        target = read_target(link.target)
+        if target.kind == "file" and not skill_of(target.path):
+            if target.path in missing or locate(target.path, skill, context).state == "missing":
+                missing.setdefault(target.path, []).append(link)
+    for path, links in missing.items():
+        what = "image" if links[0].kind == "image" else "link"
+        again = f" ({len(links)} times in this file)" if len(links) > 1 else ""
+        yield Hit(span_of(links[0]), f"{what} to {path}, which does not exist{again}", remedy(path, skill, context))

@@ -1,0 +1,46 @@
+"""Empty link: a link or image has no target.
+
+## What
+`[text]()` and `![text]()`: the parentheses are empty, or hold blanks only.
+
+## Why
+Something was meant to be filled in. The reader, human or agent, is promised a place and gets none.
+
+## Bad
+```markdown
+See [the style guide]().
+```
+
+## Good
+```markdown
+See [the style guide](references/style.md).
+```
+
+## Fix
+Give the link its target, or make it plain text. Not fixed automatically.
+
+## Source
+opinion · Every link is a promise; markdownlint has the same rule as MD042 (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.links._targets import span_of
+
+CODE = "LI009"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each link without a target."""
+    for link in skill.body.links:
+        if not link.target.strip() and link.kind != "autolink":
+            what = "image" if link.kind == "image" else "link"
+            label = f' "{link.text}"' if link.text.strip() else ""
+            yield Hit(span_of(link), f"the {what}{label} has no target", "add the target, or make it plain text")

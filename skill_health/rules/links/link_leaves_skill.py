@@ -1,0 +1,60 @@
+"""Link leaves the skill: a link leads to a file outside the skill's own folder.
+
+## What
+Relative links and images of SKILL.md that climb out of the skill's folder to something that exists, once per target.
+Links to other skills (`../other/SKILL.md`, `../other/`) are left alone: they are references, not material.
+
+## Why
+A skill is copied, packaged and installed as one folder. What lies outside stays behind, and the link breaks without
+anyone having changed it.
+
+## Bad
+```markdown
+Follow [the house rules](../../shared/rules.md).
+```
+
+## Good
+```markdown
+Follow [the house rules](references/rules.md).
+```
+
+## Fix
+Copy the file into `references/`, or ignore this rule where the collection is only ever installed as a whole. Not
+fixed automatically.
+
+## Source
+SHOULD · Agent Skills specification, "Directory structure" and "File references", agentskills.io (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.links._skills import skill_of
+from skill_health.rules.links._targets import locate, read_target, span_of
+
+CODE = "LI007"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each outside target once, where it is first linked to."""
+    seen: set[str] = set()
+    for link in skill.body.links:
+        if ".." not in link.target:
+            continue
+        target = read_target(link.target)
+        if target.kind != "file" or target.path in seen or skill_of(target.path):
+            continue
+        seen.add(target.path)
+        place = locate(target.path, skill, context)
+        if place.state == "ok" and not place.inside:
+            yield Hit(
+                span_of(link),
+                f"link to {target.path} leaves the skill; it breaks where the skill is installed alone",
+                "copy what is needed into references/ and link to that",
+            )

@@ -1,0 +1,90 @@
+"""Missing module: a bundled script imports a module of its own that is not there.
+
+## What
+Imports in bundled Python scripts that can only mean a file of the skill, and whose file does not exist: relative ones
+(`from .parsing import ...`) and those from a folder of the skill that holds Python files (`from scripts.parsing import
+...`). Left alone: imports whose failure is caught, tests, examples, templates and scripts that are not valid Python.
+The scripts are read, never run.
+
+## Why
+The script stops at its first line with an ImportError, and the agent rewrites it from memory or gives up.
+
+## Bad
+```python
+# scripts/check.py, beside which there is no parsing.py
+from .parsing import read_table
+```
+
+## Good
+```python
+# scripts/check.py, beside scripts/parsing.py
+from .parsing import read_table
+```
+
+## Fix
+Add the module to the skill, or correct its name. Not fixed automatically.
+
+## Source
+SHOULD · Agent Skills specification, "scripts/": scripts are self-contained or document their needs (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from posixpath import dirname
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.links._python import Import, imports_of, scripts_of
+from skill_health.rules.links._targets import index_of
+
+CODE = "LI014"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each missing module once per script."""
+    packages = sorted({file.partition("/")[0] for file in skill.files if file.endswith(".py") and "/" in file})
+    for file, full, text in scripts_of(skill, context):
+        if "from ." not in text and not any(f"from {p}" in text or f"import {p}" in text for p in packages):
+            continue
+        seen: set[str] = set()
+        for entry in imports_of(text):
+            wanted = _missing(entry, file, packages, skill)
+            if wanted and wanted not in seen and not entry.guarded:
+                seen.add(wanted)
+                span = Span(entry.line, entry.col)
+                yield Hit(span, f"imports {wanted}, which does not exist", "add the module, or correct its name", full)
+
+
+def _missing(entry: Import, file: str, packages: list[str], skill: Skill) -> str:
+    """The file that an import needs and the skill lacks, without its suffix; "" where all is well or unknown."""
+    parts = entry.module.split(".") if entry.module else []
+    if entry.level:
+        base = dirname(file)
+        for _ in range(entry.level - 1):
+            if not base:
+                return ""
+            base = dirname(base)
+    elif parts and parts[0] in packages and len(parts) > 1:
+        base = ""
+    else:
+        return ""
+    if not parts:
+        known = index_of(skill).files
+        if f"{base}/__init__.py".lstrip("/") in known:
+            return ""
+        lacking = [name for name in entry.names if name != "*" and not _exists(f"{base}/{name}".lstrip("/"), skill)]
+        return f"{base}/{lacking[0]}".lstrip("/") if lacking else ""
+    path = "/".join((base, *parts)).lstrip("/")
+    return "" if _exists(path, skill) else path
+
+
+def _exists(path: str, skill: Skill) -> bool:
+    index = index_of(skill)
+    if path in index.folders or any(f"{path}{suffix}" in index.files for suffix in (".py", ".pyi", ".so", ".pyd")):
+        return True
+    stem = path.rpartition("/")[2] + "."
+    return any(file.startswith(path + ".") for file in index.files if stem in file)

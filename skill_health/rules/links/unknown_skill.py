@@ -1,0 +1,97 @@
+"""Unknown skill: a section on related skills names one that the collection does not have.
+
+## What
+Names at the head of list items and table rows in sections titled Integration, Related skills, See also, Works with
+and the like, where they are written as skill names (lower case with hyphens). A name that nearly equals an existing
+skill's is a warning; any other is information, since it may be a skill of another collection, and is reported only
+where most of the names found in such places are skills of this one. Links are left to LI011.
+
+## Why
+The agent is told to hand over to a skill that it cannot load; after a rename this is the usual left-over.
+
+## Bad
+```markdown
+## Related skills
+
+- **csv-table** - for tables
+```
+
+## Good
+```markdown
+## Related skills
+
+- **csv-tables** - for tables
+```
+
+## Fix
+Correct the name, or say in words what the other skill is and where it comes from. Not fixed automatically.
+
+## Source
+evidence · Left-over names after renames in two of four public collections (2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from skill_health.core.skill import Section, Skill, Span
+from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
+
+CODE = "LI012"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+_TITLE = re.compile(
+    r"\A\W*(?:(?:skill )?integrations?(?: with (?:other )?skills?)?|(?:related|companion|complementary|adjacent) skills?"
+    r"(?: (?:and|&) agents)?|see also|works? (?:well )?with|cross[- ]references?|related)\W*\Z",
+    re.I,
+)
+_HEAD = re.compile(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)+)[*_`]{0,4}(?=\s|:|\Z)(?!['\w\s*]{0,3}plugin)")
+
+
+def collect(skill: Skill, context: Context) -> list[list[Any]]:
+    """Names of skills in sections about related ones: name, line, column."""
+    found: dict[str, list[Any]] = {}
+    for section in skill.body.sections:
+        if _TITLE.match(section.heading.title):
+            for name, line, col in _names(section, skill):
+                found.setdefault(name, [name, line, col])
+    return list(found.values())
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Report each unknown name once per file."""
+    known = {name for s in corpus.skills for name in (s.name, s.folder.rpartition("/")[2])}
+    named = [(summary, *entry) for summary in corpus.skills for entry in summary.facts.get(CODE) or ()]
+    unknown = [entry for entry in named if entry[1] not in known]
+    ours = len(unknown) * 2 <= len(named)
+    for summary, name, line, col in unknown:
+        # Imported here because the module is slow to load and unknown names are rare.
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, sorted(known), 1, 0.9)
+        help_line = f"did you mean {close[0]}?" if close else "correct the name, or say where that skill comes from"
+        if close or ours:
+            yield Hit(
+                Span(line, col, line, col + len(name)),
+                f"no skill of this collection is called {name}",
+                help_line,
+                summary.path,
+                severity=Severity.WARNING if close else None,
+            )
+
+
+def _names(section: Section, skill: Skill) -> Iterator[tuple[str, int, int]]:
+    """The names at the heads of the list items and table rows of a section: name, line, column."""
+    unit = -1
+    for prose in skill.body.prose:
+        if not section.line < prose.line <= section.end_line or prose.unit == unit:
+            continue
+        unit = prose.unit
+        match = _HEAD.match(prose.text) if prose.item or prose.kind == "cell" else None
+        if match:
+            line, col = skill.body.position(prose, match.start(1))
+            yield match.group(1), line, col

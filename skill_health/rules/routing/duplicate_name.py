@@ -1,0 +1,59 @@
+"""Two skills have the same name
+
+## What
+Reports a name that two skills of one collection declare (the collection is the folder that holds the folders of the skills);
+case and Unicode form do not count. The same name in different collections, such as two plugins, is information only: hosts tell
+them apart by the plugin, unless both are installed as plain skills.
+
+## Why
+A host keeps one of them, without saying which; a user who calls the name cannot know what runs.
+
+## Bad
+```markdown
+skills/report/SKILL.md      name: report
+skills/report-old/SKILL.md  name: report
+```
+
+## Good
+```markdown
+skills/report/SKILL.md         name: report
+skills/legacy-report/SKILL.md  name: legacy-report
+```
+
+## Fix
+Rename one of them and its folder. There is no automatic fix.
+
+## Source
+MUST · Agent Skills specification, "name field: must match the parent directory", so that siblings differ, agentskills.io (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules.routing._groups import collection_of, name_key
+
+CODE = "RT001"
+SEVERITY = Severity.ERROR
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Report every skill but the first of each name."""
+    named: dict[str, list[Summary]] = {}
+    for skill in corpus.skills:
+        named.setdefault(name_key(skill.name), []).append(skill)
+    for same in named.values():
+        for at, skill in enumerate(same[1:], 1):
+            beside = next((other for other in same[:at] if collection_of(other) == collection_of(skill)), None)
+            other = beside or same[0]
+            yield Hit(
+                skill.name_span,
+                f"the name {skill.name!r} is also that of {other.path}" + ("" if beside else ", in another collection"),
+                "Rename one of the two, folder and name." if beside else "Rename one where both may be installed.",
+                skill.path,
+                severity=None if beside else Severity.INFO,
+                also=tuple(each.path for each in same if each is not skill),
+            )

@@ -1,0 +1,69 @@
+"""The description claims every request
+
+## What
+Reports descriptions that claim whatever the user asks: "use for any task", "helps with anything", "in every conversation",
+"general-purpose assistant". A claim that goes on to say of what ("any request involving GStreamer", "all tasks that
+touch the schema") is left alone.
+
+## Why
+Such a skill is loaded for requests that belong to its siblings, and costs its tokens every time. Those that are wide on
+purpose are better placed in the host's standing instructions.
+
+## Bad
+```markdown
+description: Helps with anything. Use for any task.
+```
+
+## Good
+```markdown
+description: Splits a large change into reviewable commits. Use when a diff is too large to review.
+```
+
+## Fix
+Name the objects and situations that the skill is for. There is no automatic fix.
+
+## Source
+evidence · greedy descriptions take requests from siblings in router runs; read 2026-11.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+
+CODE = "RT006"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+# The claim must end there: what follows would say of what.
+_END = r"(?=\s*(?:[.,;:!)\]]|$|[-–—]{1,2}\s|and\b|or\b|regardless\b|no matter\b))"
+_GREEDY = re.compile(
+    r"\b(?:(?:for|on|in|with|during|before|after|to|handles?|answers?|starting|solves?|does|do) "
+    r"(?:any|every|all)(?: and (?:all|every|any))?(?: (?:kinds?|types?|sorts?) of)?(?: of)?(?: the)?"
+    r"(?: (?:user|user's|users'|incoming|new|possible|single|other))? "
+    r"(?:requests?|tasks?|questions?|prompts?|messages?|conversations?|quer(?:y|ies)|problems?|turns?|responses?|interactions?|inputs?)"
+    rf"{_END}"
+    r"|helps?(?: you| users?| the user)? (?:with|do) (?:anything|everything|whatever)\b(?! (?:about|related|that|to do|around|from|in|on)\b)"
+    rf"|(?:use|used|useful|good) (?:this skill |it )?(?:for|with) (?:just about |almost |literally )?(?:anything|everything|whatever){_END}"
+    r"|(?:general|all)[- ]purpose (?:assistant|helper|agent|skill)\b"
+    r"|(?:whatever|no matter what|regardless of what) (?:the user|users?|you) (?:asks?|wants?|needs?|says?)\b)",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:not|never|don't|isn't|no)\b[^.;]*$", re.IGNORECASE)
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report the first greedy claim."""
+    field = skill.field("description")
+    if field is None:
+        return
+    description = " ".join(skill.description.split())
+    for match in _GREEDY.finditer(description):
+        if not _DENIED.search(description[max(0, match.start() - 60) : match.start()]):
+            message = f"the description claims every request: {match.group()!r}"
+            yield Hit(field.span, message, "Name the objects and the situations that the skill is for.")
+            return

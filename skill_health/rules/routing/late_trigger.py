@@ -1,0 +1,61 @@
+"""The description says too late when to use the skill
+
+## What
+Reports a description whose first words on when to use the skill ("use when", "when the user", "trigger on", "use for" ...)
+stand after `limits.trigger_within` characters (250). A description that never says it is reported by another rule.
+
+## Why
+Hosts cut long listings from the end of each description: one was seen to cut all of them at 350 characters. The clause that
+decides is the first to go.
+
+## Bad
+```markdown
+description: (300 characters on everything that the skill knows). Use when a release is cut.
+```
+
+## Good
+```markdown
+description: Cuts releases from a changelog. Use when a release is cut. (everything else after that)
+```
+
+## Fix
+Move the trigger clause to the second sentence. There is no automatic fix.
+
+## Source
+SHOULD · OpenAI Codex documentation, "front-load the key use case and trigger words", and the listing budgets of hosts; read 2026-11.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Hit, Severity
+
+CODE = "RT005"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+_TRIGGER = re.compile(
+    r"\bwhen(?:ever)?\b|\btrigger(?:s|ed)?\b|\bif (?:the user|you|asked)\b|\bideal for\b|\bapplies to\b"
+    r"|\b(?:use|used|invoke|invoked|activate|activates|run|load|apply|best)(?: (?:this|it|the))?(?: skill)?"
+    r" (?:for|if|to|before|after|during|while|on|as|in|with|at|proactively|any time|anytime)\b",
+    re.IGNORECASE,
+)
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report where the trigger clause begins."""
+    limit = context.config.limits.trigger_within
+    description = " ".join(skill.description.split())
+    if len(description) <= limit:
+        return
+    match = _TRIGGER.search(description)
+    field = skill.field("description")
+    if match is None or match.start() < limit or field is None:
+        return
+    words = description[match.start() : match.start() + 40].rsplit(" ", 1)[0]
+    message = f"the description says when to use the skill only after {match.start()} characters: {words!r}"
+    yield Hit(field.span, message, f"Move it forward, into the first {limit} characters; hosts cut the rest.")

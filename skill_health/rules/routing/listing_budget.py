@@ -1,0 +1,73 @@
+"""A host would not show the whole collection
+
+## What
+Simulates, for each host with a known listing budget (Claude Code, Codex, Copilot CLI; a dated table that the
+configuration overrides under `hosts`), what a model is shown of the skills of one folder: in full, cut, by name only,
+or not at all. Reports one finding for each host that would cut or drop some, with the counts, the first names, and the
+estimated tokens that the listing adds to every request. Skills with `disable-model-invocation: true` are not listed.
+What else a user has installed is not known; it takes from the same budget.
+
+## Why
+What is not listed is not chosen. Users report 36 of 92 skills shown, and descriptions cut before the clause that set them apart.
+
+## Bad
+```markdown
+90 skills with descriptions of 900 characters in one folder
+```
+
+## Good
+```markdown
+90 skills in plugins of a dozen, with descriptions of 200 to 400 characters
+```
+
+## Fix
+Shorten the longest descriptions, put the deciding words first, split the collection into plugins, or take rarely used
+skills out of the listing with `disable-model-invocation: true`. There is no automatic fix.
+
+## Source
+evidence · hosts' documentation and source, and reports of their users; the table says where each number was read (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, simulate
+from skill_health.core.hosts import hosts
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules.routing._groups import collections
+
+CODE = "RT004"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+_SAYS = {TRUNCATED: "cut", NAME_ONLY: "by name only", OMITTED: "left out"}
+_HELP = "Shorten the longest descriptions with the deciding words first, or split the collection into plugins."
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Report each collection once for each host that would not show all of it."""
+    for folder, group in collections(corpus.skills).items():
+        listed = [skill for skill in group if not skill.hidden]
+        pairs = [(skill.name, skill.description) for skill in listed]
+        for host in hosts(context.config.hosts):
+            listing = simulate(pairs, host)
+            if listing.count(FULL) < len(listed):
+                yield _hit(folder, listed, listing)
+
+
+def _hit(folder: str, listed: list[Summary], listing: Catalog) -> Hit:
+    parts = [f"{listing.count(state)} {says}" for state, says in _SAYS.items() if listing.count(state)]
+    affected = [at for at, shown in enumerate(listing.skills) if shown.state != FULL]
+    names = ", ".join(listed[at].name for at in affected[:3])
+    more = f" and {len(affected) - 3} more" if len(affected) > 3 else ""
+    unit = listing.host.unit
+    message = (
+        f"{listing.host.title} would show {listing.count(FULL)} of the {len(listed)} skills in {folder or '.'} in full, "
+        f"{', '.join(parts)}: {names}{more} (the listing wants {listing.wanted:,} of {listing.host.limit:,} {unit}; "
+        f"about {listing.tokens:,} tokens in every request, {listing.wanted_tokens:,} in full)"
+    )
+    first = listed[affected[0]]
+    also = tuple(skill.path for skill in listed if skill is not first)
+    return Hit(first.description_span, message, _HELP, first.path, also=also)

@@ -1,0 +1,99 @@
+"""Two descriptions say nearly the same
+
+## What
+Reports pairs of descriptions whose TF-IDF cosine is at least `limits.similarity` (0.75), or of which the one holds at least
+`limits.containment` (0.9) of the other's words, with the words that they share. Words that every description has (use, when,
+user ...) do not count, nor do descriptions of fewer than six others. Pairs in which one names the other ("for X use NAME
+instead") are left alone, and so are skills of the same name, which `duplicate-name` reports. One finding per skill names
+the closest of the earlier ones.
+
+## Why
+The description is all that a model sees when it chooses. Two that say the same are chosen between by chance.
+
+## Bad
+```markdown
+description: Writes unit tests for Python functions with pytest. Use when Python code needs unit tests.
+description: Generates pytest unit tests for Python functions. Use when Python functions need unit tests.
+```
+
+## Good
+```markdown
+description: Writes unit tests for Python functions with pytest. For browser tests use e2e-tests instead.
+description: Writes end-to-end browser tests with Playwright. For single functions use unit-tests instead.
+```
+
+## Fix
+Say what sets each apart, name the other as the boundary, or merge the two. There is no automatic fix.
+
+## Source
+evidence · similarity of descriptions predicts confusion in router runs; the threshold is that at which every pair of 529 public
+skills that was read said the same (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from skill_health.core import tfidf
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules.routing._groups import STOP, name_key, names_other
+
+CODE = "RT003"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+_LEAST = 6
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Report each skill whose description is close to an earlier one, with the closest."""
+    limits = context.config.limits
+    texts: dict[tuple[str, ...], list[Summary]] = {}
+    for skill in corpus.skills:
+        terms = tuple(tfidf.terms(skill.description, STOP))
+        if len(set(terms)) >= _LEAST:
+            texts.setdefault(terms, []).append(skill)
+    words = list(texts)
+    groups = list(texts.values())
+    vectors = tfidf.vectors(words)
+    found: dict[str, list[tuple[float, Summary, Summary, str, Sequence[str]]]] = {}
+
+    def note(a: Summary, b: Summary, value: float, how: str, shared: Sequence[str]) -> None:
+        first, later = (a, b) if a.path < b.path else (b, a)
+        if name_key(a.name) != name_key(b.name) and not _tied(a, b):
+            found.setdefault(later.path, []).append((value, first, later, how, shared))
+
+    for at, group in enumerate(groups):
+        for later in group[1:]:
+            note(group[0], later, 1.0, "says the same as", _heaviest(vectors[at], vectors[at]))
+    for i, j, value in tfidf.similar_pairs(vectors, limits.similarity):
+        how = f"is {value:.0%} like"
+        note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
+    for i, j, value in tfidf.contained_pairs([frozenset(each) for each in words], limits.containment, _LEAST):
+        how = f"shares {value:.0%} of the words of the shorter with"
+        note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
+    for path in sorted(found):
+        yield _hit(found[path])
+
+
+def _hit(pairs: list[tuple[float, Summary, Summary, str, Sequence[str]]]) -> Hit:
+    pairs.sort(key=lambda pair: (-pair[0], pair[1].path, pair[3]))
+    _, first, later, how, shared = pairs[0]
+    others = len({pair[1].path for pair in pairs}) - 1
+    more = f", and {others} more" if others else ""
+    return Hit(
+        later.description_span,
+        f"the description {how} that of {first.name!r} ({first.path}{more}); shared: {', '.join(shared)}",
+        f"Say what sets the two apart, or name the boundary: for ... use {first.name} instead.",
+        later.path,
+        also=(first.path,),
+    )
+
+
+def _heaviest(a: tfidf.Vector, b: tfidf.Vector, most: int = 8) -> list[str]:
+    return sorted(a.keys() & b.keys(), key=lambda term: (-a[term] * b[term], term))[:most]
+
+
+def _tied(a: Summary, b: Summary) -> bool:
+    return names_other(a.description, b.name) or names_other(b.description, a.name)

@@ -1,0 +1,87 @@
+"""Two names are easily mistaken for each other
+
+## What
+Reports names of one collection that differ by one letter, by a plural, by the order of their words or by their hyphens only
+(`pdf-report` and `report-pdf`, `code-review` and `code-reviews`). Names that differ in a number (`v1`, `v2`) are left alone,
+and so are names of fewer than five letters and skills whose descriptions name each other.
+
+## Why
+Models and people call skills by name; a near-duplicate is called by mistake, and is often a forgotten copy.
+
+## Bad
+```markdown
+skills/code-review/SKILL.md
+skills/code-reviews/SKILL.md
+```
+
+## Good
+```markdown
+skills/code-review/SKILL.md
+skills/security-review/SKILL.md
+```
+
+## Fix
+Rename one by what sets it apart, or merge the two. There is no automatic fix.
+
+## Source
+opinion · similar names raise confusion between siblings in router runs; read 2026-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules.routing._groups import collections, name_key, names_other
+
+CODE = "RT002"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+_LEAST = 5
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Report each later skill with the first that it resembles."""
+    for group in collections(corpus.skills).values():
+        seen: dict[str, list[Summary]] = {}
+        for skill in group:
+            key = name_key(skill.name)
+            if len(key) < _LEAST:
+                continue
+            keys = _keys(key)
+            near = [other for each in keys for other in seen.get(each, ())]
+            other = next((other for other in near if _alike(key, name_key(other.name)) and not _tied(skill, other)), None)
+            if other:
+                yield Hit(
+                    skill.name_span,
+                    f"the name {skill.name!r} is easily mistaken for {other.name!r} ({other.path})",
+                    "Rename one by what sets it apart, or merge the two.",
+                    skill.path,
+                    also=(other.path,),
+                )
+            for each in keys:
+                seen.setdefault(each, []).append(skill)
+
+
+def _keys(name: str) -> list[str]:
+    """Two names that are alike share one of these: the name with a letter less, and its words in order."""
+    shorter = {name[:at] + name[at + 1 :] for at in range(len(name))}
+    return sorted({name, *shorter, "words:" + " ".join(sorted(name.split("-"))), "joined:" + name.replace("-", "")})
+
+
+def _alike(a: str, b: str) -> bool:
+    """Whether they differ, and not in a number."""
+    if a == b or [char for char in a if char.isdigit()] != [char for char in b if char.isdigit()]:
+        return False
+    if sorted(a.split("-")) == sorted(b.split("-")) or a.replace("-", "") == b.replace("-", ""):
+        return True
+    head = 0
+    while head < min(len(a), len(b)) and a[head] == b[head]:
+        head += 1
+    return a[head + 1 :] == b[head + 1 :] or a[head + 1 :] == b[head:] or a[head:] == b[head + 1 :]
+
+
+def _tied(a: Summary, b: Summary) -> bool:
+    return names_other(a.description, b.name) or names_other(b.description, a.name)

@@ -1,0 +1,62 @@
+"""Too few router prompts test a skill
+
+## What
+Where the collection has router prompts: reports each skill with fewer than `limits.positives` (5) prompts that expect it or fewer
+than `limits.negatives` (3) near misses, which are prompts that list it among the rejected skills. Skills with
+`disable-model-invocation: true` need none.
+
+## Why
+With two or three prompts a skill's routing score moves by a third when one answer changes, and without near misses a greedy
+description scores best.
+
+## Bad
+```markdown
+1 prompt expects the skill, none rejects it
+```
+
+## Good
+```markdown
+6 prompts expect the skill, 4 that sound like it reject it
+```
+
+## Fix
+Add prompts. There is no automatic fix.
+
+## Source
+evidence · the half-width of a 95 % interval is above 35 points at 5 prompts; the minimum is this project's own choice (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
+
+CODE = "RT009"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Report each skill that lacks positives or near misses."""
+    records = context.registries.prompts
+    if not records:
+        return
+    limits = context.config.limits
+    positives = Counter(str(record.data.get("expected_primary_skill")) for record in records)
+    negatives: Counter[str] = Counter()
+    for record in records:
+        rejected = record.data.get("rejected_skills")
+        negatives.update({str(name) for name in rejected} if isinstance(rejected, list) else ())
+    for skill in corpus.skills:
+        has, misses = positives[skill.name], negatives[skill.name]
+        if skill.hidden or (has >= limits.positives and misses >= limits.negatives):
+            continue
+        yield Hit(
+            skill.name_span,
+            f"{has} of {limits.positives} router prompts that expect the skill, {misses} of {limits.negatives} near misses that reject it",
+            f"Add prompts to {records[0].path}.",
+            skill.path,
+        )

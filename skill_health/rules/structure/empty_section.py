@@ -1,0 +1,57 @@
+"""A section is empty.
+
+## What
+A heading is followed at once by another of its level or above, or by the end of the file. A heading with subsections is
+not empty, and neither is one that is followed by a comment.
+
+## Why
+It is mostly a template that was never filled, or text that was moved and left its title behind.
+
+## Bad
+```markdown
+## Security
+## Examples
+```
+
+## Good
+```markdown
+## Security
+The token is read from the environment and never printed.
+
+## Examples
+```
+
+## Fix
+Write the section or remove its heading.
+
+## Source
+opinion · skill-health, seen in 4 of 529 public skills, each of them a leftover (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+
+CODE = "ST015"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each heading with nothing below it; a body of headings only is another rule's."""
+    body = skill.body
+    if not body.blocks and all(prose.kind == "heading" for prose in body.prose):
+        return
+    for at, section in enumerate(body.sections):
+        following = body.headings[at + 1] if at + 1 < len(body.headings) else None
+        if following is not None and (following.level > section.heading.level or section.end_line != following.line - 1):
+            continue
+        # The line after a heading may be the underline of a Setext one.
+        if not any(line.strip("=- \t") for line in skill.lines[section.line : section.end_line]):
+            heading = section.heading
+            message = f"the section '{heading.title}' is empty"
+            yield Hit(Span(heading.line, heading.col), message, "Write it or remove its heading.")

@@ -1,0 +1,57 @@
+"""A section of gotchas has hardly any.
+
+## What
+The skill has a section of gotchas under one of its usual titles (gotchas, pitfalls, common mistakes, troubleshooting,
+caveats, anti-patterns, limitations ...), and all such sections together list fewer than 3 things: list items, numbered
+or not, subheadings or table rows. A skill without such a section is left alone, and so is one that writes its gotchas as
+paragraphs. Opt-in.
+
+## Why
+What goes wrong in practice is what a model cannot know. One or two entries are often a template that was never filled.
+
+## Bad
+```markdown
+## Gotchas
+- Be careful.
+```
+
+## Good
+```markdown
+## Gotchas
+- `--dry-run` still creates the lock file; remove it afterwards.
+- Page numbers start at 0 in v2 and at 1 in v1.
+- An expired token answers 404, not 401.
+```
+
+## Fix
+Add what went wrong the last times, or fold the section into the step that it belongs to.
+
+## Source
+opinion · Benchmark Architecture Plan, stage 1, "gotcha_count, target >= 3" (2026-05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.roles import roles_of
+from skill_health.core.sections import entries, governing, outermost
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+
+CODE = "ST005"
+SEVERITY = Severity.INFO
+SINCE = "0.1.0"
+DEFAULT = False
+TARGET = 3
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report the first section of gotchas where all of them together list something, but too little."""
+    tagged = [(section, roles_of(section.heading.title)) for section in governing(skill.body)]
+    sections = list(outermost(tagged, "gotchas"))
+    count = sum(entries(skill.body, section) for section in sections)
+    if sections and 0 < count < TARGET:
+        heading = sections[0].heading
+        message = f"'{heading.title}' lists {count} of at least {TARGET} expected entries"
+        yield Hit(Span(heading.line, heading.col), message, "Add what went wrong the last times, or fold it in.")

@@ -1,0 +1,59 @@
+"""A code fence is never closed.
+
+## What
+A fenced code block has no closing fence of its own kind and length, so that it runs to the end of the file, quote or list
+item that it stands in.
+
+## Why
+Everything after it is code: headings vanish, links are not links, instructions read as a sample. An inner fence with as
+many marks as the outer one is the usual cause.
+
+## Bad
+````markdown
+```
+| Expectation | Severity |
+
+## Best practices
+- Test relationships too.
+````
+
+## Good
+````markdown
+```
+make test
+```
+
+## Best practices
+- Test relationships too.
+````
+
+## Fix
+Close the fence where the code ends. Around a sample that holds fences itself, use four marks.
+
+## Source
+evidence · CommonMark specification 0.31.2, "fenced code blocks" (2024-01).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+
+CODE = "ST007"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report each fence that has no end, with how much it swallows."""
+    for block in skill.body.blocks:
+        if block.fenced and not block.closed:
+            inside = block.end_line - block.line
+            extent = f"the {inside} lines after it are code" if inside > 1 else "what comes after it is code"
+            source = skill.lines[block.line - 1] if block.line <= len(skill.lines) else ""
+            col = min((at for at in (source.find("```"), source.find("~~~")) if at >= 0), default=0) + 1
+            message = f"this code fence is never closed: {extent}"
+            yield Hit(Span(block.line, col), message, "Close it; use four marks around code that holds fences.")

@@ -1,0 +1,54 @@
+"""Checking many skills, in as many processes as pay off."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from skill_health import records
+from skill_health.check import FileContext, check_skill, load_skill
+from skill_health.core.corpus import Entry
+from skill_health.core.parse import read_bytes
+from skill_health.rules._load import all_rules
+from skill_health.select import selected
+from skill_health.session import Session, key_of
+
+_PARALLEL_FROM = 48
+_CHUNK = 12
+_session: Session | None = None
+
+
+def check_entries(session: Session, entries: Sequence[Entry], jobs: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Check skills: (path of SKILL.md, its record), in no particular order."""
+    global _session
+    session.registries()
+    selected(all_rules(), session.config)
+    jobs = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    _session = session
+    chunks = [entries[i : i + _CHUNK] for i in range(0, len(entries), _CHUNK)]
+    if jobs == 1 or len(entries) < _PARALLEL_FROM or not hasattr(os, "fork"):
+        for chunk in chunks:
+            yield from _check_chunk(chunk)
+        return
+    from multiprocessing import get_context
+
+    # The forked workers share what is loaded; nothing of it will be collected.
+    gc.freeze()
+    with get_context("fork").Pool(min(jobs, len(chunks)), initializer=gc.disable) as pool:
+        for results in pool.imap_unordered(_check_chunk, chunks):
+            yield from results
+
+
+def _check_chunk(entries: Sequence[Entry]) -> list[tuple[str, dict[str, Any]]]:
+    assert _session is not None
+    return [(entry.path, _check(_session, entry)) for entry in entries]
+
+
+def _check(session: Session, entry: Entry) -> dict[str, Any]:
+    data, problem = (b"", entry.problem) if entry.problem else read_bytes(session.full(entry.path))
+    context = FileContext(session.discovery.root, session.config, session.registries())
+    skill = load_skill(entry, data, problem)
+    checked = check_skill(skill, selected(all_rules(), session.config), context)
+    return records.to_record(key_of(session.base, entry, data, problem), checked)

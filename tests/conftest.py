@@ -1,0 +1,67 @@
+"""What every test may use. Tests run the same on any machine: none sees the user's caches or git configuration."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+settings.register_profile("house", deadline=None, derandomize=True, database=None)
+settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _hermetic(tmp_path_factory: pytest.TempPathFactory) -> None:
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "SKILL_HEALTH_")) or name in {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}:
+            del os.environ[name]
+    os.environ |= {
+        "SKILL_HEALTH_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "Test",
+        "GIT_AUTHOR_EMAIL": "test@example.com",
+        "GIT_COMMITTER_NAME": "Test",
+        "GIT_COMMITTER_EMAIL": "test@example.com",
+    }
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The root of this repository."""
+    return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run `skill-health` as its own process; keywords go to subprocess.run, `env` adds to the environment."""
+
+    def call(
+        *args: str | Path, env: Mapping[str, str] | None = None, **more: object
+    ) -> subprocess.CompletedProcess[str]:
+        given: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 60} | more
+        command = [sys.executable, "-m", "skill_health", *map(str, args)]
+        return subprocess.run(command, env=os.environ | (env or {}), **given)  # type: ignore[call-overload, no-any-return]
+
+    return call
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[Mapping[str, str]], Path]:
+    """Write files (path below the root: text) and return the root."""
+
+    def write_tree(files: Mapping[str, str]) -> Path:
+        for path, text in files.items():
+            target = tmp_path / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="")
+        return tmp_path
+
+    return write_tree

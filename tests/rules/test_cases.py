@@ -1,0 +1,102 @@
+"""Every rule's cases, as data: cases that pass, cases with nothing to look at, cases that fail at a place."""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from skill_health.core.config import config_with, load_config
+from skill_health.core.corpus import discover
+from skill_health.engine import run
+from skill_health.core.registries import load_registries
+from skill_health.fixes import plan_fixes, write_plan
+from skill_health.rules._load import all_rules
+
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob("*/*.yaml"))
+CASES = [
+    pytest.param(document["rule"], case, id=f"{document['rule']}-{case['id']}")
+    for document in (yaml.safe_load(path.read_text("utf-8")) for path in FILES)
+    for case in document["cases"]
+]
+KINDS = {"pass", "fail", "noop"}
+HEADINGS = ["What", "Why", "Bad", "Good", "Fix", "Source"]
+
+
+def plant(root: Path, case: dict[str, Any]) -> None:
+    """Write the tree of a case below `root`."""
+    for path, text in case.get("tree", {}).items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode("utf-8", "surrogatepass"))
+    for path, encoded in case.get("bytes", {}).items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(base64.b64decode(encoded))
+    for path, target_path in case.get("links", {}).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).symlink_to(target_path)
+    (root / "skill-health.toml").write_text(_toml(case.get("config", {})), "utf-8")
+
+
+def _toml(config: dict[str, Any]) -> str:
+    def value(item: Any) -> str:
+        if isinstance(item, bool):
+            return str(item).lower()
+        if isinstance(item, list):
+            return "[" + ", ".join(value(i) for i in item) + "]"
+        if isinstance(item, dict):
+            return "{" + ", ".join(f'"{k}" = {value(v)}' for k, v in item.items()) + "}"
+        return str(item) if isinstance(item, (int, float)) else "'" + str(item) + "'"
+
+    return "".join(f"{key.replace('_', '-')} = {value(item)}\n" for key, item in _dashed(config).items())
+
+
+def _dashed(config: dict[str, Any]) -> dict[str, Any]:
+    return {k.replace("_", "-"): _dashed(v) if isinstance(v, dict) else v for k, v in config.items()}
+
+
+@pytest.mark.parametrize(("code", "case"), CASES)
+def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
+    plant(tmp_path, case)
+    as_of = date.fromisoformat(str(case.get("as_of", "2026-11-21")))
+    config = config_with(load_config(str(tmp_path)), select=(code,))
+    result = run(discover([str(tmp_path)], config, str(tmp_path)), config, as_of, jobs=1, use_cache=False)
+    found = [(f"{f.path}:{f.line}:{f.col}", f.message) for f in result.findings]
+    expected = [line.split(" ", 1) for line in case.get("expect", [])]
+    assert [place for place, _ in found] == [place for place, *_ in expected], found
+    for (_, message), (_, *part) in zip(found, expected, strict=True):
+        assert not part or part[0] in message
+    assert (case["kind"] == "fail") == bool(expected)
+    if "fixed" in case:
+        rules = [rule for rule in all_rules() if rule.code == code]
+        registries = load_registries(str(tmp_path), config.sources)
+        write_plan(str(tmp_path), plan_fixes(str(tmp_path), result.entries, rules, config, registries, unsafe=True))
+        for path, text in case["fixed"].items():
+            assert (tmp_path / path).read_bytes().decode("utf-8") == text
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_rule_is_complete(rule: Any) -> None:
+    own = [case["kind"] for code, case in (p.values for p in CASES) if code == rule.code]
+    assert set(own) == KINDS, f"{rule.code} needs passing, failing and no-op cases"
+    assert re.fullmatch(r"[A-Z]{2}\d{3}", rule.code)
+    assert re.findall(r"^## (.+)$", rule.doc, re.MULTILINE) == HEADINGS
+    title = rule.doc.split("\n", 1)[0]
+    assert title.rstrip(".")
+    source = rule.doc.split("## Source\n", 1)[1].strip()
+    assert source.split()[0] in {"MUST", "SHOULD", "evidence", "opinion"}
+    assert re.search(r"\d{4}(-\d\d)?", source), "the source needs a dated reference"
+    assert sum(f is not None for f in (rule.check, rule.check_corpus)) <= 1
+
+
+def test_every_case_file_names_a_rule() -> None:
+    known = {rule.code for rule in all_rules()}
+    assert {yaml.safe_load(path.read_text("utf-8"))["rule"] for path in FILES} <= known
+    assert all(path.stem == yaml.safe_load(path.read_text("utf-8"))["rule"] for path in FILES)

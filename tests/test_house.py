@@ -1,0 +1,203 @@
+"""The rules of the house: who may import whom, how big a module may be, what is pinned, what is never named."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("skill_health", "router", "effectiveness")
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+MAX_LINES = 200
+
+# Who may import what of ours; the first prefix that fits a module speaks.
+ARROWS = (
+    ("skill_health.core", ("skill_health.core", "skill_health.__version__")),
+    # A rule judges the inline ignores too, which are read outside core because they name rules.
+    (
+        "skill_health.rules",
+        ("skill_health.rules", "skill_health.core", "skill_health.ignores", "skill_health.__version__"),
+    ),
+    ("skill_health", ("skill_health",)),
+    ("router", ("router", "skill_health")),
+    ("effectiveness", ("effectiveness", "router", "skill_health")),
+)
+# What the pre-commit hook must not wait for.
+HEAVY = {
+    "asyncio", "concurrent.futures", "httpx", "importlib.metadata", "jsonschema", "multiprocessing", "numpy",
+    "rich", "scipy", "sqlite3", "unittest", "urllib.request", "xml.etree.ElementTree",
+}  # fmt: skip
+IMPORT_NAMES = {
+    "PyYAML": "yaml",
+    "markdown-it-py": "markdown_it",
+    "python-frontmatter": "frontmatter",
+    "Jinja2": "jinja2",
+}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every name that a module imports, in full: `from a.b import c` is a.b.c; constant dynamic imports count too."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            source = ".".join([*base, *filter(None, [node.module])])
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield str(node.args[0].value)
+
+
+def within(name: str, prefixes: tuple[str, ...]) -> bool:
+    return any(name == prefix or name.startswith(f"{prefix}.") for prefix in prefixes)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_arrows(path: Path) -> None:
+    name = module_name(path)
+    allowed = next(allowed for prefix, allowed in ARROWS if within(name, (prefix,)))
+    ours = {found for found in imports(path) if within(found, PACKAGES)}
+    assert {found for found in ours if not within(found, allowed)} == set()
+
+
+def test_commands_are_imported_by_nobody_but_the_root() -> None:
+    importers = {
+        module_name(path) for path in MODULES if any(within(name, ("skill_health.commands",)) for name in imports(path))
+    }
+    assert {name for name in importers if not within(name, ("skill_health.cli", "skill_health.commands"))} <= {
+        "skill_health.docs"
+    }
+
+
+def test_no_module_is_too_long() -> None:
+    lengths = {module_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def test_every_folder_with_modules_is_a_package_and_every_package_is_typed() -> None:
+    assert {path.parent for path in MODULES if not (path.parent / "__init__.py").is_file()} == set()
+    assert [package for package in PACKAGES if not (ROOT / package / "py.typed").is_file()] == []
+
+
+def project() -> dict[str, Any]:
+    metadata: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return metadata
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+
+
+def requirements(metadata: Mapping[str, Any]) -> list[Requirement]:
+    extras = [line for lines in metadata["optional-dependencies"].values() for line in lines]
+    return [Requirement(line) for line in [*metadata["dependencies"], *extras]]
+
+
+def test_base_dependencies_are_those_the_linter_imports() -> None:
+    declared = {IMPORT_NAMES.get(name, name) for name in (Requirement(line).name for line in project()["dependencies"])}
+    imported = {
+        name.split(".")[0] for path in MODULES if path.is_relative_to(ROOT / "skill_health") for name in imports(path)
+    }
+    foreign = imported - set(sys.stdlib_module_names) - set(PACKAGES)
+    assert foreign - {"numpy", "scipy"} == declared
+
+
+def test_every_requirement_is_pinned_to_a_version_that_it_allows() -> None:
+    exact = pins()
+    assert all(re.fullmatch(r"[0-9][\w.+!]*", version) for version in exact.values())
+    for requirement in requirements(project()):
+        assert requirement.specifier.contains(exact[canonicalize_name(requirement.name)]), requirement
+
+
+def test_pre_commit_uses_local_hooks_with_the_pinned_versions() -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert {repo["repo"] for repo in config["repos"]} == {"local"}
+    hooks = [hook for repo in config["repos"] for hook in repo["hooks"]]
+    exact = pins()
+    for line in [line for hook in hooks for line in hook["additional_dependencies"]]:
+        name, _, version = line.partition("==")
+        assert exact[canonicalize_name(name)] == version
+    linter = next(hook for hook in hooks if hook["id"] == "skill-health")
+    given = {Requirement(line).name for line in linter["additional_dependencies"]}
+    assert given == {Requirement(line).name for line in project()["dependencies"]}
+
+
+# In parts, so that this file does not name them itself.
+FORBIDDEN = re.compile(
+    "|".join(
+        [
+            r"(?<![\w.~-])/" + r"work(?:/|\b)(?!-)",
+            r"/" + r"tmp/exp\b",
+            r"/opt/" + r"(?:wheels|pypi)",
+            r"\bissue " + r"2\b",
+            r"\bpypi\." + r"org\b",
+            r"python" + r"hosted\.org",
+            r"registry\.npm" + r"js\.org",
+        ]
+    )
+)
+
+
+def kept_files() -> list[Path]:
+    """What git tracks or would track."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_file_names_a_machine_or_a_package_index() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+        for path in kept_files()
+        for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), 1)
+        if FORBIDDEN.search(line)
+    ]
+    assert found == []
+
+
+def loaded_after(code: str, cwd: Path) -> set[str]:
+    code = f"import json, sys\n{code}\nprint(json.dumps(list(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_importing_the_hook_is_light(tmp_path: Path) -> None:
+    assert loaded_after("import skill_health.commands.lint", tmp_path) & HEAVY == set()
+
+
+def test_linting_one_skill_is_light(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\nSort it.\n"
+    root = write({"skills/tidy/SKILL.md": text})
+    code = "from skill_health.cli import main\nmain(['lint', 'skills/tidy/SKILL.md'])\nprint()"
+    loaded = loaded_after(code, root)
+    assert "skill_health.engine" in loaded
+    assert loaded & HEAVY == set()
