@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from dataclasses import replace
 
 from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
@@ -37,7 +36,7 @@ def with_baseline(report: Report, root: str, config: Config, reason: str | None,
             matched += 1
         else:
             left.append(finding)
-    return replace(report, findings=tuple(left), baselined=matched)
+    return report._replace(findings=tuple(left), baselined=matched)
 
 
 def read_baseline(path: str) -> dict[str, list[dict[str, str]]]:

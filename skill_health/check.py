@@ -6,8 +6,8 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 from skill_health.core.config import Config
 from skill_health.core.corpus import Entry
@@ -24,8 +24,7 @@ _DIGITS = re.compile(r"\d+")
 _EXCERPT = 240
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """What is known of one skill after its rules ran. `inputs` maps a path to what it was found to be."""
 
     findings: tuple[Finding, ...]

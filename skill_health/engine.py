@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from skill_health.core.config import Config
 from skill_health.core.corpus import Discovery, Entry
@@ -16,8 +15,7 @@ from skill_health.rules._api import Finding
 from skill_health.session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """The findings of the skills asked for, sorted, and what else is known of the collection.
 
     `facts` maps the path of each SKILL.md to what was measured in it (empty unless asked for); `ignored`

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from skill_health import ignores, records
@@ -63,4 +62,4 @@ def _graded(finding: Finding, config: Config) -> Finding:
     for selector in config.severity:
         if _named(finding, (selector,)) and (selector == finding.code or len(selector) >= len(best)):
             best = selector
-    return replace(finding, severity=Severity(config.severity[best])) if best else finding
+    return finding._replace(severity=Severity(config.severity[best])) if best else finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.skill import Comment, Document, Skill
 from skill_health.rules._api import Finding
@@ -13,8 +13,7 @@ _MARK = re.compile(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
 _CODE = re.compile(r"[A-Z]{2}\d{0,3}\b|[a-z]+(?:-[a-z]+)+\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Ignore:
+class Ignore(NamedTuple):
     """One inline comment: the codes it silences on lines `first` to `last`, why, and where it stands."""
 
     codes: tuple[str, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -47,7 +46,7 @@ def lint(
     if score:
         from skill_health.scores import score_result
 
-        report = replace(report, scores=score_result(result, config))
+        report = report._replace(scores=score_result(result, config))
     return report, result
 
 

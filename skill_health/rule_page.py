@@ -12,12 +12,13 @@ from skill_health.rules._api import Rule
 def page(rule: Rule) -> str:
     """The rule's documentation as Markdown, with its facts and its measured precision on top."""
     title, _, rest = rule.doc.strip().partition("\n")
+    title = title.strip().rstrip(".")
     on = "on by default" if rule.default else f'off by default: `extend-select = ["{rule.code}"]` switches it on'
     facts = [f"- severity: {rule.severity.value}", f"- family: {rule.family}", f"- {on}", f"- since {rule.since}"]
     measured = precision().get(rule.code)
     if measured:
         facts.append(f"- precision on real skills: {precision_text(measured)}")
-    return f"# {rule.code} {rule.name}\n\n{title.strip().rstrip(".")}.\n\n" + "\n".join(facts) + "\n\n" + rest.strip() + "\n"
+    return f"# {rule.code} {rule.name}\n\n{title}.\n\n" + "\n".join(facts) + "\n\n" + rest.strip() + "\n"
 
 
 def precision_text(measured: dict[str, int]) -> str:

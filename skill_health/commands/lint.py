@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -97,7 +96,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
         from skill_health.baseline import with_baseline
 
         report = with_baseline(report, root, config, options["write_baseline"], options["grow_baseline"])
-    _write(replace(report, statistics=options["statistics"], scores=report.scores if score else None), options)
+    _write(report._replace(statistics=options["statistics"], scores=report.scores if score else None), options)
     return verdict(report, config.fail_on, config.fail_under)
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from skill_health.core.config import Config, Daily, Limits, PerPath, Sources, Volatility
-from skill_health.core.config_mistakes import Mistake, Place, unknown, wrong
+from skill_health.core.config_mistakes import Mistake, Place, dotted, unknown, wrong
 
 SEVERITIES = ("error", "warning", "info")
 CHOICES = {"fail-on": (*SEVERITIES, "never")}
@@ -24,6 +24,7 @@ HOST_MAX = 10**15
 
 _TABLES = {"Limits": Limits, "Volatility": Volatility, "Sources": Sources, "Daily": Daily}
 _REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",)}
+
 
 def build(settings: dict[str, Any], source: str = "") -> Config:
     """The configuration that these settings make. Raises Mistake at the first one that cannot be accepted."""

@@ -95,15 +95,12 @@ def _class_regex(glob: str, at: int) -> tuple[str, int]:
             at = end + 2
             continue
         low, at = _class_char(glob, at)
-        high = low
+        source += re.escape(low)
         if glob[at : at + 1] == "-" and glob[at + 1 : at + 2] not in ("", "]"):
             high, at = _class_char(glob, at + 1)
-        if low and low <= high:
-            source += f"{re.escape(low)}-{re.escape(high)}"
+            source += f"-{re.escape(high)}" if low <= high else ""
     if at >= len(glob):
         return "", at
-    if not source:
-        return ("[^/]" if negated else "(?!)"), at + 1
     return f"(?!/)[{'^' if negated else ''}{source}]", at + 1
 
 

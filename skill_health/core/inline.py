@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt, rules_inline
 from markdown_it.rules_inline import StateInline
@@ -19,8 +18,7 @@ _STOP = re.compile(r"[!\\\[\]`<]")
 _EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A piece of inline markup: kind is code, link, image, autolink or html.
 
     It covers text[start:end] of its paragraph; `label_end` is where the visible label of a link ends and

@@ -22,44 +22,48 @@ class Secret:
     kind: str
 
 
-# (what it is, literals of which one must occur, the whole format)
+# What a format's longest run of letters, digits, "_" and "-" measures at least; looking for such a run first
+# is several times faster than looking for thirty prefixes.
+_NO_RUN, _RUN, _LONG_RUN = 0, 24, 35
+_RUN_TABLE = bytes(97 if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-") else 32 for c in range(256))
+
+# (what it is, the least run, literals of which one must occur, the whole format)
 _FORMATS = tuple(
-    (kind, tuple(literals.split()), re.compile(pattern))
-    for kind, literals, pattern in (
-        ("AWS access key id", "AKIA ASIA", r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
-        ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
-        ("GitHub token", "github_pat_", r"\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
-        ("GitLab token", "glpat-", r"\bglpat-[\w-]{20,64}"),
-        ("Slack token", "xox", r"\bxox[abeprs]-(?:\d{9,14}-){1,3}[A-Za-z0-9]{20,64}\b"),
-        ("Slack app token", "xapp-", r"\bxapp-\d-[A-Z0-9]{9,14}-\d{9,14}-[a-z0-9]{32,80}\b"),
-        ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/services/T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/\w{24}\b"),
-        ("Stripe live key", "_live_", r"\b[sr]k_live_[A-Za-z0-9]{24,247}\b"),
-        ("OpenAI key", "sk-", r"\bsk-(?:proj|svcacct|admin)-[\w-]{40,200}"),
-        ("OpenAI key", "T3BlbkFJ", r"\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b"),
-        ("Anthropic key", "sk-ant-", r"\bsk-ant-[a-z]{3,5}\d\d-[\w-]{80,120}"),
-        ("OpenRouter key", "sk-or-v1-", r"\bsk-or-v1-[0-9a-f]{64}\b"),
-        ("Google API key", "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
-        ("Google OAuth secret", "GOCSPX-", r"\bGOCSPX-[\w-]{28}(?![\w-])"),
-        ("npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
-        ("PyPI token", "pypi-AgE", r"\bpypi-AgE[\w-]{60,250}"),
-        ("Hugging Face token", "hf_", r"\bhf_[A-Za-z]{34}\b"),
-        ("SendGrid key", "SG.", r"\bSG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
-        ("Telegram bot token", ":AA", r"\b\d{8,10}:AA[\w-]{33}(?![\w-])"),
-        ("DigitalOcean token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
-        ("Shopify token", "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
-        ("Azure storage key", "AccountKey=", r"\bAccountKey=[A-Za-z0-9+/]{86}=="),
-        ("Vault token", "hvs.", r"\bhvs\.[\w-]{24,140}"),
-        ("Databricks token", "dapi", r"\bdapi[0-9a-f]{32}\b"),
-        ("Groq key", "gsk_", r"\bgsk_[A-Za-z0-9]{52}\b"),
-        ("Linear key", "lin_api_", r"\blin_api_[A-Za-z0-9]{40}\b"),
-        ("age secret key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
+    (kind, run, tuple(literals.split()), re.compile(pattern))
+    for kind, run, literals, pattern in (
+        ("AWS access key id", _NO_RUN, "AKIA ASIA", r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
+        ("Azure storage key", _NO_RUN, "AccountKey=", r"\bAccountKey=[A-Za-z0-9+/]{86}=="),
         (
-            "private key",
-            "PRIVATE",
+            "private key", _NO_RUN, "PRIVATE",
             r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s){1,40}[A-Za-z0-9+/=]{40,}+",
         ),
+        ("GitLab token", _RUN, "glpat-", r"\bglpat-[\w-]{20,64}"),
+        ("Slack webhook", _RUN, "hooks.slack.com/", r"hooks\.slack\.com/services/T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/\w{24}\b"),
+        ("Stripe live key", _RUN, "_live_", r"\b[sr]k_live_[A-Za-z0-9]{24,247}\b"),
+        ("Vault token", _RUN, "hvs.", r"\bhvs\.[\w-]{24,140}"),
+        ("GitHub token", _LONG_RUN, "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
+        ("GitHub token", _LONG_RUN, "github_pat_", r"\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
+        ("Slack token", _LONG_RUN, "xox", r"\bxox[abeprs]-(?:\d{9,14}-){1,3}[A-Za-z0-9]{20,64}\b"),
+        ("Slack app token", _LONG_RUN, "xapp-", r"\bxapp-\d-[A-Z0-9]{9,14}-\d{9,14}-[a-z0-9]{32,80}\b"),
+        ("OpenAI key", _LONG_RUN, "sk-", r"\bsk-(?:proj|svcacct|admin)-[\w-]{40,200}"),
+        ("OpenAI key", _LONG_RUN, "T3BlbkFJ", r"\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b"),
+        ("Anthropic key", _LONG_RUN, "sk-ant-", r"\bsk-ant-[a-z]{3,5}\d\d-[\w-]{80,120}"),
+        ("OpenRouter key", _LONG_RUN, "sk-or-v1-", r"\bsk-or-v1-[0-9a-f]{64}\b"),
+        ("Google API key", _LONG_RUN, "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
+        ("Google OAuth secret", _LONG_RUN, "GOCSPX-", r"\bGOCSPX-[\w-]{28}(?![\w-])"),
+        ("npm token", _LONG_RUN, "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+        ("PyPI token", _LONG_RUN, "pypi-AgE", r"\bpypi-AgE[\w-]{60,250}"),
+        ("Hugging Face token", _LONG_RUN, "hf_", r"\bhf_[A-Za-z]{34}\b"),
+        ("SendGrid key", _LONG_RUN, "SG.", r"\bSG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
+        ("Telegram bot token", _LONG_RUN, ":AA", r"\b\d{8,10}:AA[\w-]{33}(?![\w-])"),
+        ("DigitalOcean token", _LONG_RUN, "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+        ("Shopify token", _LONG_RUN, "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
+        ("Databricks token", _LONG_RUN, "dapi", r"\bdapi[0-9a-f]{32}\b"),
+        ("Groq key", _LONG_RUN, "gsk_", r"\bgsk_[A-Za-z0-9]{52}\b"),
+        ("Linear key", _LONG_RUN, "lin_api_", r"\blin_api_[A-Za-z0-9]{40}\b"),
+        ("age secret key", _LONG_RUN, "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
     )
-)
+)  # fmt: skip
 _EVERYDAY = re.compile(
     r"example|sample|dummy|fake|placeholder|redacted|your|changeme|secret|token|x{4}|0{6}|\*{3}|12345678|abcdefg|01234567|87654321"
 )
@@ -91,8 +95,10 @@ def entropy(text: str) -> float:
 
 
 def _candidates(text: str) -> Iterator[Secret]:
-    for kind, literals, pattern in _FORMATS:
-        if any(literal in text for literal in literals):
+    marks = text.encode("utf-8", "replace").translate(_RUN_TABLE)
+    longest = next((run for run in (_LONG_RUN, _RUN) if b"a" * run in marks), _NO_RUN)
+    for kind, run, literals, pattern in _FORMATS:
+        if run <= longest and any(literal in text for literal in literals):
             for match in pattern.finditer(text):
                 yield Secret(match.start(), match.end(), kind)
 

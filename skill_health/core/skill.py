@@ -1,17 +1,17 @@
 """What a skill is, once read: frozen values with positions and no behaviour beyond looking things up.
 
+Named tuples rather than dataclasses: a hook pays for each class at every start, and these cost an eighth.
+
 Lines and columns count from 1 and are those of the file on disk; columns count characters.
 A character offset into a text counts from 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A half-open region of a file: it ends before (end_line, end_col)."""
 
     line: int
@@ -20,8 +20,7 @@ class Span:
     end_col: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(NamedTuple):
     """Something wrong with the bytes of a file, found while reading it.
 
     `kind` is a stable word (see `parse.DEFECTS`); `help` says what to do.
@@ -33,8 +32,7 @@ class Defect:
     help: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One `key: value` of a frontmatter mapping.
 
     `value` is JSON-safe (a date is its ISO text). `style` is how YAML spelled it: plain, single,
@@ -51,8 +49,7 @@ class Field:
     fields: tuple[Field, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Frontmatter:
+class Frontmatter(NamedTuple):
     """The YAML block at the head of a SKILL.md.
 
     `span` covers the lines between the fences. `valid` is False where strict YAML rejects the
@@ -71,8 +68,7 @@ class Frontmatter:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """An ATX or Setext heading. `title` is the source text without its markers; `slug` is its anchor."""
 
     level: int
@@ -82,8 +78,7 @@ class Heading:
     col: int
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A heading and what it governs: up to the line before the next heading of its level or above."""
 
     heading: Heading
@@ -91,8 +86,7 @@ class Section:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A Markdown link, image or autolink. `target` is the destination, percent-decoding not applied."""
 
     kind: str
@@ -103,8 +97,7 @@ class Link:
     end_col: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodeSpan:
+class CodeSpan(NamedTuple):
     """Inline code: the text between the back-ticks and where it starts."""
 
     text: str
@@ -112,8 +105,7 @@ class CodeSpan:
     col: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
+class CodeBlock(NamedTuple):
     """A fenced or indented code block: `line` to `end_line` inclusive, fences counted.
 
     `info` is the first word of the info string. An unclosed fence runs to the end of its container.
@@ -127,8 +119,7 @@ class CodeBlock:
     closed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """An HTML comment: what stands between `<!--` and `-->`."""
 
     text: str
@@ -137,8 +128,7 @@ class Comment:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(NamedTuple):
     """A run of inline text: a paragraph, a heading or a table cell.
 
     `text` is the source with container markers removed and its lines joined by newlines;
@@ -155,8 +145,7 @@ class Prose:
     item: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ListItem:
+class ListItem(NamedTuple):
     """One item of a list; `depth` is 1 for a top-level list."""
 
     line: int
@@ -165,8 +154,7 @@ class ListItem:
     ordered: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A table: its first and last line and the number of rows without the header."""
 
     line: int
@@ -174,8 +162,7 @@ class Table:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A parsed Markdown text. `lines` are those of the whole file, so positions index into them.
 
     `anchors` are the explicit ones (`<a id="...">`); a heading's own is its slug.
@@ -221,8 +208,7 @@ class Document:
         return line, at + offset - start + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(NamedTuple):
     """One skill as its folder holds it.
 
     `path` is SKILL.md's and `folder` its directory's, both with `/` and relative to the root of
@@ -241,7 +227,7 @@ class Skill:
     encoding: str = "utf-8"
     lines: tuple[str, ...] = ()
     frontmatter: Frontmatter | None = None
-    body: Document = field(default_factory=lambda: Document(()))
+    body: Document = Document(())
     files: tuple[str, ...] = ()
     defects: tuple[Defect, ...] = ()
 

@@ -24,9 +24,11 @@ class Request:
 
     def wants(self, place: str) -> bool:
         """Whether the skill in this folder is among what was asked for."""
-        if place in self.owners:
+        if place in self.owners or "" in self.folders:
             return True
-        return any(is_below(place, above) for wanted in (self.folders, self.skills) for above in wanted)
+        while place and place not in self.folders and place not in self.skills:
+            place = os.path.dirname(place)
+        return bool(place)
 
 
 def sort_paths(paths: Sequence[str], root: str, exclude: Patterns | None) -> Request:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skill_health.core.corpus import Entry
 from skill_health.rules._api import Finding, Severity
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from skill_health.scoring import CorpusScore
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The outcome of one lint run.
 
     Paths in it are relative to the root of the collection; `prefix` is what leads there from the current
@@ -32,10 +30,10 @@ class Report:
     baselined: int = 0
     warnings: tuple[str, ...] = ()
     scores: CorpusScore | None = None
-    urls: Mapping[str, Any] = field(default_factory=dict)
+    urls: Mapping[str, Any] = {}
     statistics: bool = False
 
-    def count(self, severity: Severity) -> int:
+    def number(self, severity: Severity) -> int:
         """How many findings are of this severity."""
         return sum(f.severity is severity for f in self.findings)
 

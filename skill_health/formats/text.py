@@ -78,12 +78,12 @@ def _summary(report: Report, color: bool) -> Iterator[str]:
         yield f"{paint('note:', 'cyan', color)} {clean(report.shown(path))} stands for its copies {named}{more}"
     if len(copies) > 5:
         yield f"{paint('note:', 'cyan', color)} {len(copies) - 5} more skills have copies, checked once"
-    counts = [f"{report.count(s)} {s.value}{'s' * (report.count(s) != 1 and s is not Severity.INFO)}" for s in Severity]
+    counts = [f"{report.number(s)} {s.value}{'s' * (report.number(s) != 1 and s is not Severity.INFO)}" for s in Severity]
     skills = f"{len(report.skills)} skill{'s' * (len(report.skills) != 1)}"
     extra = [f"{report.ignored} ignored inline"] * bool(report.ignored)
     extra += [f"{report.baselined} in the baseline"] * bool(report.baselined)
     tail = f" ({', '.join(extra)})" if extra else ""
-    worst = next((_COLORS[s] for s in Severity if report.count(s)), "green")
+    worst = next((_COLORS[s] for s in Severity if report.number(s)), "green")
     fixable = sum(f.fixable for f in report.findings)
     text = f"{skills} checked: {', '.join(counts)}{tail}" if report.findings else f"{skills} checked: no findings{tail}"
     yield paint(text, worst, color)

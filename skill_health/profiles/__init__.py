@@ -87,6 +87,7 @@ def load_profile(name: str, root: str = "") -> Profile:
     return parse_profile(text, name)
 
 
+@cache
 def parse_profile(text: str, source: str) -> Profile:
     """A profile from TOML. `source` names it in messages. Raises UsageError for what it must not say."""
     import tomllib

@@ -22,10 +22,9 @@ of its hits out of every output.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from skill_health.core.config import Config
 from skill_health.core.registries import Registries
@@ -45,16 +44,14 @@ class Severity(str, Enum):
         return ("error", "warning", "info").index(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the text of `span` (in the decoded file, newlines as the file has them) by `text`."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A mend: edits of one file, or a rename (`rename` is the new name of the file or folder at `path`).
 
     A safe fix cannot change what the skill means to a reader or a host.
@@ -66,8 +63,7 @@ class Fix:
     rename: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """What a rule yields: where, what is wrong, and what to do about it.
 
     `path` is relative to the root; None means the skill's own file. `severity` overrides the
@@ -84,8 +80,7 @@ class Hit:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A hit with its rule: what every format prints. `source` is the line it points at.
 
     `skill` is the path of the SKILL.md it belongs to ("" for a registry or the whole collection);
@@ -127,8 +122,7 @@ class Context(Protocol):
         """The parsed Markdown of a file, relative to the root; parsed once per run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """What the collection-wide rules know of one skill."""
 
     path: str
@@ -139,11 +133,10 @@ class Summary:
     description_span: Span
     digest: str = ""
     hidden: bool = False
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(NamedTuple):
     """All skills of a collection in the order of their paths."""
 
     skills: tuple[Summary, ...]
@@ -166,8 +159,7 @@ class CorpusContext(Protocol):
         """The text of a file, relative to the root; None where it is missing, binary or over 1 MiB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule module, loaded."""
 
     code: str

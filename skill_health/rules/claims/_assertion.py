@@ -93,6 +93,12 @@ def asserted(plain: str, figure: Figure) -> tuple[int, int] | None:
     return None
 
 
+def stated(plain: str, figure: Figure) -> bool:
+    """Whether nothing in its sentence makes a figure an order, a condition, a threshold, a goal or an example."""
+    start, end = sentence(plain, figure.start, figure.end)
+    return not _contrary(plain[start : figure.start], plain[figure.end : end], plain[start:end])
+
+
 def sentence(plain: str, start: int, end: int) -> tuple[int, int]:
     """The sentence around plain[start:end], at most WINDOW characters to each side."""
     first = max(0, start - WINDOW)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Heading, Skill
-from skill_health.rules.claims._assertion import asserted, sentence
+from skill_health.rules.claims._assertion import asserted, sentence, stated
 from skill_health.rules.claims._figures import Figure, benchmark, candidate_lines, figures, score
-from skill_health.rules.claims._passages import column, extent, sources
+from skill_health.rules.claims._passages import column, extent, row_start, sources
 
 _WHERE = {"cell": "table row", "heading": "section", "paragraph": "paragraph"}
 MAX_FIGURES = 1000  # per skill; a file with more is data, and must not cost more
@@ -82,7 +82,7 @@ def _claims(skill: Skill) -> list[Claim]:
         line, col = column(body, place.index, place.figure.start)
         found.append(
             Claim(
-                line, col, prose.text[place.figure.start : place.figure.end].strip(), _quote(body, place),
+                line, col, prose.text[place.figure.start : place.figure.end].strip(), place_quote(body, place),
                 "list item" if prose.item and prose.kind == "paragraph" else _WHERE[prose.kind],
                 known.cited(lines), tuple(sorted(known.ids_in(lines))),
             )
@@ -126,7 +126,7 @@ def places(skill: Skill) -> Iterator[Place]:
                 return
             bounds = asserted(prose.plain, figure)
             start, end = bounds or sentence(prose.plain, figure.start, figure.end)
-            yield Place(index, figure, bounds is not None, start, end)
+            yield Place(index, figure, bounds is not None or _scored(body, index, figure, header[cell:]), start, end)
 
 
 def known_ids(registries: Registries) -> frozenset[str] | None:
@@ -137,14 +137,22 @@ def known_ids(registries: Registries) -> frozenset[str] | None:
     return frozenset({str(record.data["claim_id"]) for record in registries.claims} | broken)
 
 
-def _quote(body: Document, place: Place) -> str:
+def _scored(body: Document, index: int, figure: Figure, header: list[str]) -> bool:
+    """Whether a cell that is hardly more than a number gives a result of a benchmark that its row or column names."""
+    prose = body.prose[index]
+    if prose.kind != "cell" or figure.kind not in ("percent", "score") or len(prose.text) > 24:
+        return False
+    around = [body.prose[row_start(body, index)].plain, *header[:1]]
+    return any(benchmark(text) for text in around) and stated(prose.plain, figure)
+
+
+def place_quote(body: Document, place: Place) -> str:
+    """The sentence around a figure, shortened; in a table, after the first cell of its row."""
     prose = body.prose[place.index]
     quote = quote_of(prose.text[place.start : place.end], place.figure.start - place.start)
     if prose.kind != "cell":
         return quote
-    first = place.index
-    while first and body.prose[first - 1].line == prose.line and body.prose[first - 1].kind == "cell":
-        first -= 1
+    first = row_start(body, place.index)
     return quote if first == place.index else f"{quote_of(body.prose[first].text, 0, 32)}: {quote}"
 
 

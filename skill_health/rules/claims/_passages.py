@@ -108,13 +108,19 @@ def column(body: Document, index: int, offset: int) -> tuple[int, int]:
     prose = body.prose[index]
     if prose.kind != "cell" or prose.line > len(body.lines):
         return body.position(prose, offset)
-    first = index
-    while first and body.prose[first - 1].line == prose.line and body.prose[first - 1].kind == "cell":
-        first -= 1
+    first = row_start(body, index)
     source, at = body.lines[prose.line - 1], 0
     for cell in body.prose[first:index]:
         at = max(at, source.find(cell.text, at) + len(cell.text))
     return prose.line, max(at, source.find(prose.text, at)) + offset + 1
+
+
+def row_start(body: Document, index: int) -> int:
+    """The number of the first cell in the row of prose number `index`."""
+    line = body.prose[index].line
+    while index and body.prose[index - 1].line == line and body.prose[index - 1].kind == "cell":
+        index -= 1
+    return index
 
 
 def _ids(body: Document) -> Iterator[Id]:

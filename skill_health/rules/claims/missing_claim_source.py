@@ -37,32 +37,34 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|www\.|//")
+_ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+-]+:|//|\w[\w-]*+(?:\.[\w-]++)++/")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _LINE = re.compile(r":\d+(?:[-:]\d+)?$")
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Entries whose source is a path to nothing."""
+    """Entries whose source is a path to nothing, or a path that only one machine has."""
     for record in context.registries.claims or ():
-        source = str(record.data["source_url"]).strip()
-        path = source_path(source)
-        if path and not context.exists(path):
+        name, path = record.data["claim_id"], source_path(str(record.data["source_url"]).strip())
+        absolute = path.startswith(("/", "~"))
+        if path and (absolute or not context.exists(path)):
+            what = "is a path on one machine" if absolute else "does not exist"
             yield Hit(
                 Span(record.line, 1),
-                f"the source of {record.data['claim_id']} does not exist: {_shown(path)}",
+                f"the source of {name} {what}: {_shown(path)}",
                 "Give a path relative to the root of the collection, or the public URL.",
                 record.path,
             )
 
 
 def source_path(source: str) -> str:
-    """The path that a source is, relative to the root; "" for a URL, a DOI or a title."""
-    if _SCHEME.match(source) or "\n" in source or len(source) > 1024:
+    """The path that a source is; "" for a URL, a host without scheme, a DOI or a title."""
+    if _ELSEWHERE.match(source) or "\n" in source or len(source) > 1024:
         return ""
-    path = _LINE.sub("", source.partition("#")[0].strip())
-    looks_like_one = _EXTENSION.search(path) or ("/" in path and " " not in path)
-    return path.removeprefix("./") if looks_like_one and not (" " in path and "/" not in path) else ""
+    path = _LINE.sub("", source.partition("#")[0].strip()).removeprefix("./")
+    if "/" in path:
+        return path if " " not in path or _EXTENSION.search(path) else ""
+    return path if _EXTENSION.search(path) and " " not in path else ""
 
 
 def _shown(path: str) -> str:

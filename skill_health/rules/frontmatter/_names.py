@@ -14,8 +14,7 @@ _NOT_TEXT = frozenset("y n yes no on off true false null".split())
 
 
 def normalised(name: str) -> str:
-    """The name as it is compared: stripped, and NFKC, as skills-ref 0.1.1 does."""
-    name = name.strip()
+    """A name or folder as it is compared: NFKC, as skills-ref 0.1.1 does."""
     return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
@@ -25,7 +24,7 @@ def problems(name: str) -> list[str]:
     Letters and digits of every script pass, as in the reference validator; the specification's
     text names a-z, 0-9 and hyphens only.
     """
-    name = normalised(name)
+    name = normalised(name.strip())
     found = []
     if not name:
         return ["is empty"]

@@ -47,9 +47,14 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 _QUOTED = re.compile("\"[^\"]*\"|“[^“”]*”|`[^`]*`|«[^«»]*»|(?<![a-z])'[^']*'(?![a-z])")
+# "I" needs a verb after it: it is a preposition in Danish and Swedish and an article in Italian.
+_VERBS = (
+    r"am|can|will|would|could|have|do|help|assist|provide|create|write|build|make|generate|analy[sz]e|review|check"
+    r"|process|convert|turn|find|guide|teach|show|manage|handle|use|run|take|know|specialize|work"
+)
 _PERSON = re.compile(
-    r"(?:^|[.!?]\s)\s*+((?:I(?:['’](?:m|ll|ve|d))?|We(?:['’](?:re|ll|ve|d))?|You(?:['’](?:re|ll|ve|d))?)\s[a-z]+"
-    r"|You MUST\b|Let me\b|(?:Use|Ask|Call|Invoke|Give|Tell|Try) me\b)"
+    rf"(?:^|[.!?]\s)\s*+(I (?:{_VERBS})\b|I['’](?:m|ll|ve|d) [a-z]+|We(?:['’](?:re|ll|ve|d))? [a-z]+"
+    r"|You(?:['’](?:re|ll|ve|d))? [a-z]+|You MUST\b|Let me\b|(?:Use|Ask|Call|Invoke|Give|Tell|Try) me\b)"
 )
 _NOT_SPEAKING = ("and", "or", "want", "need", "ask", "say", "mention")
 _EXAMPLES = ("example", "e.g.", "phrase", "says", "prompts such as", "queries such as", "requests such as")
@@ -58,11 +63,9 @@ _EXAMPLES = ("example", "e.g.", "phrase", "says", "prompts such as", "queries su
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first sentence that speaks as or to somebody."""
     field = skill.field("description")
-    if field is None or field.tag != "str" or readable(skill) is None:
+    if field is None or field.tag != "str" or not _PERSON.search(field.value) or readable(skill) is None:
         return
-    text = field.value
-    if '"' in text or "'" in text or "`" in text or "“" in text or "«" in text:
-        text = _QUOTED.sub(lambda found: "x" * len(found.group()), text)
+    text = _QUOTED.sub(lambda found: "x" * len(found.group()), field.value)
     found = _PERSON.search(text)
     if found is None or found.group(1).split()[-1] in _NOT_SPEAKING:
         return

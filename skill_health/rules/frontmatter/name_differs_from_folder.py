@@ -52,7 +52,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     field = skill.field("name")
     if field is None or field.tag != "str" or not skill.folder_name or readable(skill) is None:
         return
-    name = normalised(field.value)
+    name = normalised(field.value.strip())
     if name == normalised(skill.folder_name) or problems(name):
         return
     message = f"the name '{shown(name)}' differs from the folder '{shown(skill.folder_name)}'"

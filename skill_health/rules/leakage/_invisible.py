@@ -15,6 +15,7 @@ _HIDDEN = re.compile(
     "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
     "|[\U000e0000-\U000e007f]+"
 )
+_ASCII = bytes(range(128))
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 _OVERRIDES = frozenset("\u202d\u202e")
 # Scripts whose spelling or line breaking needs joiners or zero-width spaces, by the names of their letters.
@@ -23,6 +24,14 @@ _JOINING = (
     "MONGOLIAN", "SYRIAC", "TIBETAN", "NKO", "MEETEI", "THAI", "LAO", "KHMER", "MYANMAR", "BALINESE", "JAVANESE",
 )  # fmt: skip
 _EMOJI = frozenset(("So", "Sk"))
+
+
+def may_hide(text: str) -> bool:
+    """Whether a text holds any hidden run at all: a quick test, which looks at what is not ASCII only."""
+    if text.isascii():
+        return False
+    rest = text.encode("utf-8", "replace").translate(None, _ASCII).decode("utf-8", "replace")
+    return _HIDDEN.search(rest) is not None
 
 
 def invisible(line: str) -> list[tuple[int, int, str]]:

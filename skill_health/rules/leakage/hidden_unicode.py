@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts
-from skill_health.rules.leakage._invisible import OVERRIDE, SELECTORS, TAG, ZERO_WIDTH, invisible, tag_text
+from skill_health.rules.leakage._invisible import OVERRIDE, SELECTORS, TAG, ZERO_WIDTH, invisible, may_hide, tag_text
 
 CODE = "LE005"
 SEVERITY = Severity.ERROR
@@ -59,7 +59,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report one finding per line and kind, at the first run of that kind."""
     code = [(block.line, block.end_line) for block in skill.body.blocks]
     for path, text in all_texts(skill, context):
-        if text.isascii():
+        if not may_hide(text):
             continue
         for number, line in enumerate(text.split("\n"), 1):
             found = invisible(line)

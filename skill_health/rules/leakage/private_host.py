@@ -41,32 +41,40 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
+# What follows "://" (perhaps with a user) or "@".
 _HOST = re.compile(
-    r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,15}://(?:[^\s/@\"'`<>]{1,80}@)?|(?<![\w@/:])[a-z_][\w-]{0,31}@)"
-    r"(?P<host>(?:10|127|172|192)(?:\.\d{1,3}){3}(?![\w.-])"
+    r"(?:[^\s/@\"'`<>]{1,80}+@)?"
+    r"(?P<host>(?:10|172|192)(?:\.\d{1,3}){3}(?![\w.-])"
     r"|(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,6}(?:internal|corp|intranet|lan|local)(?![\w-]|\.\w))",
     re.IGNORECASE,
 )
 _PUBLIC = ("cluster.local", "docker.internal", "containers.internal", "google.internal", "compute.internal", "orb.local")
 _SAMPLE = re.compile(r"example|your|my-?|company|acme|foo|bar|host", re.IGNORECASE)
-_MARKS = ("://", "@")
-_ENDS = (".internal", ".corp", ".intranet", ".lan", ".local", "10.", "172.", "192.")
 _HELP = "Read the address from configuration or ask the user for it."
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each private host once per line."""
     text = skill.text
-    if not any(mark in text for mark in _MARKS) or not any(end in text for end in _ENDS):
-        return
     seen: set[tuple[int, str]] = set()
-    for match in _HOST.finditer(text):
+    for at in sorted({*_after(text, "://"), *_after(text, "@")}):
+        match = _HOST.match(text, at)
+        if match is None:
+            continue
         host = match["host"].lower()
         span = span_of(text, *match.span("host"))
         if (span.line, host) in seen or not _private(host):
             continue
         seen.add((span.line, host))
         yield Hit(span, f"the host {host!r} is only known inside a private network", _HELP)
+
+
+def _after(text: str, mark: str) -> Iterator[int]:
+    at = text.find(mark)
+    while at >= 0:
+        at += len(mark)
+        yield at
+        at = text.find(mark, at)
 
 
 def _private(host: str) -> bool:

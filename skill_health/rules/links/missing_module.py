@@ -2,7 +2,7 @@
 
 ## What
 Imports in bundled Python scripts that can only mean a file of the skill, and whose file does not exist: relative ones
-(`from .parsing import ...`) and those from a folder of the skill that holds Python files (`from scripts.parsing import
+(`from .parsing import ...`) and those from a folder of the skill or beside the script (`from scripts.parsing import
 ...`). Left alone: imports whose failure is caught, tests, examples, templates and scripts that are not valid Python.
 The scripts are read, never run.
 
@@ -46,20 +46,20 @@ DEFAULT = True
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing module once per script."""
-    packages = sorted({file.partition("/")[0] for file in skill.files if file.endswith(".py") and "/" in file})
+    packages = sorted({part for file in skill.files if file.endswith(".py") for part in file.split("/")[:-1]})
     for file, full, text in scripts_of(skill, context):
         if "from ." not in text and not any(f"from {p}" in text or f"import {p}" in text for p in packages):
             continue
         seen: set[str] = set()
         for entry in imports_of(text):
-            wanted = _missing(entry, file, packages, skill)
+            wanted = _missing(entry, file, skill)
             if wanted and wanted not in seen and not entry.guarded:
                 seen.add(wanted)
                 span = Span(entry.line, entry.col)
                 yield Hit(span, f"imports {wanted}, which does not exist", "add the module, or correct its name", full)
 
 
-def _missing(entry: Import, file: str, packages: list[str], skill: Skill) -> str:
+def _missing(entry: Import, file: str, skill: Skill) -> str:
     """The file that an import needs and the skill lacks, without its suffix; "" where all is well or unknown."""
     parts = entry.module.split(".") if entry.module else []
     if entry.level:
@@ -68,7 +68,9 @@ def _missing(entry: Import, file: str, packages: list[str], skill: Skill) -> str
             if not base:
                 return ""
             base = dirname(base)
-    elif parts and parts[0] in packages and len(parts) > 1:
+    elif len(parts) > 1 and f"{dirname(file)}/{parts[0]}" in index_of(skill).folders:
+        base = dirname(file)
+    elif len(parts) > 1 and parts[0] in index_of(skill).folders:
         base = ""
     else:
         return ""

@@ -74,7 +74,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
                 yield Hit(
                     Span(entry.line, entry.col),
                     f"imports {name}, which is not in the standard library and is mentioned nowhere in the skill",
-                    f"say in SKILL.md that the script needs {package}",
+                    f"say in SKILL.md that the script needs {package}, or add {name}.py where it is the skill's own",
                     full,
                 )
 

@@ -54,6 +54,7 @@ _ORDER = re.compile(
     rf"|\b{_CHOOSE} (?:this(?: skill)?|me|it) (?:no matter what|regardless of)\b",
     re.IGNORECASE,
 )
+_WORDS = (" other ", " remaining ", "precedence", "priority", "always", "must ", "should ", "no matter", "regardless")
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -61,7 +62,9 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     field = skill.field("description")
     if field is None:
         return
-    match = _ORDER.search(" ".join(skill.description.split()))
+    description = " ".join(skill.description.split())
+    lowered = description.lower()
+    match = _ORDER.search(description) if any(word in lowered for word in _WORDS) else None
     if match:
         message = f"the description orders the choice of skills: {match.group()!r}"
         yield Hit(field.span, message, "Say what the skill does and when it applies, and leave the choice to the model.")

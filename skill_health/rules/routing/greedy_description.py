@@ -41,18 +41,25 @@ DEFAULT = True
 
 # The claim must end there: what follows would say of what.
 _END = r"(?=\s*(?:[.,;:!)\]]|$|[-–—]{1,2}\s|and\b|or\b|regardless\b|no matter\b))"
-_GREEDY = re.compile(
-    r"\b(?:(?:for|on|in|with|during|before|after|to|handles?|answers?|starting|solves?|does|do) "
+_ALL = (
     r"(?:any|every|all)(?: and (?:all|every|any))?(?: (?:kinds?|types?|sorts?) of)?(?: of)?(?: the)?"
     r"(?: (?:user|user's|users'|incoming|new|possible|single|other))? "
-    r"(?:requests?|tasks?|questions?|prompts?|messages?|conversations?|quer(?:y|ies)|problems?|turns?|responses?|interactions?|inputs?)"
-    rf"{_END}"
-    r"|helps?(?: you| users?| the user)? (?:with|do) (?:anything|everything|whatever)\b(?! (?:about|related|that|to do|around|from|in|on)\b)"
+    r"(?:requests?|tasks?|questions?|prompts?|messages?|conversations?|quer(?:y|ies)|problems?|turns?|responses?|interactions?"
+    rf"|inputs?){_END}"
+)
+_GREEDY = re.compile(
+    r"\b(?:(?:use[ds]?|invoked?|triggers?|triggered|activated?|activates|load(?:ed|s)?|runs?|appl(?:y|ies)|useful|suitable|needed)"
+    r"(?: this| the| it)?(?: skill)?(?: proactively| always| automatically)?"
+    rf" (?:for|on|in|with|during|before|after|when starting|when answering|at the start of) {_ALL}"
+    rf"|(?:handles?|answers?|solves?|helps?(?: you| users?| the user)? with|assists?(?: you| users?| the user)? with) {_ALL}"
+    r"|(?:helps?(?: you| users?| the user)? (?:with|do)|handles?) (?:just about |almost |literally )?"
+    rf"(?:anything|everything|whatever){_END}"
     rf"|(?:use|used|useful|good) (?:this skill |it )?(?:for|with) (?:just about |almost |literally )?(?:anything|everything|whatever){_END}"
     r"|(?:general|all)[- ]purpose (?:assistant|helper|agent|skill)\b"
-    r"|(?:whatever|no matter what|regardless of what) (?:the user|users?|you) (?:asks?|wants?|needs?|says?)\b)",
+    r"|(?:no matter|regardless of) what (?:the user|users?|you) (?:asks?|wants?|needs?|says?)\b)",
     re.IGNORECASE,
 )
+_WORDS = ("any", "every", "all ", "all-", "whatever", "what the user", "what you", "purpose")
 _DENIED = re.compile(r"\b(?:not|never|don't|isn't|no)\b[^.;]*$", re.IGNORECASE)
 
 
@@ -62,6 +69,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     if field is None:
         return
     description = " ".join(skill.description.split())
+    if not any(word in description.lower() for word in _WORDS):
+        return
     for match in _GREEDY.finditer(description):
         if not _DENIED.search(description[max(0, match.start() - 60) : match.start()]):
             message = f"the description claims every request: {match.group()!r}"

@@ -41,7 +41,7 @@ DEFAULT = True
 _TRIGGER = re.compile(
     r"\bwhen(?:ever)?\b|\btrigger(?:s|ed)?\b|\bif (?:the user|you|asked)\b|\bideal for\b|\bapplies to\b"
     r"|\b(?:use|used|invoke|invoked|activate|activates|run|load|apply|best)(?: (?:this|it|the))?(?: skill)?"
-    r" (?:for|if|to|before|after|during|while|on|as|in|with|at|proactively|any time|anytime)\b",
+    r" (?:when|whenever|for|if|to|before|after|during|while|on|as|in|with|at|proactively|any time|anytime)\b",
     re.IGNORECASE,
 )
 

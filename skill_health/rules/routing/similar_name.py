@@ -1,9 +1,9 @@
 """Two names are easily mistaken for each other
 
 ## What
-Reports names of one collection that differ by one letter, by a plural, by the order of their words or by their hyphens only
-(`pdf-report` and `report-pdf`, `code-review` and `code-reviews`). Names that differ in a number (`v1`, `v2`) are left alone,
-and so are names of fewer than five letters and skills whose descriptions name each other.
+Reports names of one collection that differ by one letter of a longer word, by a plural, by the order of their words or by their
+hyphens only (`pdf-report` and `report-pdf`, `code-review` and `code-reviews`). Names that differ in a number (`v1`, `v2`) or in
+a word of fewer than five letters (`ceo-advisor`, `cfo-advisor`) are left alone, and so are skills whose descriptions name each other.
 
 ## Why
 Models and people call skills by name; a near-duplicate is called by mistake, and is often a forgotten copy.
@@ -77,6 +77,14 @@ def _alike(a: str, b: str) -> bool:
         return False
     if sorted(a.split("-")) == sorted(b.split("-")) or a.replace("-", "") == b.replace("-", ""):
         return True
+    words_a, words_b = a.split("-"), b.split("-")
+    if len(words_a) != len(words_b):
+        return False
+    differing = [pair for pair in zip(words_a, words_b, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and min(map(len, differing[0])) >= _LEAST and _one_letter(*differing[0])
+
+
+def _one_letter(a: str, b: str) -> bool:
     head = 0
     while head < min(len(a), len(b)) and a[head] == b[head]:
         head += 1

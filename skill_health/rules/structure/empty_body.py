@@ -1,8 +1,8 @@
 """There are no instructions after the frontmatter.
 
 ## What
-Nothing but headings and comments follows the frontmatter. A file without a readable frontmatter is left to the rules about
-that.
+Nothing but headings and comments follows the frontmatter. A file without a readable frontmatter is left to the rules
+about that.
 
 ## Why
 A host loads the skill, and the agent learns nothing but its name.

@@ -1,11 +1,12 @@
 """A section is empty.
 
 ## What
-A heading is followed at once by another of its level or above, or by the end of the file. A heading with subsections is
-not empty, and neither is one that is followed by a comment.
+A heading is followed at once by another of its level or above, or by the end of the file. A heading with subsections
+is not empty, and neither is one that is followed by a comment. Opt-in.
 
 ## Why
-It is mostly a template that was never filled, or text that was moved and left its title behind.
+It is a template that was never filled, text that was moved and left its title behind, or a heading that was not meant
+to be one.
 
 ## Bad
 ```markdown
@@ -25,7 +26,8 @@ The token is read from the environment and never printed.
 Write the section or remove its heading.
 
 ## Source
-opinion · skill-health, seen in 4 of 529 public skills, each of them a leftover (2026-11).
+opinion · skill-health, 2026-11: seen in 4 of 529 public skills, each time because a line that was meant as a comment
+(`# SECURITY: ...`) is a heading.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from skill_health.rules._api import Context, Hit, Severity
 CODE = "ST015"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
-DEFAULT = True
+DEFAULT = False
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -48,7 +50,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         return
     for at, section in enumerate(body.sections):
         following = body.headings[at + 1] if at + 1 < len(body.headings) else None
-        if following is not None and (following.level > section.heading.level or section.end_line != following.line - 1):
+        if following is not None and following.level > section.heading.level:
             continue
         # The line after a heading may be the underline of a Setext one.
         if not any(line.strip("=- \t") for line in skill.lines[section.line : section.end_line]):

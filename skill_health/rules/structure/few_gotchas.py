@@ -2,12 +2,13 @@
 
 ## What
 The skill has a section of gotchas under one of its usual titles (gotchas, pitfalls, common mistakes, troubleshooting,
-caveats, anti-patterns, limitations ...), and all such sections together list fewer than 3 things: list items, numbered
-or not, subheadings or table rows. A skill without such a section is left alone, and so is one that writes its gotchas as
-paragraphs. Opt-in.
+caveats, anti-patterns, limitations ...), and all such sections together list fewer than 3 things: list items,
+numbered or not, subheadings or table rows. A skill without such a section is left alone, and so is one that writes
+its gotchas as paragraphs. Opt-in.
 
 ## Why
-What goes wrong in practice is what a model cannot know. One or two entries are often a template that was never filled.
+What goes wrong in practice is what a model cannot know. One or two entries are often a template that was never
+filled.
 
 ## Bad
 ```markdown

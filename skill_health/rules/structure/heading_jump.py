@@ -1,8 +1,8 @@
 """A heading skips a level.
 
 ## What
-A heading is more than one level below the heading before it, such as `####` after `##`. Going back up by any number of
-levels is fine, and so is a file that begins below level 1. Opt-in.
+A heading is more than one level below the heading before it, such as `####` after `##`. Going back up by any number
+of levels is fine, and so is a file that begins below level 1. Opt-in.
 
 ## Why
 Outlines, tables of contents and tools that cut a file at its headings put such a section in the wrong place.
@@ -29,6 +29,7 @@ opinion · markdownlint, rule MD001 "heading-increment" (2026-11).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
@@ -41,8 +42,7 @@ DEFAULT = False
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each heading that is more than one level below the one before."""
-    headings = skill.body.headings
-    for before, heading in zip(headings, headings[1:], strict=False):
+    for before, heading in pairwise(skill.body.headings):
         if heading.level > before.level + 1:
             message = f"level {heading.level} follows level {before.level}"
             yield Hit(Span(heading.line, heading.col), message, f"Make it level {before.level + 1}.")

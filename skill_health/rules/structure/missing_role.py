@@ -2,14 +2,14 @@
 
 ## What
 No section, under any of its usual titles, plays one of the parts that the default profile looks for: when to use the
-skill, the workflow, its boundaries (when not to use it, what it does not cover), and how to verify the result. "When to
-use" and the boundaries may stand in the description instead, and numbered steps count as a workflow under any title.
-Gotchas and examples have rules of their own. Opt-in: nearly half of good public skills have no section of boundaries or of
-verification.
+skill, the workflow, its boundaries (when not to use it, what it does not cover), and how to verify the result. "When
+to use" and the boundaries may stand in the description instead, and numbered steps count as a workflow under any
+title. Gotchas and examples have rules of their own. Opt-in: nearly half of good public skills have no section of
+boundaries or of verification.
 
 ## Why
-Skills gain most where they spell out a procedure, and the three ways in which skills made agents worse share one cause: a
-single correct procedure without boundaries, fallbacks and checks.
+Skills gain most where they spell out a procedure, and the three ways in which skills made agents worse share one
+cause: a single correct procedure without boundaries, fallbacks and checks.
 
 ## Bad
 ```markdown
@@ -33,8 +33,8 @@ Apply, revert and apply again on a copy; the schema dump is the same after the f
 Add the section. An honest line is better than a template.
 
 ## Source
-evidence · SkillsBench, 5.1.3 and appendix F.3 (13 of 87 tasks got worse); A Framework for Evaluating Agentic Skills at
-Scale, 5.4 (2026-06).
+evidence · SkillsBench, 5.1.3 and appendix F.3 (13 of 87 tasks got worse); A Framework for Evaluating Agentic Skills
+at Scale, 5.4 (2026-06).
 """
 
 from __future__ import annotations

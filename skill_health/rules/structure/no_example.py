@@ -5,8 +5,8 @@ SKILL.md has no fenced code block with anything in it and no section of examples
 nothing below `scripts/`, `assets/`, `templates/` or `examples/`. Opt-in: a skill of judgement may well do without.
 
 ## Why
-Of the five patterns found in the ten skills that helped most, the first is an executable script with calibrated defaults
-and the third an exact file format.
+Of the five patterns found in the ten skills that helped most, the first is an executable script with calibrated
+defaults and the third an exact file format.
 
 ## Bad
 ```markdown

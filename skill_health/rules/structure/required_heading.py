@@ -2,8 +2,8 @@
 
 ## What
 The profile in use names level-2 headings that every skill must have, and this one has no such heading. The title must
-match exactly; its place does not matter. The default profile `standard` requires none, so nothing is reported with it;
-`plan` requires six.
+match exactly; its place does not matter. The default profile `standard` requires none, so nothing is reported with
+it; `plan` requires six.
 
 ## Why
 Readers and tools of a collection with a house style look for a section by its name. The score of such a profile flags
@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.core.skill import Skill, Span
-from skill_health.profiles import COMPAT, load_profile
+from skill_health.profiles import COMPAT, load_profile, parse_profile
 from skill_health.rules._api import Context, Hit, Severity
 
 CODE = "ST003"
@@ -48,9 +48,18 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     # The default profile requires no heading; reading it would cost every run of a hook some milliseconds.
     if name == "standard" or not skill.lines:
         return
-    headings = load_profile("plan" if name == COMPAT else name, context.root).headings
+    headings = _required(name, context)
     there = {heading.title for heading in skill.body.headings if heading.level == 2}
     at = Span(min(skill.body.first_line, len(skill.lines)), 1)
     for title in headings:
         if title not in there:
-            yield Hit(at, f"no section '## {title}', which the profile '{name}' requires", "Add it, or rename its match.")
+            message = f"no section '## {title}', which the profile '{name}' requires"
+            yield Hit(at, message, "Add it, or rename the one that plays its part.")
+
+
+def _required(name: str, context: Context) -> tuple[str, ...]:
+    if not name.endswith(".toml"):
+        return load_profile("plan" if name == COMPAT else name).headings
+    # Read through the context, so that a change of the file is a change of the result.
+    text = context.read(name)
+    return parse_profile(text, name).headings if text is not None else ()

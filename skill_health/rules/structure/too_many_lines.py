@@ -5,8 +5,8 @@ SKILL.md has more lines than `limits.body-lines` (500). All lines of the file co
 for the hosts and the specification; the lines of bundled files do not.
 
 ## Why
-Once a skill is loaded its whole file stays in the context. In a benchmark of 87 tasks compact and standard skills raised
-the pass rate by 19.0 and 21.5 points, the longest twentieth by 0.7.
+Once a skill is loaded its whole file stays in the context. In a benchmark of 87 tasks compact and standard skills
+raised the pass rate by 19.0 and 21.5 points, the longest twentieth by 0.7.
 
 ## Bad
 ```markdown
@@ -24,8 +24,8 @@ the pass rate by 19.0 and 21.5 points, the longest twentieth by 0.7.
 Move what only some tasks need into files below `references/` and say in SKILL.md when to read each.
 
 ## Source
-SHOULD · Agent Skills specification, "progressive disclosure" (under 500 lines), agentskills.io (2026-11); SkillsBench,
-table 9 (2026).
+SHOULD · Agent Skills specification, "progressive disclosure" (under 500 lines), agentskills.io (2026-11);
+SkillsBench, table 9 (2026).
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """The body is likely to take more tokens than the limit.
 
 ## What
-The text after the frontmatter is estimated at more tokens than `limits.body-tokens` (5,000). No tokenizer is used: the
-estimate lies within 14 % of each of four tokenizers for nine in ten English files. A body that is over by more than that
-is a warning, one that is over by less is information. A file that has too many lines already is left to that rule.
+The text after the frontmatter is estimated at more tokens than `limits.body-tokens` (5,000). No tokenizer is used:
+the estimate lies within 14 % of each of four tokenizers for nine in ten English files. A body that is over by more
+than that is a warning, one that is over by less is information. A file that has too many lines already is left to
+that rule.
 
 ## Why
-The body is read whole each time the skill is loaded, and stays in the context. Wide tables and long lines reach the limit
-long before they reach 500 lines.
+The body is read whole each time the skill is loaded, and stays in the context. Wide tables and long lines reach the
+limit long before they reach 500 lines.
 
 ## Bad
 ```markdown

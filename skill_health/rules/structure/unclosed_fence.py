@@ -1,12 +1,12 @@
 """A code fence is never closed.
 
 ## What
-A fenced code block has no closing fence of its own kind and length, so that it runs to the end of the file, quote or list
-item that it stands in.
+A fenced code block has no closing fence of its own kind and length, so that it runs to the end of the file, quote or
+list item that it stands in.
 
 ## Why
-Everything after it is code: headings vanish, links are not links, instructions read as a sample. An inner fence with as
-many marks as the outer one is the usual cause.
+Everything after it is code: headings vanish, links are not links, instructions read as a sample. An inner fence with
+as many marks as the outer one is the usual cause.
 
 ## Bad
 ````markdown

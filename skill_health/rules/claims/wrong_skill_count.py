@@ -1,0 +1,119 @@
+"""The skill gives a wrong number of skills in its collection
+
+## What
+A number of skills that clearly speaks of the collection the skill belongs to: "this repository has 42 skills", "all 42 skills",
+"28 skills total", or a description or paragraph that begins with "42 marketing skills". It is right if any folder above
+the skill holds that many skills, the skill itself counted or not; "40+" is right from 40 up. The description, paragraphs,
+list items and headings are read; code, tables, quoted speech and counts of a part ("6 orchestration skills") are not. Reported once per skill and number.
+
+## Why
+A count is the first number in a collection to go wrong, and the one that every reader can check. An agent that trusts it tells
+users of skills that are not there.
+
+## Bad
+```markdown
+One context file feeds all 42 skills.      (there are 45)
+```
+
+## Good
+```markdown
+One context file feeds all skills.
+```
+
+## Fix
+Correct the number, or leave it out. Not done by `--fix`.
+
+## Source
+evidence · Of the collections in 529 public skills, one with index skills has wrong counts in most of them (2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, Summary
+
+CODE = "CL008"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+_WHOLE = r"(?:collection|repository|repo|library|plugin|package|suite|bundle|marketplace|pack)"
+_COUNT = re.compile(r"(?<![\w.,/#$-])(\d{1,4})(\+?)\s+((?:[A-Za-z/&-]{1,24}\s+){0,4})skills\b(?!-)", re.IGNORECASE)
+_BEFORE = re.compile(
+    rf"\b(?:all(?:\s+of)?(?:\s+the)?|this\s+{_WHOLE}\b[^.;:()]{{0,40}}|{_WHOLE}\s+of(?:\s+over)?|total\s+of)[\s*_]*$", re.IGNORECASE
+)
+_AFTER = re.compile(
+    rf"[\s*_]+(?:total\b|in\s+total\b|(?:are\s+)?in\s+(?:this|the)\s+(?:[\w-]+\s+)?{_WHOLE}\b|across\s+this\s+{_WHOLE}\b)",
+    re.IGNORECASE,
+)
+# What makes a count one of a part of the collection, or of something else.
+_PART = re.compile(r"\b(?:core|other|new|more|different|related|sibling|specialist|or|of|to|and|at|per|orchestration)\b", re.IGNORECASE)
+
+
+def collect(skill: Skill, context: Context) -> list[list[object]]:
+    """Every count of the collection's skills: [number, at least, line, column, end column, words]."""
+    found: list[list[object]] = []
+    description = skill.field("description")
+    if description is not None and "skills" in skill.description:
+        for match in _counts(skill.description, True):
+            at = description.span
+            found.append([int(match[1]), bool(match[2]), at.line, at.col, at.col + 1, _words(match)])
+    for prose in skill.body.prose:
+        if prose.kind != "cell" and "skills" in prose.plain:
+            for match in _counts(prose.plain, prose.kind == "paragraph" and not prose.item):
+                line, col = skill.body.position(prose, match.start())
+                found.append([int(match[1]), bool(match[2]), line, col, col + len(match[1]), _words(match)])
+    return found
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Counts that fit no folder above the skill."""
+    below = Counter(folder for skill in corpus.skills for folder in _above(skill))
+    for skill in corpus.skills:
+        counts = [below[folder] for folder in _above(skill)]
+        wrong: dict[int, list[tuple[int, int, int, str]]] = {}
+        for number, at_least, *place in skill.facts.get(CODE) or ():
+            if not any(number <= count if at_least else number in (count, count - 1) for count in counts):
+                wrong.setdefault(number, []).append(tuple(place))
+        for (line, col, end_col, words), *rest in wrong.values():
+            again = f" (again on line {', '.join(str(entry[0]) for entry in rest)})" if rest else ""
+            yield Hit(
+                Span(line, col, line, end_col),
+                f'"{words}", but {_really(counts)}{again}',
+                "Correct the number, or leave it out.",
+                skill.path,
+            )
+
+
+def _counts(text: str, may_lead: bool) -> Iterator[re.Match[str]]:
+    for match in _COUNT.finditer(text):
+        before, after = text[max(0, match.start() - 80) : match.start()], text[match.end() : match.end() + 60]
+        if before.count('"') % 2 or _PART.search(match[3]):
+            continue
+        leading = may_lead and bool(match[3]) and not text[: match.start()].strip(" \n*_")
+        if leading or _BEFORE.search(before) or _AFTER.match(after):
+            yield match
+
+
+def _words(match: re.Match[str]) -> str:
+    return " ".join(match[0].split())
+
+
+def _above(skill: Summary) -> list[str]:
+    """The folders above the skill's own, the nearest first and the root ("") last."""
+    folders, folder = [], skill.folder
+    while folder:
+        folder = folder.rpartition("/")[0]
+        folders.append(folder)
+    return folders
+
+
+def _really(counts: list[int]) -> str:
+    shown = sorted(set(counts))
+    if len(shown) == 1:
+        return f"the collection has {shown[0]}"
+    return f"the folders above it hold {', '.join(map(str, shown[:-1]))} and {shown[-1]}"

@@ -1,0 +1,84 @@
+"""Text of a template was never filled in.
+
+## What
+Prose outside code that is a placeholder by its form: a paragraph, list item, heading or cell that is, begins or ends
+with `TODO`, `TBD`, `FIXME` or `TBC` as a marker; "lorem ipsum dolor"; the brackets of the usual templates
+(`[TODO: ...]`, `[insert ... here]`, `<your text here>`); "Replace this with your ...", "Add your content here", "This
+is a placeholder for ...". Text that merely speaks of such markers ("remove TODO comments", "the todo list") is left
+alone, and so is the description, which has its own rule.
+
+## Why
+The agent takes it for an instruction, or learns nothing where the author meant to say something.
+
+## Bad
+```markdown
+## Gotchas
+TODO: collect these.
+```
+
+## Good
+```markdown
+## Gotchas
+- Page numbers start at 0 in v2 and at 1 in v1.
+```
+
+## Fix
+Write the text or remove its place.
+
+## Source
+evidence · the template that Anthropic's skill-creator writes, github.com/anthropics/skills (2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+
+CODE = "ST009"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+_HINTS = ("TODO", "TBD", "FIXME", "TBC", "orem ipsum dolor", " here", "eplace ", "laceholder")
+_NOUN = r"(?:text|content|contents|instructions?|description|details?|examples?|steps?|section|documentation)"
+_MARK = re.compile(
+    # the whole of a paragraph, or a marker at its beginning or end
+    r"\A\W{0,4}(?:TODO|TBD|FIXME|TBC)(?:\W{0,3}\Z|\s*:|\s*\(|\s+[-\u2013\u2014]\s)"
+    r"|:\s*\W{0,3}(?:TODO|TBD|TBC)\W{0,3}\Z"
+    r"|[\[<{](?:TODO|TBD|FIXME)\b[^\]>}\n]{0,200}[\]>}]"
+    r"|(?i:lorem ipsum dolor)"
+    rf"|(?i:[\[<{{](?:insert|add|put|write|enter|your|describe) [^\]>}}\n]{{0,60}}\bhere[\]>}}])"
+    rf"|(?i:\A\W{{0,4}}replace (?:this|the following) {_NOUN}?\s?(?:with|by) (?:your|the actual|actual|real)\b)"
+    rf"|(?i:\A\W{{0,4}}replace with (?:your|the actual|actual|real) (?:\w{{1,20}} )?{_NOUN}\b)"
+    rf"|(?i:\A\W{{0,4}}(?:add|insert|write|put) (?:your|the) (?:\w{{1,20}} )?{_NOUN} here\b)"
+    rf"|(?i:\A\W{{0,4}}(?:your|some) {_NOUN} (?:goes |go )?here\b)"
+    r"|(?i:\Athis is a placeholder\b)"
+)
+_QUOTES = "\"'`\u201c\u2018\u00ab"
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report the first placeholder of each run of prose."""
+    for prose in skill.body.prose:
+        plain = prose.plain
+        if not any(hint in plain for hint in _HINTS):
+            continue
+        match = _MARK.search(plain)
+        if match is None or _quoted(plain, match):
+            continue
+        start = match.start() + len(match[0]) - len(match[0].lstrip(" :\n"))
+        line, col = skill.body.position(prose, start)
+        text = " ".join(prose.text[start : match.end()].split())
+        yield Hit(
+            Span(line, col, line, col + len(text)),
+            f"a placeholder was never filled in: '{text[:60]}'",
+            "Write the text or remove its place.",
+        )
+
+
+def _quoted(text: str, match: re.Match[str]) -> bool:
+    """Whether the match stands in quotation marks: then the text speaks about placeholders."""
+    before = text[match.start() - 1 : match.start()] if match.start() else ""
+    return any(mark and mark in _QUOTES for mark in (before, match[0].lstrip("*_ ")[:1]))

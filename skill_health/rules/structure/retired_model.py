@@ -1,0 +1,80 @@
+"""The skill names a model that its vendor no longer serves.
+
+## What
+An exact API identifier of a model of Anthropic, OpenAI or Google that was retired before November 2026 stands in the
+text or in code. Names of families ("GPT-4", "Claude 3") are left alone, and so is a line that speaks of the
+retirement itself: deprecated, legacy, migrate, replace, instead of, an arrow. Each identifier is reported once. The
+list, with its dates and sources, is `retired_models.json`; resellers such as Bedrock, Vertex AI and Azure keep some
+models longer.
+
+## Why
+A request to a retired model fails. An agent that copies the identifier writes code that cannot work.
+
+## Bad
+```python
+client.messages.create(model="claude-3-opus-20240229", max_tokens=1024)
+```
+
+## Good
+```python
+client.messages.create(model=os.environ["MODEL"], max_tokens=1024)
+```
+
+## Fix
+Name a model that is served, or better, let the user's configuration name it.
+
+## Source
+evidence · the vendors' deprecation pages, platform.claude.com, developers.openai.com and ai.google.dev (2026-11).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from skill_health.core.skill import Skill, Span
+from skill_health.rules._api import Context, Hit, Severity
+
+CODE = "ST013"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+_HINTS = ("claude-", "gpt-", "gemini-", "davinci", "o1-", "o3-", "o4-")
+_MODEL = re.compile(r"(?<![\w.-])(?:claude|(?:chat)?gpt|gemini|text|code|o[134])-[a-z0-9.-]{1,40}+")
+_HISTORY = re.compile(
+    r"deprecat|retire|legacy|migrat|shut|sunset|remov|replac|obsolete|no longer|\bold|former|instead of|avoid|never"
+    r"|outdated|upgrad|→|->|=>|\bwas\b|not (?:use|available|supported)",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _retired() -> dict[str, tuple[str, str]]:
+    data = json.loads(Path(__file__).with_name("retired_models.json").read_text("utf-8"))
+    return {
+        name: (vendor, day) for vendor, entry in data["vendors"].items() for name, day in entry["models"].items()
+    }  # fmt: skip
+
+
+def check(skill: Skill, context: Context) -> Iterator[Hit]:
+    """Report the first place of each retired identifier."""
+    if not any(hint in skill.text for hint in _HINTS):
+        return
+    seen: set[str] = set()
+    for number, line in enumerate(skill.lines[skill.body.first_line - 1 :], skill.body.first_line):
+        if not any(hint in line for hint in _HINTS):
+            continue
+        for match in _MODEL.finditer(line):
+            name = match[0].rstrip(".-")
+            if name in seen or name not in _retired() or _HISTORY.search(line):
+                continue
+            seen.add(name)
+            vendor, day = _retired()[name]
+            yield Hit(
+                Span(number, match.start() + 1, number, match.start() + 1 + len(name)),
+                f"{vendor} retired the model '{name}' on {day}",
+                "Name a model that is served, or let the user's configuration name it.",
+            )
