@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from typing import Any
 
 _MAX_FILES = 64
@@ -37,6 +36,8 @@ def load(name: str) -> dict[str, Any]:
 
 def save(name: str, blob: dict[str, Any]) -> None:
     """Replace one cache file. A cache that cannot be written is no reason to fail."""
+    import tempfile
+
     folder = directory()
     try:
         os.makedirs(folder, exist_ok=True)

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 from skill_health.core.config import Config
 from skill_health.core.corpus import Entry
-from skill_health.core.decode import MAX_BYTES, decode
+from skill_health.core.decode import decode
+from skill_health.core.files import read_small
 from skill_health.core.markdown import parse_document
 from skill_health.core.measure import measure
-from skill_health.core.parse import parse_skill, read_bytes, unreadable
+from skill_health.core.parse import parse_skill, unreadable
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Skill, Span
 from skill_health.ignores import Ignore, read_ignores
+from skill_health.inputs import answer, digest
 from skill_health.rules._api import Finding, Hit, Rule
 
 _DIGITS = re.compile(r"\d+")
@@ -44,19 +46,22 @@ class FileContext:
 
     def exists(self, path: str) -> bool:
         """Whether something is there, under exactly this name."""
-        return probe(self.root, "exists:" + path, self.inputs) != ""
+        question = "exists:" + path
+        if question not in self.inputs:
+            self.inputs[question] = answer(self.root, question)
+        return self.inputs[question] != ""
 
     def read(self, path: str) -> str | None:
         """The decoded text of a file up to 1 MiB; None where it is missing, larger or binary."""
         if path not in self._texts:
             data = self.small(path)
-            self.inputs["read:" + path] = _digest(data)
+            self.inputs["read:" + path] = digest(data)
             self._texts[path] = None if data is None or b"\0" in data[:8000] else decode(data)[0]
         return self._texts[path]
 
     def small(self, path: str) -> bytes | None:
         """The bytes of a file up to 1 MiB, or None."""
-        return _read_small(self.root, path)
+        return read_small(os.path.join(self.root, path))
 
     def document(self, path: str) -> Document | None:
         """The parsed Markdown of a file, or None."""
@@ -64,35 +69,6 @@ class FileContext:
             text = self.read(path)
             self._documents[path] = None if text is None else parse_document(tuple(text.split("\n")))
         return self._documents[path]
-
-
-def probe(root: str, question: str, known: dict[str, str] | None = None) -> str:
-    """Answer `exists:PATH` or `read:PATH` as a string that changes when the answer does."""
-    if known is not None and question in known:
-        return known[question]
-    kind, _, path = question.partition(":")
-    if kind == "exists":
-        answer = "yes" if os.path.exists(os.path.join(root, path)) else ""
-    else:
-        answer = _digest(_read_small(root, path))
-    if known is not None:
-        known[question] = answer
-    return answer
-
-
-def _read_small(root: str, path: str) -> bytes | None:
-    full = os.path.join(root, path)
-    try:
-        if os.path.getsize(full) > MAX_BYTES:
-            return None
-    except OSError:
-        return None
-    data, problem = read_bytes(full)
-    return None if problem else data
-
-
-def _digest(data: bytes | None) -> str:
-    return "" if data is None else hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
 def load_skill(entry: Entry, data: bytes, problem: str) -> Skill:
@@ -114,7 +90,7 @@ def summary_of(skill: Skill) -> dict[str, Any]:
         "name": skill.name,
         "description": skill.description,
         "hidden": bool(flag and flag.value is True),
-        "digest": _digest(f"{skill.name}\0{skill.description}".encode("utf-8", "replace")),
+        "digest": digest(f"{skill.name}\0{skill.description}".encode("utf-8", "replace")),
         **spans,
     }
 

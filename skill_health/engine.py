@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skill_health.core.config import Config
 from skill_health.core.corpus import Discovery, Entry
-from skill_health.core.registries import Registries
 from skill_health.finish import finish
 from skill_health.rules._api import Finding
 from skill_health.session import Session
+
+if TYPE_CHECKING:
+    from skill_health.core.registries import Registries
 
 
 class Result(NamedTuple):
@@ -28,7 +29,7 @@ class Result(NamedTuple):
     facts: dict[str, dict[str, Any]]
     ignored: int
     warnings: tuple[str, ...]
-    registries: Registries
+    registries: Registries | None = None
 
 
 def run(
@@ -52,8 +53,12 @@ def run(
     if use_cache:
         session.close()
     findings, ignored = finish(session, corpus_findings, set(paths))
-    every = {e.path: json.loads(session.records[e.path]["facts"]) for e in discovery.entries} if facts else {}
+    every = {}
+    if facts:
+        import json
+
+        every = {e.path: json.loads(session.records[e.path]["facts"]) for e in discovery.entries}
     return Result(
         discovery.root, discovery.entries, tuple(findings), every, ignored, discovery.warnings,
-        session.registries() if facts else Registries(),
+        session.registries() if facts else None,
     )  # fmt: skip

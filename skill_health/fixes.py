@@ -12,8 +12,7 @@ from skill_health.check import FileContext, check_skill, load_skill
 from skill_health.core.config import Config
 from skill_health.core.corpus import Entry
 from skill_health.core.errors import UsageError
-from skill_health.core.files import write_bytes
-from skill_health.core.parse import read_bytes
+from skill_health.core.files import read_bytes, write_bytes
 from skill_health.core.registries import Registries
 from skill_health.edits import edit_bytes
 from skill_health.finish import off_here

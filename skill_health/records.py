@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from skill_health.check import Checked
 from skill_health.ignores import Ignore
 from skill_health.rules._api import Finding, Severity
+
+if TYPE_CHECKING:
+    from skill_health.check import Checked
 
 _SEVERITIES = {severity.value: severity for severity in Severity}
 
 
 def to_record(key: str, checked: Checked) -> dict[str, Any]:
     """One skill as the cache stores it. The facts stay encoded, since most runs do not need them."""
+    import json
+
     return {
         "key": key,
         "findings": [pack(finding) for finding in checked.findings],

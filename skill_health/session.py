@@ -3,52 +3,43 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skill_health import __version__, cache, records
-from skill_health.check import FileContext, as_findings, probe
 from skill_health.core.config import Config, config_digest
 from skill_health.core.corpus import Discovery, Entry
-from skill_health.core.parse import read_bytes
-from skill_health.core.registries import Registries, load_registries
-from skill_health.core.skill import Span
+from skill_health.core.files import read_bytes
 from skill_health.core.sources import digest, read_sources
-from skill_health.rules._api import Corpus, Finding, Summary
-from skill_health.rules._load import rules_stamp
+from skill_health.inputs import digest_of, hold
+from skill_health.rules._api import Finding
+from skill_health.rules._stamp import rules_stamp
+
+if TYPE_CHECKING:
+    from skill_health.core.registries import Registries
 
 
-class CorpusFiles(FileContext):
-    """The context of collection-wide rules: files, and the day that claims are judged at."""
-
-    def __init__(self, root: str, config: Config, registries: Registries, as_of: date) -> None:
-        super().__init__(root, config, registries)
-        self.as_of = as_of
-
-
-@dataclass
 class Session:
-    """The state of a run. `records` maps the path of each SKILL.md to its record (see `records`)."""
+    """The state of a run. `records` maps the path of each SKILL.md to its record (see `records`).
 
-    discovery: Discovery
-    config: Config
-    name: str
-    base: str
-    stored: dict[str, Any]
-    records: dict[str, dict[str, Any]] = field(default_factory=dict)
-    corpus: dict[str, Any] = field(default_factory=dict)
-    changed: bool = False
-    _registries: Registries | None = None
+    What only a run with something new to check needs is imported when it does: a run that finds all in the
+    cache loads no parser.
+    """
+
+    def __init__(self, discovery: Discovery, config: Config, name: str, base: str, stored: dict[str, Any]) -> None:
+        self.discovery, self.config, self.name, self.base, self.stored = discovery, config, name, base, stored
+        self.records: dict[str, dict[str, Any]] = {}
+        self.corpus: dict[str, Any] = {}
+        self.changed = False
+        self._registries: Registries | None = None
 
     @classmethod
     def open(cls, discovery: Discovery, config: Config, use_cache: bool) -> Session:
         """Begin a run: what the cache holds for this collection, rule set and configuration is at hand."""
         registries = digest(read_sources(discovery.root, config.sources))
-        base = _digest(__version__, rules_stamp(), config_digest(config), registries)
-        name = _digest(discovery.root, base)
+        base = digest_of(__version__, rules_stamp(), config_digest(config), registries)
+        name = digest_of(discovery.root, base)
         return cls(discovery, config, name, base, cache.load(name) if use_cache else {})
 
     def close(self) -> None:
@@ -60,6 +51,8 @@ class Session:
     def registries(self) -> Registries:
         """The registries beside the skills, read once and only when a rule or a report needs them."""
         if self._registries is None:
+            from skill_health.core.registries import load_registries
+
             self._registries = load_registries(self.discovery.root, self.config.sources)
         return self._registries
 
@@ -97,29 +90,22 @@ class Session:
 
     def holds(self, inputs: dict[str, str]) -> bool:
         """Whether every file that was looked at still is what it was."""
-        root = self.discovery.root
-        return all(probe(root, question) == answer for question, answer in inputs.items())
+        return hold(self.discovery.root, inputs)
 
     def check_corpus(self, as_of: date) -> list[Finding]:
         """The findings of the collection-wide rules; from the cache where nothing they see has changed."""
         paths = sorted(self.records)
         seen = [part for path in paths for part in (path, self.records[path]["facts"])]
-        key = _digest(self.base, as_of.isoformat(), *seen)
+        key = digest_of(self.base, as_of.isoformat(), *seen)
         known = self.stored.get("corpus", {})
         if known.get("key") == key and self.holds(known["inputs"]):
             self.corpus = known
             return [records.unpack(values) for values in known["findings"]]
-        from skill_health.rules._load import all_rules
-        from skill_health.select import selected
+        from skill_health.corpus_check import check_corpus
 
         self.changed = True
-        context = CorpusFiles(self.discovery.root, self.config, self.registries(), as_of)
-        corpus = Corpus(tuple(_summary(path, json.loads(self.records[path]["facts"])) for path in paths))
-        findings: list[Finding] = []
-        for rule in selected(all_rules(), self.config):
-            if rule.check_corpus is not None:
-                findings += as_findings(rule, rule.check_corpus(corpus, context), None, context)
-        self.corpus = {"key": key, "inputs": context.inputs, "findings": [records.pack(f) for f in findings]}
+        findings, inputs = check_corpus(self, as_of)
+        self.corpus = {"key": key, "inputs": inputs, "findings": [records.pack(f) for f in findings]}
         return findings
 
 
@@ -127,16 +113,3 @@ def key_of(base: str, entry: Entry, data: bytes, problem: str) -> str:
     """What a record of one skill is valid for: rule set, configuration, place, folder listing and bytes."""
     head = "\0".join((base, entry.path, entry.folder_name, problem, *entry.files))
     return hashlib.blake2b(head.encode("utf-8", "surrogateescape") + b"\0\0" + data, digest_size=16).hexdigest()
-
-
-def _digest(*parts: str) -> str:
-    joined = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()
-
-
-def _summary(path: str, facts: dict[str, Any]) -> Summary:
-    own = facts["summary"]
-    return Summary(
-        path, path.rpartition("/")[0], own["name"], own["description"], Span(*own["name_span"]),
-        Span(*own["description_span"]), own["digest"], own["hidden"], facts,
-    )  # fmt: skip

@@ -12,7 +12,6 @@ FORMAT = 1
 DAY = 86_400
 # An address that answered is asked again after a week, any other after a day.
 FRESH_DAYS = {"ok": 7, "moved": 7, "gone": 1, "error": 1}
-_KEYS = {"status": str, "code": int, "final": str, "reason": str, "at": (int, float)}
 
 
 def load(path: str | None, now: float) -> dict[str, dict[str, Any]]:
@@ -51,6 +50,9 @@ def save(path: str | None, entries: Mapping[str, Mapping[str, object]], now: flo
 
 
 def _is_fresh(entry: object, now: float) -> bool:
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), kind) for key, kind in _KEYS.items()):
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in ("status", "final", "reason")):
         return False
-    return 0 <= now - entry["at"] < FRESH_DAYS.get(entry["status"], 0) * DAY
+    at, status = entry.get("at"), entry["status"]
+    if not isinstance(at, (int, float)) or not isinstance(entry.get("code"), int):
+        return False
+    return 0 <= now - at < FRESH_DAYS.get(status, 0) * DAY

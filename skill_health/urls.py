@@ -106,7 +106,7 @@ def check_url(url: str, timeout: float, allow_private: bool) -> UrlResult:
 def _best_answer(url: str, timeout: float, allow_private: bool) -> Answer:
     answer = ask("HEAD", url, timeout, allow_private)
     # Many servers refuse or misroute HEAD; a page is only gone when GET says so too.
-    if 400 <= answer.code < 500 and answer.code != 429 or answer.code == 501:
+    if (400 <= answer.code < 500 and answer.code != 429) or answer.code == 501:
         answer = ask("GET", url, timeout, allow_private)
     return answer
 

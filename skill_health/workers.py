@@ -10,7 +10,7 @@ from typing import Any
 from skill_health import records
 from skill_health.check import FileContext, check_skill, load_skill
 from skill_health.core.corpus import Entry
-from skill_health.core.parse import read_bytes
+from skill_health.core.files import read_bytes
 from skill_health.rules._load import all_rules
 from skill_health.select import selected
 from skill_health.session import Session, key_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from skill_health.core.files import MAX_BYTES
 from skill_health.core.skill import Defect, Span
 
-MAX_BYTES = 1 << 20
 MAX_LINE = 20_000
 _CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 

@@ -1,11 +1,39 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Reading files without surprises, and writing them so that nobody ever sees half of one."""
 
 from __future__ import annotations
 
 import os
-import tempfile
+import stat
 
 from skill_health.core.errors import UsageError
+
+MAX_BYTES = 1 << 20
+
+
+def read_bytes(path: str) -> tuple[bytes, str]:
+    """Read a file: (its bytes, "" or the kind of defect that kept it from being read)."""
+    try:
+        with open(path, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return b"", "unreadable"
+            return file.read(), ""
+    except IsADirectoryError:
+        return b"", "directory"
+    except FileNotFoundError:
+        return b"", "dangling"
+    except OSError as error:
+        return b"", "loop" if "symbolic links" in str(error) else "unreadable"
+
+
+def read_small(path: str) -> bytes | None:
+    """The bytes of a file of at most 1 MiB; None where it is missing, larger or unreadable."""
+    try:
+        if os.path.getsize(path) > MAX_BYTES:
+            return None
+    except OSError:
+        return None
+    data, problem = read_bytes(path)
+    return None if problem else data
 
 
 def write_text(path: str, text: str) -> None:
@@ -15,6 +43,8 @@ def write_text(path: str, text: str) -> None:
 
 def write_bytes(path: str, data: bytes) -> None:
     """Replace a file by these bytes, keeping its permissions; missing folders are made."""
+    import tempfile
+
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     try:

@@ -26,8 +26,26 @@ def glob_matcher(glob: str, by_path: bool) -> Callable[[str], object] | None:
     rest = glob[1:]
     if not by_path and glob[0] == "*" and not _SPECIAL.search(rest):
         return lambda name: name.endswith(rest)
-    source = _path_regex(glob.split("/")) if by_path else _segment_regex(glob)
+    source = _path_regex(_segments(glob)) if by_path else _segment_regex(glob)
     return re.compile(source, re.DOTALL).fullmatch if source is not None else None
+
+
+def _segments(glob: str) -> list[str]:
+    """The parts of a glob between its slashes, save those inside a class."""
+    parts = [""]
+    at = 0
+    while at < len(glob):
+        end = at + 1
+        if glob[at] == "[":
+            end = _class_regex(glob, end)[1]
+        elif glob[at] == "\\":
+            end += 1
+        if glob[at] == "/":
+            parts.append("")
+        else:
+            parts[-1] += glob[at:end]
+        at = end
+    return parts
 
 
 def _path_regex(segments: list[str]) -> str | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import stat
-
 from skill_health.core import frontmatter, markdown
-from skill_health.core.decode import MAX_BYTES, MAX_LINE, decode
+from skill_health.core.decode import MAX_LINE, decode
+from skill_health.core.files import MAX_BYTES
 from skill_health.core.skill import Defect, Document, Skill, Span
 
 # Every kind of defect that reading can record; each is reported by one rule of the frontmatter family.
@@ -22,21 +20,6 @@ _UNREADABLE = {
     "loop": "is a symbolic link that leads back to itself",
     "unreadable": "cannot be read",
 }
-
-
-def read_bytes(path: str) -> tuple[bytes, str]:
-    """Read a file: (its bytes, "" or the kind of defect that kept it from being read)."""
-    try:
-        with open(path, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return b"", "unreadable"
-            return file.read(), ""
-    except IsADirectoryError:
-        return b"", "directory"
-    except FileNotFoundError:
-        return b"", "dangling"
-    except OSError as error:
-        return b"", "loop" if "symbolic links" in str(error) else "unreadable"
 
 
 def unreadable(path: str, kind: str, files: tuple[str, ...] = ()) -> Skill:

@@ -8,19 +8,23 @@ from operator import attrgetter
 from typing import TypeVar
 
 from skill_health.core.roles import is_step
-from skill_health.core.skill import CodeBlock, Document, Heading, Link, ListItem, Section, Table
+from skill_health.core.skill import CodeBlock, Document, Heading, Link, ListItem, Prose, Section, Table
 
 _STEPS = 3
 _line = attrgetter("line")
-Part = TypeVar("Part", CodeBlock, Heading, Link, ListItem, Table)
+Part = TypeVar("Part", CodeBlock, Heading, Link, ListItem, Prose, Table)
 
 
 def entries(body: Document, section: Section) -> int:
-    """How many things a section lists: top-level list items, subheadings or table rows, whichever are most."""
+    """How many things a section lists: the most of its top-level list items, subheadings, table rows and bold labels.
+
+    A bold label is a paragraph that begins with bold text ("**Merge conflicts.** Two agents ...").
+    """
     items = sum(1 for item in within(body.items, section) if item.depth == 1)
     below = [heading.level for heading in within(body.headings, section)]
     rows = sum(table.rows for table in within(body.tables, section))
-    return max(items, below.count(min(below)) if below else 0, rows)
+    labels = sum(1 for p in within(body.prose, section) if p.kind == "paragraph" and not p.item and p.text[:2] == "**")
+    return max(items, below.count(min(below)) if below else 0, rows, labels)
 
 
 def within(parts: Sequence[Part], section: Section) -> Sequence[Part]:

@@ -24,11 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from skill_health.core.config import Config
-from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Skill, Span
+
+if TYPE_CHECKING:
+    from skill_health.core.config import Config
+    from skill_health.core.registries import Registries
 
 
 class Severity(str, Enum):

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skill_health.core.parse import DEFECTS, parse_skill, read_bytes, unreadable
+from skill_health.core.files import read_bytes
+from skill_health.core.parse import DEFECTS, parse_skill, unreadable
 from skill_health.core.skill import Skill
 
 PATH = "skills/a/SKILL.md"

@@ -7,8 +7,8 @@ millions of values, or nesting beyond any use. The commonest mistake of all, a c
 own rule, `unquoted-colon`.
 
 ## Why
-Hosts read the block with a YAML parser. When that fails they skip the skill (Codex) or drop every field of it (Claude
-Code), and most say so only in a log.
+Hosts read the block with a YAML parser. When that fails they skip the skill or drop every field of it, and most say so
+only in a log.
 
 ## Bad
 ```markdown

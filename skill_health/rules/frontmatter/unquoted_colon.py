@@ -6,9 +6,9 @@ takes such a colon for the start of another `key: value` and rejects the whole b
 value that was meant.
 
 ## Why
-This is the commonest way to lose a skill: 73 of the 86 YAML errors in 13,551 public skills. Codex, Cline and the
-installer `skills` skip the skill; Claude Code keeps the folder's name and drops description, `allowed-tools` and all
-else. Nothing on the screen says so.
+This is the commonest way to lose a skill: 73 of the 86 YAML errors in 13,551 public skills. Codex, Antigravity and
+the installer `skills` skip the skill, mostly without a word. Gemini CLI (since January 2026) and some versions of
+Claude Code read such a file line by line, so that it works for its author and disappears for others.
 
 ## Bad
 ```markdown
@@ -32,7 +32,8 @@ the fix is unsafe.
 
 ## Source
 MUST · Agent Skills specification, "Frontmatter" ("YAML frontmatter"), agentskills.io (2026-11); evidence: issue
-reports against mattpocock/skills 908, BuilderIO/skills 38, pbakaus/impeccable 102 (2026).
+reports against mattpocock/skills 908, BuilderIO/skills 38, pbakaus/impeccable 102, google-gemini/gemini-cli 16345
+(2026).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.skill import Document, Link, Skill
 from skill_health.rules._api import Context
@@ -13,6 +13,7 @@ from skill_health.rules.links._targets import locate, read_target
 _HEADING = re.compile(r"\n {0,3}#{1,6}[ \t]+([^\n]*)")
 _NOT_SLUG = re.compile(r"[^\w\- ]")
 _LINES = re.compile(r"L\d+(?:-L?\d+)?\Z")
+_DECLARED = re.compile(r"""(?:\{#|\b(?:id|name)=["']?)([^\s"'<>{}]{1,200})""")
 _HYPHENS = re.compile(r"-{2,}")
 MARKDOWN = (".md", ".markdown", ".mdx")
 
@@ -22,22 +23,15 @@ def is_checkable(fragment: str) -> bool:
     return bool(fragment) and fragment != "top" and not fragment.startswith(":~:") and not _LINES.match(fragment)
 
 
-def anchors_of(document: Document) -> frozenset[str]:
-    """Every anchor of a document, in lower case: the slugs of its headings and the explicit ones."""
-    return frozenset(
-        (*(heading.slug for heading in document.headings), *(anchor.lower() for anchor in document.anchors))
-    )
+def anchors_of(document: Document, text: str) -> frozenset[str]:
+    """Every anchor of a document, in lower case: slugs of headings, `<a id="...">`, `{#...}` and other attributes."""
+    explicit = (anchor.lower() for anchor in (*document.anchors, *_DECLARED.findall(text)))
+    return frozenset((*(heading.slug for heading in document.headings), *explicit))
 
 
-def has_anchor(fragment: str, anchors: frozenset[str], text: str) -> bool:
-    """Whether a fragment is among the anchors, or is declared by `{#fragment}` or an attribute in `text`.
-
-    Letter case is left alone: hosts of Markdown fold it.
-    """
-    name = fragment.lower().removeprefix("user-content-")
-    if name in anchors:
-        return True
-    return any(form in text for form in (f"{{#{fragment}", f'id="{fragment}"', f"id='{fragment}'", f'name="{fragment}"'))
+def has_anchor(fragment: str, anchors: frozenset[str]) -> bool:
+    """Whether a fragment is among the anchors. Letter case does not count: hosts of Markdown fold it."""
+    return fragment.lower().removeprefix("user-content-") in anchors
 
 
 def nearest(fragment: str, anchors: frozenset[str]) -> str:
@@ -69,6 +63,7 @@ class Files:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._likely: dict[str, frozenset[str]] = {}
+        self._known: dict[str, frozenset[str]] = {}
 
     def lacks(self, path: str, fragment: str) -> frozenset[str] | None:
         """All anchors of a file where this one is not among them; None where it is, or cannot be known."""
@@ -82,12 +77,12 @@ class Files:
         document = self._context.document(path)
         if document is None:
             return None
-        anchors = anchors_of(document)
-        return None if has_anchor(fragment, anchors, text) else anchors
+        if path not in self._known:
+            self._known[path] = anchors_of(document, text)
+        return None if has_anchor(fragment, self._known[path]) else self._known[path]
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenAnchor:
+class BrokenAnchor(NamedTuple):
     """A link whose fragment is not among the `anchors` of `file` ("" is the file of the link itself)."""
 
     link: Link
@@ -111,8 +106,8 @@ def anchors_checked(skill: Skill, context: Context) -> tuple[int, tuple[BrokenAn
             continue
         lacking: frozenset[str] | None = None
         if target.kind == "anchor":
-            own = anchors_of(skill.body) if own is None else own
-            lacking = None if has_anchor(target.fragment, own, skill.text) else own
+            own = anchors_of(skill.body, skill.text) if own is None else own
+            lacking = None if has_anchor(target.fragment, own) else own
         elif target.kind == "file" and target.path.lower().endswith(MARKDOWN):
             place = locate(target.path, skill, context)
             if place.state != "ok":

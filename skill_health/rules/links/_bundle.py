@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
@@ -23,8 +23,11 @@ _FOREIGN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+# Enough for any real file; looking up the line of each costs time that grows with the file.
+_MAX_SUSPECTS = 1000
+
+
+class Broken(NamedTuple):
     """A link of a bundled file: its `path` does not exist, or `anchors` are all that the file has.
 
     `line` and `col` are those of its `target`, as written.
@@ -62,6 +65,7 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
     verdicts: dict[str, tuple[str, str, frozenset[str] | None] | None] = {}
     found: list[Broken] = []
     hidden: list[tuple[int, int]] | None = None
+    suspects = 0
     for match in matches:
         target = match.group(1)
         if target not in verdicts:
@@ -69,6 +73,9 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
         verdict = verdicts[target]
         if verdict is None:
             continue
+        suspects += 1
+        if suspects > _MAX_SUSPECTS:
+            break
         hidden = code_ranges(text) if hidden is None else hidden
         at = match.start(1)
         start = text.rfind("\n", 0, at) + 1

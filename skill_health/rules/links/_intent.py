@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from skill_health.core.skill import Prose, Skill
 from skill_health.rules._api import Context
@@ -45,7 +46,11 @@ def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
 
 
 def _prose_at(line: int, text: str, skill: Skill) -> Prose | None:
-    for prose in skill.body.prose:
-        if prose.line <= line <= prose.line + prose.text.count("\n") and text in prose.text:
-            return prose
+    """The paragraph or cell that holds this inline code."""
+    prose = skill.body.prose
+    at = bisect_right(prose, line, key=lambda entry: entry.line) - 1
+    # The cells of a row share a line, and a paragraph may have begun some lines above.
+    for entry in reversed(prose[max(0, at - 40) : at + 1]):
+        if line <= entry.line + entry.text.count("\n") and text in entry.text:
+            return entry
     return None

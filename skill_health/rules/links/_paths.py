@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from posixpath import basename, dirname
+from typing import NamedTuple
 
 from skill_health.core.skill import CodeSpan, Skill, Span
 from skill_health.rules._api import Context
@@ -21,8 +21,7 @@ _EXTENSIONS = frozenset(
 _EDGES = "\"'`,;:.()[]"
 
 
-@dataclass(frozen=True, slots=True)
-class CodePath:
+class CodePath(NamedTuple):
     """A path in inline code; `path` is relative to the skill's folder, `offset` where it starts in the code.
 
     `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or elsewhere: missing

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
@@ -14,11 +13,12 @@ from skill_health.rules.links._targets import own_files
 if TYPE_CHECKING:
     import ast
 
-_SKIPPED = re.compile(r"(?:\A|/)(?:tests?|eval[^/]*|fixtures|examples?|templates?|assets|node_modules|\.[^/]*)/|(?:\A|/)test_", re.I)
+_SKIPPED = re.compile(
+    r"(?:\A|/)(?:tests?|eval[^/]*|fixtures|examples?|templates?|assets|node_modules|\.[^/]*)/|(?:\A|/)test_", re.I
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(NamedTuple):
     """One import of a script: `level` counts the leading dots, `names` are what `from` takes.
 
     It is `guarded` where its failure is caught or it only serves type checkers.
@@ -66,6 +66,6 @@ def imports_of(text: str) -> list[Import]:
         elif isinstance(node, ast.stmt):
             inner = guarded or isinstance(node, (ast.Try, ast.If, ast.With))
             pending += [(child, inner) for child in reversed(list(ast.iter_child_nodes(node)))]
-        elif isinstance(node, ast.excepthandler):
+        elif isinstance(node, ast.ExceptHandler):
             pending += [(child, True) for child in reversed(node.body)]
     return found

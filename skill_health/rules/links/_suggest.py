@@ -8,10 +8,13 @@ from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._targets import index_of
 
+# Guessing compares with every file; a file with hundreds of broken links has one cause, which a few guesses show.
+GUESSES = 40
 
-def remedy(path: str, skill: Skill, context: Context, base: str = "") -> str:
-    """One line of help: the path that was probably meant, else what can be done."""
-    meant = _meant(path.replace("\\", "/"), skill, context, base)
+
+def remedy(path: str, skill: Skill, context: Context, base: str = "", guess: bool = True) -> str:
+    """One line of help: the path that was probably meant (with `guess`), else what can be done."""
+    meant = _meant(path.replace("\\", "/"), skill, context, base) if guess else ""
     if meant:
         return f"did you mean {meant}?"
     if path.startswith(".."):
@@ -40,7 +43,8 @@ def _meant_outside(path: str, folder: str, context: Context) -> str:
         rest = rest[3:]
     climbs = (len(path) - len(rest)) // 3
     near = "/".join(rest.split("/")[-2:])
-    for candidate in (*("../" * n + rest for n in (climbs - 1, climbs + 1) if n > 0), *("../" * n + near for n in (1, 2))):
+    tried = ["../" * n + rest for n in (climbs - 1, climbs + 1) if n > 0]
+    for candidate in (*tried, f"../{near}", f"../../{near}"):
         if context.exists(normpath(f"{folder}/{candidate}" if folder else candidate)):
             return candidate
     return ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from posixpath import normpath
+from typing import NamedTuple
 
 from skill_health.core.skill import Link, Skill, Span
 from skill_health.rules._api import Context
@@ -13,7 +13,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
 _STAND_IN = re.compile(
-    r"[<>{}$*|]|\.\.\.|\u2026|\bpath/to\b|\b(?:your|my|some|example|sample|foo|bar)[-_.]|\bYYYY|\bN{2,}\b|\bX{2,}\b", re.I
+    r"[<>{}$*|]|\.\.\.|\u2026|\bpath/to\b|\b(?:your|my|some|example|sample|foo|bar)[-_.]|\bYYYY|\bN{2,}\b|\bX{2,}\b",
+    re.I,
 )
 # What authors write for "any target" when they show the form of a link.
 _DUMMIES = frozenset(
@@ -23,8 +24,7 @@ _DUMMIES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A link target as written, percent-decoded, without its query.
 
     `kind` is empty, external, anchor (a fragment of the same file), absolute or file.
@@ -35,8 +35,7 @@ class Target:
     fragment: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a relative path leads to.
 
     `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or vague: missing,
@@ -50,8 +49,7 @@ class Place:
     actual: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(NamedTuple):
     """The files and folders of a skill, relative to its folder, and the same by lower-case name."""
 
     files: frozenset[str]

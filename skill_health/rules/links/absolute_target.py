@@ -3,7 +3,8 @@
 ## What
 Link and image targets that start at the file system's root, at a home folder or at a drive (`/Users/...`, `~/...`,
 `C:\\...`) and `file:` addresses. Only targets of links: paths in prose and code, such as `/etc/hosts` or `~/.config`,
-are what skills talk about. `/docs/...`-like targets count too: no reader of a skill has a web site's root to start from.
+are what skills talk about. Targets like `/docs/...` count too: a reader of a skill has no web site's root to start
+from.
 
 ## Why
 The path exists on the author's machine at best. A skill's own files are reached by relative paths on any machine.

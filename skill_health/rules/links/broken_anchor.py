@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._anchors import anchors_checked, nearest
+from skill_health.rules.links._suggest import GUESSES
 from skill_health.rules.links._targets import span_of
 
 CODE = "LI002"
@@ -51,7 +52,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     for broken in anchors_checked(skill, context)[1]:
         if broken.link.target not in seen:
             seen.add(broken.link.target)
-            meant = nearest(broken.fragment, broken.anchors)
+            meant = nearest(broken.fragment, broken.anchors) if len(seen) < GUESSES else ""
             yield Hit(
                 span_of(broken.link),
                 f"no heading in {broken.file or 'this file'} has the anchor #{broken.fragment}",

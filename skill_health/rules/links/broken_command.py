@@ -2,8 +2,9 @@
 
 ## What
 Commands in fenced shell blocks that run `scripts/x.py`, `./scripts/x.sh` and the like, where the skill has other
-scripts, but not this one. Left alone: blocks that change the folder or fetch something first (`cd`, `git clone`),
-blocks that write the file themselves, patterns, and skills without a `scripts` folder, which speak of the user's project.
+scripts, but not this one. Left alone: sections about installing or contributing, blocks that change the folder, fetch
+or write something first (`cd`, `git clone`, `cp`), patterns, skills without a `scripts` folder, which speak of the
+user's project, and templates.
 
 ## Why
 The agent copies the command, it fails, and the agent writes a script of its own instead of the tested one.
@@ -38,7 +39,7 @@ from skill_health.core.skill import CodeBlock, Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._intent import is_template
 from skill_health.rules.links._paths import bundled_path, state_of
-from skill_health.rules.links._suggest import remedy
+from skill_health.rules.links._suggest import GUESSES, remedy
 from skill_health.rules.links._targets import index_of
 
 CODE = "LI004"
@@ -47,10 +48,12 @@ SINCE = "0.1.0"
 DEFAULT = True
 
 _SHELLS = frozenset(("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"))
-_RUNNERS = frozenset("python python3 py uv run bash sh zsh node deno bun ruby perl rscript npx tsx source time sudo $".split())
-_MOVES = re.compile(r"(?:^|[;&|(]\s?)\s?(?:\$ )?(?:cd|pushd|git clone|git checkout|curl|wget|cp|mv|touch|mkdir)\b", re.M)
-
-
+_RUNNERS = frozenset(
+    "python python3 py uv run bash sh zsh node deno bun ruby perl rscript npx tsx source time sudo $".split()
+)
+_MOVES = re.compile(
+    r"(?:^|[;&|(]\s?)\s?(?:\$ )?(?:cd|pushd|git clone|git checkout|curl|wget|cp|mv|touch|mkdir)\b", re.M
+)
 _ELSEWHERE = re.compile(r"install|set-?up|setting up|contribut|develop|any tool", re.I)
 
 
@@ -73,7 +76,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             yield Hit(
                 Span(line, col, line, col + len(word)),
                 f"the command runs {path}, which does not exist in this skill",
-                remedy(path, skill, context),
+                remedy(path, skill, context, guess=len(seen) < GUESSES),
             )
 
 

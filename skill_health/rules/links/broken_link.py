@@ -6,7 +6,7 @@ percent-decoded, and a query or fragment is dropped. Left alone: patterns and ma
 `path/to/file.md`, `[text](url)`), words that look like no file, and links to other skills (LI011 reports those).
 
 ## Why
-An agent follows the link, fails to read the file and goes on without the knowledge, or spends turns on searching for it.
+An agent follows the link, fails to read the file and goes on without the knowledge, or spends turns on searching.
 
 ## Bad
 ```markdown
@@ -33,7 +33,7 @@ from skill_health.core.skill import Link, Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._census import census
 from skill_health.rules.links._skills import skill_of
-from skill_health.rules.links._suggest import remedy
+from skill_health.rules.links._suggest import GUESSES, remedy
 from skill_health.rules.links._targets import locate, read_target, span_of
 
 CODE = "LI001"
@@ -52,10 +52,12 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     missing: dict[str, list[Link]] = {}
     for link in skill.body.links:
         target = read_target(link.target)
-        if target.kind == "file" and not skill_of(target.path):
-            if target.path in missing or locate(target.path, skill, context).state == "missing":
-                missing.setdefault(target.path, []).append(link)
-    for path, links in missing.items():
+        if target.kind != "file" or skill_of(target.path):
+            continue
+        if target.path in missing or locate(target.path, skill, context).state == "missing":
+            missing.setdefault(target.path, []).append(link)
+    for nth, (path, links) in enumerate(missing.items()):
         what = "image" if links[0].kind == "image" else "link"
         again = f" ({len(links)} times in this file)" if len(links) > 1 else ""
-        yield Hit(span_of(links[0]), f"{what} to {path}, which does not exist{again}", remedy(path, skill, context))
+        help_line = remedy(path, skill, context, guess=nth < GUESSES)
+        yield Hit(span_of(links[0]), f"{what} to {path}, which does not exist{again}", help_line)

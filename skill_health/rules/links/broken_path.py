@@ -36,7 +36,7 @@ from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._intent import means_bundled
 from skill_health.rules.links._paths import bundled_paths, span_in_code
-from skill_health.rules.links._suggest import remedy
+from skill_health.rules.links._suggest import GUESSES, remedy
 
 CODE = "LI003"
 SEVERITY = Severity.WARNING
@@ -48,7 +48,9 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing path once, where it first occurs as a bundled file."""
     seen: set[str] = set()
     for found in bundled_paths(skill, context):
-        if found.state not in ("missing", "elsewhere") or found.path in seen or not means_bundled(found, skill, context):
+        if found.state not in ("missing", "elsewhere") or found.path in seen:
+            continue
+        if not means_bundled(found, skill, context):
             continue
         seen.add(found.path)
         span = span_in_code(found, skill)
@@ -56,4 +58,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             message = f"{found.path} is not in this skill but in the skill that the plugin is named after"
             yield Hit(span, message, f"write {found.actual}", severity=Severity.INFO)
         else:
-            yield Hit(span, f"{found.path} does not exist in this skill", remedy(found.path, skill, context))
+            help_line = remedy(found.path, skill, context, guess=len(seen) < GUESSES)
+            yield Hit(span, f"{found.path} does not exist in this skill", help_line)

@@ -2,8 +2,8 @@
 
 ## What
 External `http` and `https` links of SKILL.md and of the bundled Markdown files that answer 404 or 410, to HEAD and to
-GET. Permanent redirects are information. Everything else, a time-out, a refusal, a server's fault, an unknown host, says
-nothing about the link and is only listed in the report. Only `skill-health lint --check-urls` asks the network;
+GET. Permanent redirects are information. Everything else, a time-out, a refusal, a server's fault, an unknown host,
+says nothing about the link and is only listed in the report. Only `skill-health lint --check-urls` asks the network;
 addresses that stand for others (`example.com`, `localhost`, `{placeholder}`) are never asked.
 
 ## Why
@@ -99,7 +99,7 @@ def hits_for(results: Mapping[str, Result], facts: Mapping[str, Mapping[str, Any
             seen.add((url, file))
             span = Span(line, col, line, end_col)
             if result.status == "gone":
-                yield Hit(span, f"{url} is gone: {result.reason}", "link to where the page is now, or drop the link", file)
+                yield Hit(span, f"{url} is gone: {result.reason}", "link to where it is now, or drop the link", file)
             else:
                 yield Hit(span, f"{url} has moved for good", f"write {result.final}", file, severity=Severity.INFO)
 

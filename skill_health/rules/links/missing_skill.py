@@ -1,8 +1,8 @@
 """Missing skill: a link leads to another skill that is not there.
 
 ## What
-Links of SKILL.md of the forms `../other/SKILL.md`, `../other/` and `skills/other/` whose target does not exist, once per
-target. Where the collection has a skill of that name at another place, the message gives the path to it.
+Links of SKILL.md of the forms `../other/SKILL.md`, `../other/` and `skills/other/` whose target does not exist, once
+per target. Where the collection has a skill of that name at another place, the help gives the path to it.
 
 ## Why
 A hand-off between skills works only if the other one can be found. Such links break when a collection is flattened,

@@ -45,8 +45,9 @@ SINCE = "0.1.0"
 DEFAULT = True
 
 _TITLE = re.compile(
-    r"\A\W*(?:(?:skill )?integrations?(?: with (?:other )?skills?)?|(?:related|companion|complementary|adjacent) skills?"
-    r"(?: (?:and|&) agents)?|see also|works? (?:well )?with|cross[- ]references?|related)\W*\Z",
+    r"\A\W*(?:(?:skill )?integrations?(?: with (?:other )?skills?)?|"
+    r"(?:related|companion|complementary|adjacent) skills?(?: (?:and|&) agents)?|"
+    r"see also|works? (?:well )?with|cross[- ]references?|related)\W*\Z",
     re.I,
 )
 _HEAD = re.compile(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)+)[*_`]{0,4}(?=\s|:|\Z)(?!['\w\s*]{0,3}plugin)")

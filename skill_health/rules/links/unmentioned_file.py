@@ -2,8 +2,9 @@
 
 ## What
 Bundled files whose name occurs neither in SKILL.md nor in any other text file of the skill, nor stands in a folder that
-SKILL.md mentions as a whole (`references/`, `assets/*.json`), as one piece of information per skill. Left alone: licences, read-me
-files, change logs, tests and evaluations, hidden files, package metadata, signatures and `__init__.py`.
+SKILL.md mentions as a whole (`references/`, `assets/*.json`), as one piece of information per skill. Left alone:
+licences, read-me files, change logs, tests and evaluations, hidden files, package metadata, signatures and
+`__init__.py`.
 
 ## Why
 An agent opens what SKILL.md points it to. A file that nothing mentions is not read, but is shipped, reviewed and kept
@@ -49,9 +50,13 @@ _IGNORED = re.compile(
     r"_test\.|\.(?:sig|lock|pyc|asc|sha256|map|ttf|otf|woff2?)\Z",
     re.I,
 )
-_TEXT = (".md", ".mdx", ".txt", ".py", ".sh", ".js", ".mjs", ".ts", ".json", ".yaml", ".yml", ".toml", ".html", ".rb", ".ps1")
+_TEXT = (
+    ".md", ".mdx", ".txt", ".py", ".sh", ".js", ".mjs", ".ts", ".json", ".yaml", ".yml", ".toml", ".html", ".rb",
+    ".ps1",
+)  # fmt: skip
 _AFTER_FOLDER = frozenset("`*<{[$ \n\t)\"',;:|.\u2026")
-_MAX_READ = 200
+# Bounds for folders that are more than a skill.
+_MAX_READ, _MAX_LEFT = 200, 500
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -60,6 +65,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     if left:
         whole: dict[str, bool] = {}
         left = [file for file in left if not _in_mentioned_folder(file, skill.text, whole)]
+    left = left[:_MAX_LEFT]
     for other in skill.files[:_MAX_READ] if left else ():
         if other.lower().endswith(_TEXT):
             text = context.read(f"{skill.folder}/{other}" if skill.folder else other) or ""
