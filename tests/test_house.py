@@ -25,11 +25,18 @@ MAX_LINES = 200
 # Who may import what of ours; the first prefix that fits a module speaks.
 ARROWS = (
     ("skill_health.core", ("skill_health.core", "skill_health.__version__")),
-    # A rule judges the inline ignores too, which are read outside core because they name rules.
+    # Inline ignores and profiles name rules or sections, so they stand above core; rules judge them too.
     (
         "skill_health.rules",
-        ("skill_health.rules", "skill_health.core", "skill_health.ignores", "skill_health.__version__"),
+        (
+            "skill_health.rules",
+            "skill_health.core",
+            "skill_health.ignores",
+            "skill_health.profiles",
+            "skill_health.__version__",
+        ),
     ),
+    ("skill_health.profiles", ("skill_health.profiles", "skill_health.core")),
     ("skill_health", ("skill_health",)),
     ("router", ("router", "skill_health")),
     ("effectiveness", ("effectiveness", "router", "skill_health")),

@@ -121,6 +121,6 @@ def verdict(report: Report, fail_on: str, fail_under: float) -> int:
     """0, or 1 where a finding is at least as bad as `fail_on` or the collection scores below `fail_under`."""
     if fail_on != "never" and any(f.severity.rank <= Severity(fail_on).rank for f in report.findings):
         return FINDINGS
-    if report.scores is not None and report.scores.mean is not None and report.scores.mean < fail_under:
+    if report.scores is not None and report.scores.corpus.mean is not None and report.scores.corpus.mean < fail_under:
         return FINDINGS
     return CLEAN

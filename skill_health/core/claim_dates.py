@@ -52,6 +52,5 @@ def _review(record: Record, volatility: Volatility, as_of: date) -> Review:
     days: int = getattr(volatility, data["volatility"])
     due = min(reviewed.toordinal() + days, date.max.toordinal())
     late = as_of.toordinal() - due
-    return Review(
-        record, data["claim_id"], data["owning_skill"], field, reviewed, data["volatility"], days, date.fromordinal(due), late
-    )
+    claim_id, owner, volatile = data["claim_id"], data["owning_skill"], data["volatility"]
+    return Review(record, claim_id, owner, field, reviewed, volatile, days, date.fromordinal(due), late)

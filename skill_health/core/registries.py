@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.core.config import Sources
-from skill_health.core.jsonl import Line, read_line, read_lines, top_level
+from skill_health.core.jsonl import Line, read_line, read_lines
 from skill_health.core.sources import KINDS, SourceFile, digest, read_sources
+from skill_health.core.strict_json import top_level
 
 SCHEMA_OF = {
     "claims": "claim",

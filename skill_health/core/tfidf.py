@@ -2,18 +2,21 @@
 
 The weights are those of scikit-learn's TfidfVectorizer with its defaults: raw term counts times
 ln((1 + n) / (1 + df)) + 1, scaled to length 1. The searches use the prefix filter of Bayardo, Ma and
-Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007: what two texts above the threshold must share is
-at least one of their rarer terms, so that only those are indexed.
+Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007, with the length bound of Anastasiu and Karypis, "L2AP", ICDE
+2014: two texts above the threshold share at least one of their rarer terms, so that only those are indexed.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _TERM = re.compile(r"\w\w+")
+
+_SLACK = 1e-9
 
 Vector = Mapping[str, float]
 
@@ -24,7 +27,7 @@ def terms(text: str, stop: Collection[str] = ()) -> list[str]:
     return [term for term in found if term not in stop] if stop else found
 
 
-def frequencies(texts: Sequence[Sequence[str]]) -> Counter[str]:
+def frequencies(texts: Iterable[Iterable[str]]) -> Counter[str]:
     """In how many of the texts each term occurs."""
     counts: Counter[str] = Counter()
     for text in texts:
@@ -62,54 +65,63 @@ def containment(a: Collection[str], b: Collection[str]) -> float:
 def similar_pairs(found: Sequence[Vector], threshold: float) -> Iterator[tuple[int, int, float]]:
     """Every pair (i, j, cosine) with i < j and a cosine of at least `threshold` (> 0), by j then i.
 
-    A vector is indexed by its rarest terms only: by so many that the rest, alone, is shorter than the
-    threshold, and therefore cannot make a pair (Cauchy-Schwarz; the vectors have length 1).
+    Terms are ranked, the rarest first, and a vector is indexed up to the rank at which the rest of it is shorter
+    than the threshold. Probing with a whole vector then gives the exact product over what is indexed
+    of another; what is left is at most the rest of the one times what the other has beyond that rank (Cauchy-Schwarz).
     """
-    df = Counter(term for vector in found for term in vector)
-    index: dict[str, list[int]] = {}
+    df = frequencies(found)
+    rank = {term: at for at, term in enumerate(sorted(df, key=lambda term: (df[term], term)))}
+    index: dict[int, list[tuple[int, float]]] = {}
+    bounds: list[tuple[int, float]] = []
     for j, vector in enumerate(found):
-        ordered = sorted(vector, key=lambda term: (df[term], term))
-        rest = math.fsum(value * value for value in vector.values())
-        candidates: set[int] = set()
-        prefix = 0
+        ordered = sorted((rank[term], weight) for term, weight in vector.items())
+        ranks = [at for at, _ in ordered]
+        lengths = _rests([weight for _, weight in ordered])
+        common: dict[int, float] = {}
+        for at, weight in ordered:
+            for i, other in index.get(at, ()):
+                common[i] = common.get(i, 0.0) + weight * other
+        for i in sorted(common):
+            bound, rest = bounds[i]
+            if common[i] + rest * lengths[bisect_right(ranks, bound)] >= threshold - _SLACK:
+                value = cosine(found[i], vector)
+                if value >= threshold:
+                    yield i, j, value
         # The slack covers rounding: a term too many in the index costs little, a pair lost is wrong.
-        while prefix < len(ordered) and rest >= (threshold * threshold) - 1e-9:
-            candidates.update(index.get(ordered[prefix], ()))
-            rest -= vector[ordered[prefix]] ** 2
-            prefix += 1
-        for i in sorted(candidates):
-            value = cosine(found[i], vector)
-            if value >= threshold:
-                yield i, j, value
-        for term in ordered[:prefix]:
-            index.setdefault(term, []).append(j)
+        end = next((n for n, length in enumerate(lengths) if length < threshold - _SLACK), len(ordered))
+        for at, weight in ordered[:end]:
+            index.setdefault(at, []).append((j, weight))
+        bounds.append((ranks[end - 1] if end else -1, lengths[end]))
 
 
-def contained_pairs(
-    sets: Sequence[Collection[str]], threshold: float, least: int
-) -> Iterator[tuple[int, int, float]]:
+def _rests(weights: Sequence[float]) -> list[float]:
+    """The length of what is left of a vector after its first 0, 1, 2 ... weights."""
+    squares = [0.0]
+    for weight in reversed(weights):
+        squares.append(squares[-1] + weight * weight)
+    return [math.sqrt(square) for square in reversed(squares)]
+
+
+def contained_pairs(texts: Sequence[Collection[str]], threshold: float, least: int) -> Iterator[tuple[int, int, float]]:
     """Every pair (small, large, containment) of at least `threshold`, by the small one, then the large.
 
     Sets of fewer than `least` terms are no small side: a few words lie in many descriptions. Of two
     sets of one size the earlier is the small one.
     """
-    df = Counter(term for terms_ in sets for term in set(terms_))
+    sets = [frozenset(text) for text in texts]
+    df = frequencies(sets)
     index: dict[str, list[int]] = {}
     for at, held in enumerate(sets):
-        for term in set(held):
+        for term in held:
             index.setdefault(term, []).append(at)
     for small, held in enumerate(sets):
-        size = len(set(held))
+        size = len(held)
         if size < max(least, 1):
             continue
-        ordered = sorted(set(held), key=lambda term: (df[term], term))
-        missing = size - math.ceil(threshold * size - 1e-9)
-        candidates: set[int] = set()
-        for term in ordered[: missing + 1]:
-            candidates.update(index[term])
-        for large in sorted(candidates):
-            other = len(set(sets[large]))
-            if large != small and (other, large) > (size, small):
-                value = containment(held, sets[large])
+        missing = size - math.ceil(threshold * size - _SLACK)
+        rarest = sorted(held, key=lambda term: (df[term], term))[: missing + 1]
+        for large in sorted({at for term in rarest for at in index[term]}):
+            if (len(sets[large]), large) > (size, small):
+                value = len(held & sets[large]) / size
                 if value >= threshold:
                     yield small, large, value

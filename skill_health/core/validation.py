@@ -12,13 +12,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from skill_health.core.jsonl import kind_of, quote
 from skill_health.core.near import nearest
+from skill_health.core.strict_json import kind_of, quote
 
 SCHEMAS = Path(__file__).with_name("schemas")
 _TYPES = {
-    "string": "text", "null": "null", "array": "a list", "object": "an object", "number": "a number",
-    "integer": "a whole number", "boolean": "true or false",
+    "string": "text",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
 }
 
 

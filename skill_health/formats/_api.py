@@ -10,7 +10,7 @@ from skill_health.core.corpus import Entry
 from skill_health.rules._api import Finding, Severity
 
 if TYPE_CHECKING:
-    from skill_health.scoring import CorpusScore
+    from skill_health.scores import Scores
 
 
 class Report(NamedTuple):
@@ -29,7 +29,7 @@ class Report(NamedTuple):
     ignored: int = 0
     baselined: int = 0
     warnings: tuple[str, ...] = ()
-    scores: CorpusScore | None = None
+    scores: Scores | None = None
     urls: Mapping[str, Any] = {}
     statistics: bool = False
 

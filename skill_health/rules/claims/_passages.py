@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skill_health.core.skill import Document, Prose, Skill
-
-CLAIM_ID = re.compile(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
+from skill_health.rules.claims._ids import Id, claim_ids
 
 REACH = 400  # how many neighbours are looked at, so that a list of a million items costs no more
 
@@ -23,20 +22,6 @@ _CITATION = re.compile(
 )
 _SOURCE_LINE = re.compile(r"[\s*_>(\[]*(?:sources?|refs?|references?|data|based on|see|from)\b", re.IGNORECASE)
 _FILE = re.compile(r"[\w./-]*\w\.(?:md|csv|json|jsonl|tsv|pdf|ipynb|html|txt|ya?ml)(?:#[\w-]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Id:
-    """A claim id where it is cited. `marked` is true where it cannot be an ordinary hyphenated word.
-
-    An id in a comment also counts for the lines right beside the comment.
-    """
-
-    name: str
-    line: int
-    col: int
-    marked: bool
-    comment: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +44,10 @@ class Sources:
         }
 
 
-def claim_ids(skill: Skill) -> tuple[Id, ...]:
-    """Every claim id in the body, code blocks left out, in the order of their positions."""
-    if "claim-" not in skill.text:
-        return ()
-    return tuple(sorted(_ids(skill.body), key=lambda entry: (entry.line, entry.col)))
-
-
 def sources(skill: Skill) -> Sources:
     """What can source a passage, by the line it stands in."""
     body = skill.body
-    lines = {
-        link.line for link in body.links if link.kind != "image" and not link.target.startswith(("#", "mailto:"))
-    }
+    lines = {link.line for link in body.links if link.kind != "image" and not link.target.startswith(("#", "mailto:"))}
     lines |= {code.line for code in body.codes if _FILE.fullmatch(code.text)}
     for prose in body.prose:
         for match in _CITATION.finditer(prose.text):
@@ -121,25 +97,6 @@ def row_start(body: Document, index: int) -> int:
     while index and body.prose[index - 1].line == line and body.prose[index - 1].kind == "cell":
         index -= 1
     return index
-
-
-def _ids(body: Document) -> Iterator[Id]:
-    for prose in body.prose:
-        if "claim-" in prose.plain:
-            for match in CLAIM_ID.finditer(prose.plain):
-                around = prose.plain[max(0, match.start() - 12) : match.start()].rstrip().lower()
-                marked = around.endswith(("[", "(", "{", "claim_id:", "claim:", "claims:", "claim id", "claim_id"))
-                line, col = body.position(prose, match.start())
-                yield Id(match.group(), line, col, marked)
-    for code in body.codes:
-        if (match := CLAIM_ID.fullmatch(code.text.strip().strip("[]"))) is not None:
-            yield Id(match.group(), code.line, code.col + code.text.find("claim-"), True)
-    for comment in body.comments:
-        for match in CLAIM_ID.finditer(comment.text):
-            before = comment.text[: match.start()]
-            newline = before.rfind("\n")
-            col = comment.col + 4 + match.start() if newline < 0 else match.start() - newline
-            yield Id(match.group(), comment.line + before.count("\n"), col, True, True)
 
 
 def _unit(body: Document, index: int) -> Iterator[Prose]:

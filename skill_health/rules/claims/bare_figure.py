@@ -2,8 +2,9 @@
 
 ## What
 Every percentage, multiple, duration, number of tokens, amount of money and "as of" date that is neither sourced nor
-recognisably an instruction, a threshold, a condition, a goal or an example, and that the rule for asserted figures leaves alone.
-Opt-in: in real skills most of these are parameters or rules of thumb. One finding per paragraph, list item or table row.
+recognisably an instruction, a threshold, a condition, a goal or an example, and that the rule for asserted figures
+leaves alone. Opt-in: in real skills most of these are parameters or rules of thumb. One finding per paragraph, list
+item or table row.
 
 ## Why
 For collections that want every number traced: benchmarks in tables, prices, salaries, running times.
@@ -33,9 +34,10 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.claims._assertion import sentence, stated
-from skill_health.rules.claims._claims import Place, claims, place_quote, places
+from skill_health.rules.claims._claims import claims
 from skill_health.rules.claims._figures import Figure
 from skill_health.rules.claims._passages import column, extent, sources
+from skill_health.rules.claims._places import Place, place_quote, places
 
 CODE = "CL009"
 SEVERITY = Severity.INFO

@@ -18,7 +18,8 @@ Swap the order of both answers; see the skill `judge-design` for why.
 ```
 
 ## Fix
-Point to the owner instead of repeating the number, or make the skill that needs it most the owner. Not done by `--fix`.
+Point to the owner instead of repeating the number, or make the skill that needs it most the owner. Not done by
+`--fix`.
 
 ## Source
 opinion · This project; the registry's field `owning_skill` says who reviews a claim (2026-05).
@@ -30,7 +31,7 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.claims._passages import claim_ids
+from skill_health.rules.claims._ids import claim_ids
 
 CODE = "CL003"
 SEVERITY = Severity.INFO

@@ -21,7 +21,8 @@ The source cannot be read again, so the claim cannot be reviewed.
 Correct the path, commit the file, or give the public URL. Not done by `--fix`.
 
 ## Source
-evidence · In the first published claims registry for skills 3 of 6 sources are files that the release does not hold (2026-05).
+evidence · In the first published claims registry for skills 3 of 6 sources are files that the release does not hold
+(2026-05).
 """
 
 from __future__ import annotations

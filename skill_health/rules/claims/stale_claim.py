@@ -1,13 +1,13 @@
 """A registered claim is overdue for review
 
 ## What
-A line of the claims registry whose last look at the source, the later of `last_reviewed` and `retrieved_at`, is more days ago
-than its volatility allows: `volatility.high` (30), `volatility.medium` (90) or `volatility.low` (365) days. "Ago" counts
-from today, or from the date given by `--as-of`.
+A line of the claims registry whose last look at the source, the later of `last_reviewed` and `retrieved_at`, is more
+days ago than its volatility allows: `volatility.high` (30), `volatility.medium` (90) or `volatility.low` (365) days.
+"Ago" counts from today, or from the date given by `--as-of`.
 
 ## Why
-Prices, model versions and benchmark results change in weeks. A number that was right when it was written keeps
-being repeated with the same confidence.
+Prices, model versions and benchmark results change in weeks. A number that was right when it was written keeps being
+repeated with the same confidence.
 
 ## Bad
 ```json
@@ -23,7 +23,8 @@ being repeated with the same confidence.
 Read the source again, correct the claim and the skills that cite it, then set `last_reviewed`. Not done by `--fix`.
 
 ## Source
-opinion · This project; the default periods are the ones published with the first claims registry for skills (2026-05).
+opinion · This project; the default periods are the ones published with the first claims registry for skills
+(2026-05).
 """
 
 from __future__ import annotations

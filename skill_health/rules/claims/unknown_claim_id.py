@@ -1,13 +1,14 @@
 """A claim id is cited that the registry does not have
 
 ## What
-A `claim-...` id in the body of a skill, where the collection has a claims registry without that id. Ids in HTML comments, in
-back-ticks, in brackets and after `claim_id:` count; an id in running text counts only where it is a near miss of a known one,
-because `claim-based` is an ordinary word. Code blocks are left alone, as are ids of registry lines that are broken (they have
-their own finding). Reported once per id and skill.
+A `claim-...` id in the body of a skill, where the collection has a claims registry without that id. Ids in HTML
+comments, in back-ticks, in brackets and after `claim_id:` count; an id in running text counts only where it is a near
+miss of a known one, because `claim-based` is an ordinary word. Code blocks are left alone, as are ids of registry
+lines that are broken (they have their own finding). Reported once per id and skill.
 
 ## Why
-The reader takes the id for a source. An id that leads nowhere is worse than none: the number looks checked and is not.
+The reader takes the id for a source. An id that leads nowhere is worse than none: the number looks checked and is
+not.
 
 ## Bad
 ```markdown
@@ -33,8 +34,7 @@ from collections.abc import Iterator
 from skill_health.core.near import nearest
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.claims._claims import known_ids
-from skill_health.rules.claims._passages import claim_ids
+from skill_health.rules.claims._ids import claim_ids, known_ids
 
 CODE = "CL002"
 SEVERITY = Severity.WARNING
@@ -55,7 +55,11 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         if not near and not (entry.marked and entry.name.count("-") > 1):
             continue
         seen.add(entry.name)
-        advice = f"Did you mean {near}?" if near else "Add it to the claims registry, or cite the id of an entry that is there."
+        advice = (
+            f"Did you mean {near}?"
+            if near
+            else "Add it to the claims registry, or cite the id of an entry that is there."
+        )
         yield Hit(
             Span(entry.line, entry.col, entry.line, entry.col + len(entry.name)),
             f"{entry.name} is not in the claims registry",

@@ -1,18 +1,19 @@
 """A figure is asserted without a source
 
 ## What
-A sentence of the body that asserts a figure as a fact: a comparison ("3x faster", "40 % fewer tokens"), an effect ("reduces
-latency by 40 %", "costs cause 20-40 % of churn"), a share ("70 % of viewers leave"), a study with a number, or a named
-benchmark with a result. It is sourced by a claim id (`claim-...`), a link, the path of a file, or a citation ("[1]", "(Author,
-2024)", "arXiv:...") in the same paragraph, list item or table row, in the sentence that leads into the list or table, or in a
-line "Source: ..." below it; under a heading that makes the claim, anywhere up to the next heading. One finding per passage.
+A sentence of the body that asserts a figure as a fact: a comparison ("3x faster", "40 % fewer tokens"), an effect
+("reduces latency by 40 %", "costs cause 20-40 % of churn"), a share ("70 % of viewers leave"), a study with a number,
+or a named benchmark with a result. It is sourced by a claim id (`claim-...`), a link, the path of a file, or a
+citation ("[1]", "(Author, 2024)", "arXiv:...") in the same paragraph, list item or table row, in the sentence that
+leads into the list or table, or in a line "Source: ..." below it; under a heading that makes the claim, anywhere up
+to the next heading. One finding per passage, and one for all rows of a table.
 
 Left alone: code, instructions, parameters, thresholds, goals, conditions, questions, quoted speech, and sections and
 columns named as examples, targets, criteria, budgets or the like.
 
 ## Why
-An agent repeats what a skill tells it. A number that nobody can trace is repeated to users as a fact, and nobody can tell
-when it has gone out of date.
+An agent repeats what a skill tells it. A number that nobody can trace is repeated to users as a fact, and nobody can
+tell when it has gone out of date.
 
 ## Bad
 ```markdown
@@ -25,12 +26,12 @@ Prompt caching cuts the cost of stable workloads by 90% ([measured in March](ref
 ```
 
 ## Fix
-Link the source, or cite the id of an entry in the claims registry; where there is none, say it without the number. Not done
-by `--fix`.
+Link the source, or cite the id of an entry in the claims registry; where there is none, say it without the number.
+Not done by `--fix`.
 
 ## Source
-evidence · A health checker that divides cited by counted numbers rewards deleting them and counts parameters as claims; this
-rule reads every figure of 529 public skills the other way round (2026-11).
+evidence · A health checker that divides cited by counted numbers rewards deleting them and counts parameters as
+claims; this rule reads every figure of 529 public skills the other way round (2026-11).
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from typing import Any
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.claims._claims import Claim, claims, known_ids
-from skill_health.rules.claims._passages import claim_ids
+from skill_health.rules.claims._claims import Claim, claims
+from skill_health.rules.claims._ids import claim_ids, known_ids
 
 CODE = "CL001"
 SEVERITY = Severity.WARNING
@@ -51,13 +52,17 @@ DEFAULT = True
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Passages with neither a link nor a citation nor a claim id. An unknown id is left to its own rule."""
+    groups: dict[tuple[int, int], list[Claim]] = {}
     for claim in claims(skill):
         if not claim.cited and not claim.ids:
-            yield Hit(
-                Span(claim.line, claim.col, claim.line, claim.col + len(claim.figure)),
-                f'no source for "{claim.quote}" in this {claim.where}',
-                "Link the source or cite a claim id (claim-...) beside the figure, or say it without the figure.",
-            )
+            groups.setdefault(_table(skill, claim), []).append(claim)
+    for claim, *others in groups.values():
+        more = f" (and in {len(others)} more row{'s' * (len(others) > 1)})" if others else ""
+        yield Hit(
+            Span(claim.line, claim.col, claim.line, claim.col + len(claim.figure)),
+            f'no source for "{claim.quote}" in this {claim.where}{more}',
+            "Link the source or cite a claim id (claim-...) beside the figure, or say it without the figure.",
+        )
 
 
 def collect(skill: Skill, context: Context) -> dict[str, Any]:
@@ -73,3 +78,12 @@ def collect(skill: Skill, context: Context) -> dict[str, Any]:
 
 def _known(claim: Claim, known: frozenset[str] | None) -> bool:
     return bool(claim.ids) if known is None else not known.isdisjoint(claim.ids)
+
+
+def _table(skill: Skill, claim: Claim) -> tuple[int, int]:
+    """What is reported once: a whole table, else the place of the claim itself."""
+    if claim.where == "table row":
+        for table in skill.body.tables:
+            if table.line <= claim.line <= table.end_line:
+                return table.line, 0
+    return claim.line, claim.col

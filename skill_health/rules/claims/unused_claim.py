@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
-from skill_health.rules.claims._passages import CLAIM_ID
+from skill_health.rules.claims._ids import CLAIM_ID
 
 CODE = "CL006"
 SEVERITY = Severity.INFO

@@ -1,8 +1,8 @@
 """A figure rests on weak evidence only
 
 ## What
-A passage that asserts a figure and cites claim ids of the registry, all of which have the evidence strength `anecdotal` or
-`derived`, without a link or a citation beside them. Opt-in.
+A passage that asserts a figure and cites claim ids of the registry, all of which have the evidence strength
+`anecdotal` or `derived`, without a link or a citation beside them. Opt-in.
 
 ## Why
 A calculated or once-observed number reads like a measured one. The reader should see which it is.

@@ -1,14 +1,15 @@
 """The skill gives a wrong number of skills in its collection
 
 ## What
-A number of skills that clearly speaks of the collection the skill belongs to: "this repository has 42 skills", "all 42 skills",
-"28 skills total", or a description or paragraph that begins with "42 marketing skills". It is right if any folder above
-the skill holds that many skills, the skill itself counted or not; "40+" is right from 40 up. The description, paragraphs,
-list items and headings are read; code, tables, quoted speech and counts of a part ("6 orchestration skills") are not. Reported once per skill and number.
+A number of skills that clearly speaks of the collection the skill belongs to: "this repository has 42 skills", "all
+42 skills", "28 skills total", or a description or paragraph that begins with "42 marketing skills". It is right if
+any folder above the skill holds that many skills, the skill itself counted or not; "40+" is right from 40 up. The
+description, paragraphs, list items and headings are read; code, tables, quoted speech and counts of a part ("6
+orchestration skills") are not. Reported once per skill and number.
 
 ## Why
-A count is the first number in a collection to go wrong, and the one that every reader can check. An agent that trusts it tells
-users of skills that are not there.
+A count is the first number in a collection to go wrong, and the one that every reader can check. An agent that trusts
+it tells users of skills that are not there.
 
 ## Bad
 ```markdown
@@ -44,14 +45,17 @@ DEFAULT = True
 _WHOLE = r"(?:collection|repository|repo|library|plugin|package|suite|bundle|marketplace|pack)"
 _COUNT = re.compile(r"(?<![\w.,/#$-])(\d{1,4})(\+?)\s+((?:[A-Za-z/&-]{1,24}\s+){0,4})skills\b(?!-)", re.IGNORECASE)
 _BEFORE = re.compile(
-    rf"\b(?:all(?:\s+of)?(?:\s+the)?|this\s+{_WHOLE}\b[^.;:()]{{0,40}}|{_WHOLE}\s+of(?:\s+over)?|total\s+of)[\s*_]*$", re.IGNORECASE
+    rf"\b(?:all(?:\s+of)?(?:\s+the)?|this\s+{_WHOLE}\b[^.;:()]{{0,40}}|{_WHOLE}\s+of(?:\s+over)?|total\s+of)[\s*_]*$",
+    re.IGNORECASE,
 )
 _AFTER = re.compile(
     rf"[\s*_]+(?:total\b|in\s+total\b|(?:are\s+)?in\s+(?:this|the)\s+(?:[\w-]+\s+)?{_WHOLE}\b|across\s+this\s+{_WHOLE}\b)",
     re.IGNORECASE,
 )
 # What makes a count one of a part of the collection, or of something else.
-_PART = re.compile(r"\b(?:core|other|new|more|different|related|sibling|specialist|or|of|to|and|at|per|orchestration)\b", re.IGNORECASE)
+_PART = re.compile(
+    r"\b(?:core|other|new|more|different|related|sibling|specialist|or|of|to|and|at|per|orchestration)\b", re.IGNORECASE
+)
 
 
 def collect(skill: Skill, context: Context) -> list[list[object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +16,9 @@ LEAST = prints.GUARANTEE
 LEAST_PROMPT = 12
 MOST_SKILLS = 3
 MOST_TASKS = 3
+# A fingerprint that recurs more often within one text is repetition (tables, rules, padding), and would cost quadratic time.
+MOST_HERE = 16
+MOST_THERE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Index:
         texts = tuple((task, part, prints.split(part.text)) for task in tasks for part in task.parts)
         places: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for number, (_, _, words) in enumerate(texts):
-            for value, at in prints.fingerprints(words.words):
+            for value, at in _sparse(prints.fingerprints(words.words), MOST_THERE):
                 places[value].append((number, at))
         most = max(MOST_TASKS, len(tasks) // 2)
         common = {value for value, at in places.items() if len({texts[n][0].folder for n, _ in at}) > most}
@@ -60,21 +63,21 @@ def passages(text: str, index: Index, skills_with: Mapping[int, int], own_files:
     """
     words = prints.split(text)
     best: list[tuple[int, int, Run]] = []
-    seen: set[tuple[int, int, int]] = set()
-    rare: dict[tuple[int, int, int], list[bool]] = defaultdict(list)
-    for value, at in prints.fingerprints(words.words):
+    told: dict[tuple[int, Run], list[bool]] = defaultdict(list)
+    runs: dict[tuple[int, int], Run] = {}
+    for value, at in _sparse(prints.fingerprints(words.words), MOST_HERE):
         for number, there in index.places.get(value, ()):
-            run = prints.extend(words.words, index.texts[number][2].words, at, there)
-            key = (number, run.a, run.b)
-            rare[key].append(value not in index.boilerplate and skills_with.get(value, 0) <= MOST_SKILLS)
-            if key not in seen:
-                seen.add(key)
-                best.append((run.length, number, run))
+            known = runs.get((number, at - there))
+            if known is None or at >= known.a + known.length:
+                known = prints.extend(words.words, index.texts[number][2].words, at, there)
+                runs[number, at - there] = known
+                best.append((known.length, number, known))
+            told[number, known].append(value not in index.boilerplate and skills_with.get(value, 0) <= MOST_SKILLS)
     kept: list[tuple[Run, int]] = []
     for length, number, run in sorted(best, key=lambda item: (-item[0], item[1], item[2].a, item[2].b)):
-        told = rare[number, run.a, run.b]
+        rare = told[number, run]
         least = LEAST_PROMPT if index.texts[number][1].kind == PROMPT else LEAST
-        if length < least or sum(told) * 2 <= len(told) or not _telling(words.words[run.a : run.a + length]):
+        if length < least or sum(rare) * 2 <= len(rare) or not _telling(words.words[run.a : run.a + length]):
             continue
         here = text[words.starts[run.a] : words.ends[run.a + length - 1]]
         if any(name in here for name in own_files) and length < 2 * least:
@@ -82,6 +85,11 @@ def passages(text: str, index: Index, skills_with: Mapping[int, int], own_files:
         if all(run.a >= other.a + other.length or run.a + length <= other.a for other, _ in kept):
             kept.append((run, number))
     return [_passage(text, words, run, *index.texts[number]) for run, number in sorted(kept, key=lambda item: item[0].a)]
+
+
+def _sparse(found: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    times = Counter(value for value, _ in found)
+    return [(value, at) for value, at in found if times[value] <= most]
 
 
 def _telling(words: tuple[str, ...]) -> bool:

@@ -38,7 +38,7 @@ from skill_health.core import fingerprints as prints
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts
-from skill_health.rules.leakage._material import PROMPT, Task, load_tasks
+from skill_health.rules.leakage._material import PROMPT, load_tasks
 from skill_health.rules.leakage._passages import Index, Passage, passages
 
 CODE = "LE007"
@@ -94,6 +94,3 @@ def _hit(path: str, owner: str, passage: Passage) -> Hit:
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= 160 else text[:100] + " ... " + text[-50:])
-
-
-__all__ = ["CODE", "DEFAULT", "SEVERITY", "SINCE", "Task", "check_corpus", "collect"]

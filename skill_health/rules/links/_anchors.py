@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from skill_health.core.skill import Document, Link, Skill
 from skill_health.rules._api import Context
+from skill_health.rules.links._followed import followed
 from skill_health.rules.links._memo import remembered
-from skill_health.rules.links._targets import locate, read_target
+from skill_health.rules.links._targets import read_target
 
 _HEADING = re.compile(r"\n {0,3}#{1,6}[ \t]+([^\n]*)")
 _NOT_SLUG = re.compile(r"[^\w\- ]")
@@ -97,25 +98,18 @@ def anchors_checked(skill: Skill, context: Context) -> tuple[int, tuple[BrokenAn
     total = 0
     broken: list[BrokenAnchor] = []
     own: frozenset[str] | None = None
-    files = Files(context)
     for link in skill.body.links:
-        if "#" not in link.target:
-            continue
-        target = read_target(link.target)
-        if not is_checkable(target.fragment):
-            continue
-        lacking: frozenset[str] | None = None
-        if target.kind == "anchor":
+        target = read_target(link.target) if link.target[:1] == "#" else None
+        if target is not None and is_checkable(target.fragment):
+            total += 1
             own = anchors_of(skill.body, skill.text) if own is None else own
-            lacking = None if has_anchor(target.fragment, own) else own
-        elif target.kind == "file" and target.path.lower().endswith(MARKDOWN):
-            place = locate(target.path, skill, context)
-            if place.state != "ok":
-                continue
+            if not has_anchor(target.fragment, own):
+                broken.append(BrokenAnchor(link, target.fragment, "", own))
+    files = Files(context)
+    for link, target, place, _ in followed(skill, context):
+        if place.state == "ok" and is_checkable(target.fragment) and place.path.lower().endswith(MARKDOWN):
+            total += 1
             lacking = files.lacks(place.path, target.fragment)
-        else:
-            continue
-        total += 1
-        if lacking is not None:
-            broken.append(BrokenAnchor(link, target.fragment, target.path, lacking))
-    return total, tuple(broken)
+            if lacking is not None:
+                broken.append(BrokenAnchor(link, target.fragment, target.path, lacking))
+    return total, tuple(sorted(broken, key=lambda entry: (entry.link.line, entry.link.col)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._anchors import anchors_checked
+from skill_health.rules.links._followed import followed
 from skill_health.rules.links._intent import means_bundled
 from skill_health.rules.links._paths import bundled_paths
-from skill_health.rules.links._targets import locate, read_target
 
 
 def census(skill: Skill, context: Context) -> dict[str, int]:
@@ -17,12 +17,9 @@ def census(skill: Skill, context: Context) -> dict[str, int]:
     """
     total, lost = anchors_checked(skill, context)
     broken = len(lost)
-    for link in skill.body.links:
-        target = read_target(link.target)
-        if target.kind == "file":
-            state = locate(target.path, skill, context).state
-            total += state != "vague"
-            broken += state in ("missing", "spelled")
+    for entry in followed(skill, context):
+        total += entry.place.state != "vague"
+        broken += entry.place.state in ("missing", "spelled")
     for code in bundled_paths(skill, context):
         if code.state != "missing" or means_bundled(code, skill, context):
             total += 1

@@ -118,11 +118,13 @@ def own_files(skill: Skill) -> tuple[str, ...]:
 
 def locate(path: str, skill: Skill, context: Context, base: str = "") -> Place:
     """Follow a relative path from the folder `base` of the skill ("" is the skill's own folder)."""
+    index = index_of(skill)
+    if not base and path in index.files:
+        return Place("ok", f"{skill.folder}/{path}" if skill.folder else path, True)
     plain = path.replace("\\", "/")
     local = normpath(f"{base}/{plain}" if base else plain)
     inside = not (local == ".." or local.startswith("../"))
     full = normpath(f"{skill.folder}/{local}" if skill.folder else local)
-    index = index_of(skill)
     if local == "." or (inside and (local in index.files or local in index.folders)):
         return Place("spelled" if plain != path else "ok", full, inside, local)
     if inside and (actual := index.folded.get(local.lower())):

@@ -32,9 +32,9 @@ from collections.abc import Iterator
 from skill_health.core.skill import Link, Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._census import census
-from skill_health.rules.links._skills import skill_of
+from skill_health.rules.links._followed import followed
 from skill_health.rules.links._suggest import GUESSES, remedy
-from skill_health.rules.links._targets import locate, read_target, span_of
+from skill_health.rules.links._targets import span_of
 
 CODE = "LI001"
 SEVERITY = Severity.WARNING
@@ -50,12 +50,9 @@ def collect(skill: Skill, context: Context) -> dict[str, int]:
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing file once, where it is first linked to."""
     missing: dict[str, list[Link]] = {}
-    for link in skill.body.links:
-        target = read_target(link.target)
-        if target.kind != "file" or skill_of(target.path):
-            continue
-        if target.path in missing or locate(target.path, skill, context).state == "missing":
-            missing.setdefault(target.path, []).append(link)
+    for entry in followed(skill, context):
+        if entry.place.state == "missing" and not entry.skill:
+            missing.setdefault(entry.target.path, []).append(entry.link)
     for nth, (path, links) in enumerate(missing.items()):
         what = "image" if links[0].kind == "image" else "link"
         again = f" ({len(links)} times in this file)" if len(links) > 1 else ""

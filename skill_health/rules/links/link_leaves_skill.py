@@ -32,8 +32,8 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.links._skills import skill_of
-from skill_health.rules.links._targets import locate, read_target, span_of
+from skill_health.rules.links._followed import followed
+from skill_health.rules.links._targets import span_of
 
 CODE = "LI007"
 SEVERITY = Severity.INFO
@@ -44,15 +44,9 @@ DEFAULT = True
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each outside target once, where it is first linked to."""
     seen: set[str] = set()
-    for link in skill.body.links:
-        if ".." not in link.target:
-            continue
-        target = read_target(link.target)
-        if target.kind != "file" or target.path in seen or skill_of(target.path):
-            continue
-        seen.add(target.path)
-        place = locate(target.path, skill, context)
-        if place.state == "ok" and not place.inside:
+    for link, target, place, other in followed(skill, context):
+        if place.state == "ok" and not place.inside and not other and target.path not in seen:
+            seen.add(target.path)
             yield Hit(
                 span_of(link),
                 f"link to {target.path} leaves the skill; it breaks where the skill is installed alone",

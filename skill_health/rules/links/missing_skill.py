@@ -34,8 +34,7 @@ from typing import Any
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Edit, Fix, Hit, Severity, Summary
-from skill_health.rules.links._skills import skill_of
-from skill_health.rules.links._targets import locate, read_target
+from skill_health.rules.links._followed import followed
 
 CODE = "LI011"
 SEVERITY = Severity.WARNING
@@ -46,15 +45,11 @@ DEFAULT = True
 def collect(skill: Skill, context: Context) -> list[list[Any]]:
     """The missing skills that are linked to: [path, folder name, [[line, column, end column, column of path], ...]]."""
     found: dict[str, list[Any]] = {}
-    for link in skill.body.links:
-        if "/" not in link.target:
-            continue
-        target = read_target(link.target)
-        name = skill_of(target.path) if target.kind == "file" else ""
-        if name and (target.path in found or locate(target.path, skill, context).state == "missing"):
+    for link, target, place, name in followed(skill, context):
+        if name and place.state == "missing":
             at = skill.lines[link.line - 1].find(f"({target.path}", link.col - 1) + 2
-            place = [link.line, link.col, link.end_col, at]
-            found.setdefault(target.path, [target.path, name, []])[2].append(place)
+            where = [link.line, link.col, link.end_col, at]
+            found.setdefault(target.path, [target.path, name, []])[2].append(where)
     return list(found.values())
 
 

@@ -31,8 +31,9 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
+from skill_health.rules.links._followed import followed
 from skill_health.rules.links._paths import bundled_paths, span_in_code
-from skill_health.rules.links._targets import locate, read_target, span_of
+from skill_health.rules.links._targets import span_of
 
 CODE = "LI006"
 SEVERITY = Severity.WARNING
@@ -42,15 +43,12 @@ DEFAULT = True
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each path that is spelled otherwise than its file."""
-    for link in skill.body.links:
-        target = read_target(link.target)
-        if target.kind == "file":
-            place = locate(target.path, skill, context)
-            if place.state == "spelled":
-                source = skill.lines[link.line - 1]
-                at = source.find(target.path, link.col - 1, link.end_col)
-                where = Span(link.line, at + 1, link.line, at + 1 + len(target.path)) if at >= 0 else None
-                yield _hit(span_of(link), target.path, place.actual, where)
+    for link, target, place, _ in followed(skill, context):
+        if place.state == "spelled":
+            source = skill.lines[link.line - 1]
+            at = source.find(f"({target.path}", link.col - 1, link.end_col) + 1
+            where = Span(link.line, at + 1, link.line, at + 1 + len(target.path)) if at else None
+            yield _hit(span_of(link), target.path, place.actual, where)
     for found in bundled_paths(skill, context):
         if found.state == "spelled":
             where = span_in_code(found, skill)

@@ -8,18 +8,6 @@ from collections.abc import Iterable
 
 from skill_health.rules._api import Summary
 
-# Words that say nothing of the subject: English function words, and what every description of a skill says.
-STOP = frozenset(
-    "a about above after again all also an and any are as at be been before being between both but by can could do does doing "
-    "done during each etc for from further had has have having he her his how if in into is it its itself just may me might more "
-    "most must my need needed needs no nor not of off on once only onto or other our out over own per same shall she should so some such "
-    "than that the their them then there these they this those through to too under until up upon us use used user users uses using "
-    "via want wants was we were what when whenever where whether which while who whom why will with within without would you "
-    "your ask asks asked asking say says said mention mentions mentioned skill skills trigger triggers triggered covers cover "
-    "include includes including help helps like".split()
-)
-
-
 def collections(skills: Iterable[Summary]) -> dict[str, list[Summary]]:
     """The skills by the folder that holds their folders: what a host loads as one collection."""
     found: dict[str, list[Summary]] = {}

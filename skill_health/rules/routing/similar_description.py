@@ -35,8 +35,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skill_health.core import tfidf
+from skill_health.core.stopwords import STOP
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import STOP, name_key, names_other
+from skill_health.rules.routing._groups import name_key, names_other
 
 CODE = "RT003"
 SEVERITY = Severity.WARNING

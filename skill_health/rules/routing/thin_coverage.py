@@ -3,7 +3,7 @@
 ## What
 Where the collection has router prompts: reports each skill with fewer than `limits.positives` (5) prompts that expect it or fewer
 than `limits.negatives` (3) near misses, which are prompts that list it among the rejected skills. Skills with
-`disable-model-invocation: true` need none.
+`disable-model-invocation: true` need none, and a folder of skills of which no prompt speaks is left alone.
 
 ## Why
 With two or three prompts a skill's routing score moves by a third when one answer changes, and without near misses a greedy
@@ -32,6 +32,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
+from skill_health.rules.routing._groups import collections
 
 CODE = "RT009"
 SEVERITY = Severity.INFO
@@ -50,13 +51,19 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     for record in records:
         rejected = record.data.get("rejected_skills")
         negatives.update({str(name) for name in rejected} if isinstance(rejected, list) else ())
-    for skill in corpus.skills:
-        has, misses = positives[skill.name], negatives[skill.name]
-        if skill.hidden or (has >= limits.positives and misses >= limits.negatives):
+    for group in collections(corpus.skills).values():
+        if not any(positives[skill.name] or negatives[skill.name] for skill in group):
             continue
-        yield Hit(
-            skill.name_span,
-            f"{has} of {limits.positives} router prompts that expect the skill, {misses} of {limits.negatives} near misses that reject it",
-            f"Add prompts to {records[0].path}.",
-            skill.path,
-        )
+        for skill in group:
+            has, misses = positives[skill.name], negatives[skill.name]
+            if skill.hidden or (has >= limits.positives and misses >= limits.negatives):
+                continue
+            message = (
+                f"{_prompts(has, 'expect', 'expects')} the skill ({limits.positives} wanted) and "
+                f"{_prompts(misses, 'reject', 'rejects')} it ({limits.negatives} wanted)"
+            )
+            yield Hit(skill.name_span, message, f"Add prompts to {records[0].path}.", skill.path)
+
+
+def _prompts(count: int, many: str, one: str) -> str:
+    return f"1 router prompt {one}" if count == 1 else f"{count} router prompts {many}"

@@ -57,5 +57,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         text = line.strip()
         if text and number not in titles and number not in commented and text.strip("=-"):
             return
-    first = min(titles, default=skill.frontmatter.span.line)
+    first = min(titles, default=1)
     yield Hit(Span(first, 1), "no instructions follow the frontmatter", "Write them, or remove the skill.")

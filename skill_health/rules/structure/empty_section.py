@@ -10,16 +10,16 @@ to be one.
 
 ## Bad
 ```markdown
-## Security
-## Examples
+### Security
+### Examples
 ```
 
 ## Good
 ```markdown
-## Security
+### Security
 The token is read from the environment and never printed.
 
-## Examples
+### Examples
 ```
 
 ## Fix

@@ -3,8 +3,8 @@
 ## What
 The skill has a section of gotchas under one of its usual titles (gotchas, pitfalls, common mistakes, troubleshooting,
 caveats, anti-patterns, limitations ...), and all such sections together list fewer than 3 things: list items,
-numbered or not, subheadings or table rows. A skill without such a section is left alone, and so is one that writes
-its gotchas as paragraphs. Opt-in.
+numbered or not, subheadings, table rows or paragraphs with a bold label. A skill without such a section is left
+alone, and so is one that writes its gotchas as plain paragraphs. Opt-in.
 
 ## Why
 What goes wrong in practice is what a model cannot know. One or two entries are often a template that was never
@@ -12,13 +12,13 @@ filled.
 
 ## Bad
 ```markdown
-## Gotchas
+### Gotchas
 - Be careful.
 ```
 
 ## Good
 ```markdown
-## Gotchas
+### Gotchas
 - `--dry-run` still creates the lock file; remove it afterwards.
 - Page numbers start at 0 in v2 and at 1 in v1.
 - An expired token answers 404, not 401.

@@ -9,14 +9,14 @@ Outlines, tables of contents and tools that cut a file at its headings put such 
 
 ## Bad
 ```markdown
-## Workflow
-#### Build
+### Workflow
+##### Build
 ```
 
 ## Good
 ```markdown
-## Workflow
-### Build
+### Workflow
+#### Build
 ```
 
 ## Fix

@@ -12,14 +12,14 @@ Agents preview long files by their first lines. Without contents they read the w
 ## Bad
 ```markdown
 # API reference
-## Authentication
+### Authentication
 (600 lines in eleven sections)
 ```
 
 ## Good
 ```markdown
 # API reference
-## Contents
+### Contents
 - [Authentication](#authentication)
 - [Paging](#paging)
 - [Errors](#errors)

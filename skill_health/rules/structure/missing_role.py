@@ -19,13 +19,13 @@ Migrations are an important part of every release.
 
 ## Good
 ```markdown
-## When not to use
+### When not to use
 Not for a database without transactional DDL; there, take a dump first.
 
-## Workflow
+### Workflow
 1. Write the reverse migration first.
 
-## Verification
+### Verification
 Apply, revert and apply again on a copy; the schema dump is the same after the first and the last step.
 ```
 

@@ -15,7 +15,7 @@ Write the changelog entry in the usual style.
 
 ## Good
 ````markdown
-## Example
+### Example
 ```markdown
 - Fix: the importer no longer drops the last line of a CRLF file (#412).
 ```

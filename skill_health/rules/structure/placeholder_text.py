@@ -5,20 +5,20 @@ Prose outside code that is a placeholder by its form: a paragraph, list item, he
 with `TODO`, `TBD`, `FIXME` or `TBC` as a marker; "lorem ipsum dolor"; the brackets of the usual templates
 (`[TODO: ...]`, `[insert ... here]`, `<your text here>`); "Replace this with your ...", "Add your content here", "This
 is a placeholder for ...". Text that merely speaks of such markers ("remove TODO comments", "the todo list") is left
-alone, and so is the description, which has its own rule.
+alone, and so are a skill whose name or description speaks of todos, and the description, which has its own rule.
 
 ## Why
 The agent takes it for an instruction, or learns nothing where the author meant to say something.
 
 ## Bad
 ```markdown
-## Gotchas
+### Gotchas
 TODO: collect these.
 ```
 
 ## Good
 ```markdown
-## Gotchas
+### Gotchas
 - Page numbers start at 0 in v2 and at 1 in v1.
 ```
 
@@ -34,7 +34,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
+from skill_health.core.skill import Prose, Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 
 CODE = "ST009"
@@ -61,12 +61,13 @@ _QUOTES = "\"'`\u201c\u2018\u00ab"
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first placeholder of each run of prose."""
+    about = (skill.name + skill.description).lower()
     for prose in skill.body.prose:
         plain = prose.plain
         if not any(hint in plain for hint in _HINTS):
             continue
         match = _MARK.search(plain)
-        if match is None or _quoted(plain, match):
+        if match is None or _quoted(plain, match) or ("TODO" in match[0] and ("todo" in about or _state(prose, match))):
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip(" :\n"))
         line, col = skill.body.position(prose, start)
@@ -82,3 +83,8 @@ def _quoted(text: str, match: re.Match[str]) -> bool:
     """Whether the match stands in quotation marks: then the text speaks about placeholders."""
     before = text[match.start() - 1 : match.start()] if match.start() else ""
     return any(mark and mark in _QUOTES for mark in (before, match[0].lstrip("*_ ")[:1]))
+
+
+def _state(prose: Prose, match: re.Match[str]) -> bool:
+    """Whether "TODO" is all that a heading or a cell says: it may well be the name of a state or a column."""
+    return prose.kind != "paragraph" and not match[0].strip("*_ ").removeprefix("TODO")

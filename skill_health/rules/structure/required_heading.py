@@ -11,13 +11,15 @@ the skill.
 
 ## Bad
 ```markdown
-## Pitfalls
+Pitfalls
+--------
 - The API counts pages from 0.
 ```
 
 ## Good
 ```markdown
-## Gotchas
+Gotchas
+-------
 - The API counts pages from 0.
 ```
 

@@ -18,7 +18,7 @@ Before August 2025, use the v1 endpoint; after that, v2. Batch mode is currently
 ```markdown
 Use the v2 endpoint. Batch mode needs the `--beta` flag; `tool --help` says whether it still does.
 
-## Old patterns
+### Old patterns
 The v1 endpoint answered the same requests until it was removed.
 ```
 

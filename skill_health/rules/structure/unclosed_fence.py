@@ -13,7 +13,7 @@ as many marks as the outer one is the usual cause.
 ```
 | Expectation | Severity |
 
-## Best practices
+### Best practices
 - Test relationships too.
 ````
 
@@ -23,7 +23,7 @@ as many marks as the outer one is the usual cause.
 make test
 ```
 
-## Best practices
+### Best practices
 - Test relationships too.
 ````
 

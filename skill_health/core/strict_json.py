@@ -1,0 +1,168 @@
+"""One JSON object in a text, read more strictly than `json.loads` does.
+
+A repeated key, NaN, Infinity, a number beyond a double, half of a surrogate pair and nesting deeper than MAX_DEPTH
+are problems, because the next reader takes each of them differently.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+MAX_DEPTH = 32
+_WORDS = {
+    "Expecting value": "a value is missing or is not JSON",
+    "Expecting ',' delimiter": "a comma or a closing bracket is missing",
+    "Expecting ':' delimiter": "a colon is missing after the key",
+    "Expecting property name enclosed in double quotes": "a key in double quotes is expected",
+    "Unterminated string starting at": "the text that starts here is not closed",
+    "Invalid control character at": "a raw control character stands in a text; write it as an escape",
+    "Invalid \\escape": "an unknown escape; write a backslash as two",
+    "Invalid \\uXXXX escape": "a \\u escape needs four hexadecimal digits",
+    "trailing comma": "a comma stands before the closing bracket",
+    "Extra data": "something follows the end of the object",
+}
+
+
+class JsonProblem(Exception):
+    """Text that is not one JSON object. `offset` counts characters from the start of the text."""
+
+    def __init__(self, message: str, offset: int = 0, help: str = "") -> None:
+        super().__init__(message)
+        self.message, self.offset, self.help = message, offset, help
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """The JSON object that `text` is. Raises JsonProblem for anything else."""
+    try:
+        data = json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float)
+    except json.JSONDecodeError as error:
+        raise _syntax(text, error.msg, error.pos) from None
+    except _Refused as refused:
+        offset = _second_key(text, refused.word) if refused.is_key else _outside_texts(text, refused.word)
+        raise JsonProblem(str(refused), offset) from None
+    except RecursionError:
+        raise JsonProblem(f"nested deeper than {MAX_DEPTH} levels") from None
+    except ValueError:
+        raise JsonProblem("a number has too many digits") from None
+    if not isinstance(data, dict):
+        raise JsonProblem(f"not a JSON object but {kind_of(data)}", len(text) - len(text.lstrip()))
+    if _too_deep(data):
+        raise JsonProblem(f"nested deeper than {MAX_DEPTH} levels")
+    if "\\u" in text and not _encodable(data):
+        raise JsonProblem("half of a surrogate pair in a \\u escape", max(0, text.lower().find("\\ud")))
+    return data
+
+
+def top_level(text: str) -> list[tuple[str, int]]:
+    """The keys of the object in `text` with the offsets they start at, as far as it can be read."""
+    decoder, keys = json.JSONDecoder(), list[tuple[str, int]]()
+    try:
+        at = _skip(text, 0) + 1
+        while text[at := _skip(text, at)] == '"':
+            key, end = decoder.raw_decode(text, at)
+            keys.append((key, at))
+            _, end = decoder.raw_decode(text, _skip(text, _skip(text, end) + 1))
+            at = _skip(text, end) + 1
+            if text[at - 1] != ",":
+                break
+    except (ValueError, IndexError, RecursionError):
+        pass
+    return keys
+
+
+def quote(value: Any, width: int = 48) -> str:
+    """A value as JSON on one line, shortened to `width` characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def kind_of(value: Any) -> str:
+    """A JSON value's type in plain words, with its article."""
+    if value is None:
+        return "null"
+    names = ((bool, "a boolean"), (int, "a number"), (float, "a number"), (str, "text"), (list, "a list"))
+    return next((name for kind, name in names if isinstance(value, kind)), "an object")
+
+
+class _Refused(Exception):
+    """What `json` would let pass: `word` is the literal, or the key that stands twice."""
+
+    def __init__(self, message: str, word: str, is_key: bool = False) -> None:
+        super().__init__(message)
+        self.word, self.is_key = word, is_key
+
+
+def _syntax(text: str, message: str, at: int) -> JsonProblem:
+    """The same sentence and place under every version of Python: since 3.13 `json` knows a trailing comma."""
+    before = text[:at].rstrip()
+    if text[at : at + 1] in ("}", "]") and before.endswith(","):
+        at, message = len(before) - 1, "trailing comma"
+    elif message.startswith("Illegal trailing comma"):
+        message = "trailing comma"
+    return JsonProblem(f"not JSON: {_WORDS.get(message, message)}", at)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Refused(f"the key {quote(key)} stands twice in one object", key, True)
+            seen.add(key)
+    return data
+
+
+def _constant(word: str) -> NoReturn:
+    raise _Refused(f"{word} is not JSON", word)
+
+
+def _float(word: str) -> float:
+    value = float(word)
+    if math.isinf(value):
+        raise _Refused("a number is too large", word)
+    return value
+
+
+def _second_key(text: str, key: str) -> int:
+    places = [at for name, at in top_level(text) if name == key]
+    return places[1] if len(places) > 1 else 0
+
+
+def _outside_texts(text: str, word: str) -> int:
+    at = 0
+    for nth, part in enumerate(text.replace('\\"', "\\'").split('"')):
+        if nth % 2 == 0 and word in part:
+            return at + part.index(word)
+        at += len(part) + 1
+    return 0
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _too_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for value in level
+            if isinstance(value, (dict, list))
+            for child in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _encodable(data: Any) -> bool:
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,60 @@
+"""Claim ids in the body of a skill."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skill_health.core.registries import Registries
+from skill_health.core.skill import Document, Skill
+
+CLAIM_ID = re.compile(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Id:
+    """A claim id where it is cited. `marked` is true where it cannot be an ordinary hyphenated word.
+
+    An id in a comment also counts for the lines right beside the comment.
+    """
+
+    name: str
+    line: int
+    col: int
+    marked: bool
+    comment: bool = False
+
+
+def claim_ids(skill: Skill) -> tuple[Id, ...]:
+    """Every claim id in the body, code blocks left out, in the order of their positions."""
+    if "claim-" not in skill.text:
+        return ()
+    return tuple(sorted(_ids(skill.body), key=lambda entry: (entry.line, entry.col)))
+
+
+def known_ids(registries: Registries) -> frozenset[str] | None:
+    """The ids of the claims registry, those of its broken lines among them; None where there is no registry."""
+    if registries.claims is None:
+        return None
+    broken = {entry.record_id for entry in registries.bad if entry.kind == "claims" and entry.record_id}
+    return frozenset({str(record.data["claim_id"]) for record in registries.claims} | broken)
+
+
+def _ids(body: Document) -> Iterator[Id]:
+    for prose in body.prose:
+        if "claim-" in prose.plain:
+            for match in CLAIM_ID.finditer(prose.plain):
+                around = prose.plain[max(0, match.start() - 12) : match.start()].rstrip().lower()
+                marked = around.endswith(("[", "(", "{", "claim_id:", "claim:", "claims:", "claim id", "claim_id"))
+                line, col = body.position(prose, match.start())
+                yield Id(match.group(), line, col, marked)
+    for code in body.codes:
+        if CLAIM_ID.fullmatch(name := code.text.strip(" []")):
+            yield Id(name, code.line, code.col + code.text.find(name), True)
+    for comment in body.comments:
+        for match in CLAIM_ID.finditer(comment.text):
+            before = comment.text[: match.start()]
+            newline = before.rfind("\n")
+            col = comment.col + 4 + match.start() if newline < 0 else match.start() - newline
+            yield Id(match.group(), comment.line + before.count("\n"), col, True, True)

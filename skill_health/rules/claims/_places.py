@@ -1,0 +1,106 @@
+"""Every figure in a skill's body with its place: outside examples, targets and table headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skill_health.core.skill import Document, Heading, Skill
+from skill_health.rules.claims._assertion import asserted, sentence, stated
+from skill_health.rules.claims._figures import Figure, benchmark, candidate_lines, figures, score
+from skill_health.rules.claims._passages import row_start
+from skill_health.rules.claims._words import NO_CLAIMS
+
+MAX_FIGURES = 1000  # per skill; a file with more is data, and must not cost more
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A figure in the body: prose number `index`, whether it is asserted, and the bounds of its sentence."""
+
+    index: int
+    figure: Figure
+    asserted: bool
+    start: int
+    end: int
+
+
+def places(skill: Skill) -> Iterator[Place]:
+    """Every figure outside examples, targets and table headers, with whether its sentence asserts it."""
+    body, lines = skill.body, candidate_lines(skill.text)
+    if not lines:
+        return
+    count, nth, headings, above = 0, 0, iter(body.headings), list[Heading]()
+    header_lines = {table.line for table in body.tables}
+    header: list[str] = []
+    row, cell = 0, 0
+    for index, prose in enumerate(body.prose):
+        if prose.kind == "heading":
+            if (heading := next(headings, None)) is not None:
+                above = [entry for entry in above if entry.level < heading.level]
+                above.append(heading)
+        elif prose.kind == "cell":
+            row, cell = prose.line, cell + 1 if row == prose.line else 0
+            if row in header_lines:
+                header = [*header[:cell], prose.text]
+                continue
+        while nth < len(lines) and lines[nth] < prose.line:
+            nth += 1
+        if nth == len(lines):
+            return
+        if lines[nth] > prose.line + prose.plain.count("\n"):
+            continue
+        found = _figures(prose.plain)
+        if not found or any(NO_CLAIMS.search(entry.title) for entry in above):
+            continue
+        if prose.kind == "cell" and cell < len(header) and NO_CLAIMS.search(header[cell]):
+            continue
+        for figure in found:
+            count += 1
+            if count > MAX_FIGURES:
+                return
+            bounds = asserted(prose.plain, figure)
+            start, end = bounds or sentence(prose.plain, figure.start, figure.end)
+            yield Place(index, figure, bounds is not None or _scored(body, index, figure, header[cell:]), start, end)
+
+
+def _scored(body: Document, index: int, figure: Figure, header: list[str]) -> bool:
+    """Whether a cell that is hardly more than a number gives a result of a benchmark that its row or column names."""
+    prose = body.prose[index]
+    if prose.kind != "cell" or figure.kind not in ("percent", "score") or len(prose.text) > 24:
+        return False
+    around = [body.prose[row_start(body, index)].plain, *header[:1]]
+    return any(benchmark(text) for text in around) and stated(prose.plain, figure)
+
+
+def place_quote(body: Document, place: Place) -> str:
+    """The sentence around a figure, shortened; in a table, after the first cell of its row."""
+    prose = body.prose[place.index]
+    quote = quote_of(prose.text[place.start : place.end], place.figure.start - place.start)
+    if prose.kind != "cell":
+        return quote
+    first = row_start(body, place.index)
+    return quote if first == place.index else f"{quote_of(body.prose[first].text, 0, 32)}: {quote}"
+
+
+def quote_of(text: str, at: int, width: int = 72) -> str:
+    """The words of `text` around offset `at` on one line, without emphasis, cut at `width` characters."""
+    words = " ".join(text.replace("**", "").split())
+    if len(words) <= width:
+        return words
+    start = max(0, min(at - width // 2, len(words) - width))
+    start = words.find(" ", start - 1) + 1 if start else 0
+    cut = words[start : start + width]
+    if start + width < len(words):
+        cut = cut.rpartition(" ")[0] or cut
+    return ("… " if start else "") + cut + (" …" if start + width < len(words) else "")
+
+
+def _figures(plain: str) -> list[Figure]:
+    found = figures(plain)
+    named = benchmark(plain) if not found and score(plain) else None
+    if named is not None:
+        start, end = sentence(plain, *named.span())
+        if value := score(plain[start:end]):
+            found = [Figure("score", start + value.start(), start + value.end())]
+    return found

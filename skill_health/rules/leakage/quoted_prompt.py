@@ -1,0 +1,137 @@
+"""A description quotes the prompts that test it
+
+## What
+Reports a router prompt or activation case of which six or more words in a row, or nearly all words
+(`limits.containment`, of at least eight that carry meaning), stand in a description or in a section on when to use the skill. Runs
+of everyday words are left alone, and so are runs that more than three skills share.
+
+## Why
+A description tuned on the test prompts scores well on them and no better on what users say: the router's figures then measure memory.
+
+## Bad
+```markdown
+description: ... Use when my agent keeps forgetting what we decided yesterday ...     (prompt p012, word for word)
+```
+
+## Good
+```markdown
+description: ... Use when state has to survive between sessions ...
+```
+
+## Fix
+Reword the description, or retire the prompt and write a new one. There is no automatic fix.
+
+## Source
+evidence · descriptions tuned on the published prompts inflated a published router benchmark; read 2026-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from skill_health.core import fingerprints as prints
+from skill_health.core.fingerprints import Words
+from skill_health.core.registries import Record
+from skill_health.core.roles import roles_of
+from skill_health.core.skill import Skill, Span
+from skill_health.core.tfidf import containment, terms
+from skill_health.core.stopwords import STOP
+from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, Summary
+
+CODE = "LE009"
+SEVERITY = Severity.WARNING
+SINCE = "0.1.0"
+DEFAULT = True
+
+LEAST = 6
+_TELLING = 3
+_MOST_SKILLS = 3
+_LEAST_TERMS = 8
+_HELP = "Reword the passage, or retire the prompt and write a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A text of a skill that prompts are compared with. `line` is that of its first word; 0 for the description."""
+
+    skill: Summary
+    line: int
+    text: str
+    words: Words
+    terms: frozenset[str]
+
+
+def collect(skill: Skill, context: Context) -> Any:
+    """The paragraphs on when to use the skill as [[line, text], ...]; None where there are no prompts."""
+    if not context.registries.prompts and not context.registries.activation:
+        return None
+    body = skill.body
+    ranges = [(s.line, s.end_line) for s in body.sections if "when_to_use" in roles_of(s.heading.title)]
+    return [
+        [prose.line, prose.text]
+        for prose in body.prose
+        if prose.kind != "heading" and any(first <= prose.line <= last for first, last in ranges)
+    ]
+
+
+def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
+    """Report each prompt at most once for each skill, at the longest passage."""
+    records = [*(context.registries.prompts or ()), *(context.registries.activation or ())]
+    if not records:
+        return
+    places = [place for skill in corpus.skills for place in _places(skill)]
+    grams: dict[int, list[int]] = {}
+    for number, place in enumerate(places):
+        for value in set(prints.grams(place.words.words, LEAST)):
+            grams.setdefault(value, []).append(number)
+    for record in records:
+        prompt = record.data.get("prompt")
+        if isinstance(prompt, str):
+            yield from _judge(record, prompt, places, grams, context.config.limits.containment)
+
+
+def _places(skill: Summary) -> Iterator[Place]:
+    for line, text in [(0, skill.description), *(skill.facts.get(CODE) or ())]:
+        yield Place(skill, line, text, prints.split(text), frozenset(terms(text, STOP)))
+
+
+def _judge(
+    record: Record, prompt: str, places: list[Place], grams: dict[int, list[int]], limit: float
+) -> Iterator[Hit]:
+    words = prints.split(prompt)
+    meaning = frozenset(terms(prompt, STOP))
+    held: dict[str, tuple[int, Hit]] = {}
+    near = {n: value for value in prints.grams(words.words, LEAST) for n in grams.get(value, ())}
+    for number, place in enumerate(places):
+        hit = None
+        if number in near and len({places[n].skill.path for n in grams[near[number]]}) <= _MOST_SKILLS:
+            hit = _quoted(record, prompt, words, place)
+        if hit is None and place.line == 0 and _LEAST_TERMS <= len(meaning) <= len(place.terms):
+            share = containment(meaning, place.terms)
+            hit = (0, _hit(record, place, 0, f"{share:.0%} of the words", prompt)) if share >= limit else None
+        if hit is not None and hit[0] >= held.get(place.skill.path, (-1,))[0]:
+            held[place.skill.path] = hit
+    for _, found in sorted(held.items()):
+        yield found[1]
+
+
+def _quoted(record: Record, prompt: str, words: Words, place: Place) -> tuple[int, Hit] | None:
+    runs = prints.shared_runs(place.words.words, words.words, LEAST)
+    runs = [r for r in runs if len(set(place.words.words[r.a : r.a + r.length]) - STOP) >= _TELLING]
+    if not runs:
+        return None
+    run = max(runs, key=lambda r: (r.length, -r.a))
+    quoted = prompt[words.starts[run.b] : words.ends[run.b + run.length - 1]]
+    return run.length, _hit(record, place, place.words.starts[run.a], f"{run.length} words", quoted)
+
+
+def _hit(record: Record, place: Place, offset: int, much: str, quoted: str) -> Hit:
+    name = record.data.get("prompt_id") or record.data.get("case_id")
+    where = "description" if place.line == 0 else "section on when to use the skill"
+    line = place.line + place.text.count("\n", 0, offset)
+    span = Span(line, 1, line, 1) if place.line else place.skill.description_span
+    shown = " ".join(quoted.split())[:160]
+    message = f"the {where} holds {much} of prompt {name!r} ({record.path}:{record.line}): {shown!r}"
+    return Hit(span, message, _HELP, place.skill.path)

@@ -1,0 +1,72 @@
+"""From the result of a run to scores: gathers what each component needs and calls the pure functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from skill_health.components import Facts
+from skill_health.core.config import Config
+from skill_health.core.measure import measures_from
+from skill_health.core.registries import Record, Registries
+from skill_health.engine import Result
+from skill_health.profiles import COMPAT, load_profile
+from skill_health.rules._api import Severity
+from skill_health.scoring import CorpusScore, Score, score_corpus, score_skill
+
+
+class Scores(NamedTuple):
+    """The scores of the skills asked for, by the path of their SKILL.md, and of them all together."""
+
+    profile: str
+    skills: Mapping[str, Score]
+    corpus: CorpusScore
+
+
+def score_result(result: Result, config: Config) -> Scores:
+    """Score every skill that was asked for by the configured profile. Raises UsageError for an unknown profile."""
+    if config.profile == COMPAT:
+        from skill_health.compat import compat_scores
+
+        scores = compat_scores(result)
+    else:
+        profile = load_profile(config.profile, result.root)
+        registries = result.registries or Registries()
+        leaks = Counter(
+            f.skill for f in result.findings if f.family == "leakage" and f.severity is Severity.ERROR
+        )
+        scores = {}
+        for entry in result.entries:
+            if entry.target:
+                facts = result.facts[entry.path]
+                known = Facts(
+                    links=facts.get("LI001"),
+                    claims=_counts(facts.get("CL001")),
+                    activation=_activation(registries, facts["summary"]["name"], profile.name),
+                    mechanisms=_mechanisms(registries.mechanisms, facts["summary"]["name"]),
+                    leaks=leaks[entry.path],
+                )
+                scores[entry.path] = score_skill(measures_from(facts["measures"]), known, profile, config.limits)
+    return Scores(config.profile, scores, score_corpus(scores.values()))
+
+
+def _counts(claims: Mapping[str, object] | None) -> Mapping[str, int] | None:
+    return None if claims is None else {k: v for k, v in claims.items() if isinstance(v, int)}
+
+
+def _activation(registries: Registries, name: str, profile: str) -> Mapping[str, int] | None:
+    # The plan knows activation cases only; elsewhere a labelled router prompt is as good a case.
+    kinds = (registries.activation,) if profile == "plan" else (registries.activation, registries.prompts)
+    cases = [case for records in kinds if records is not None for case in records]
+    if all(records is None for records in kinds):
+        return None
+    positive = sum(case.data.get("expected_primary_skill") == name for case in cases)
+    negative = sum(name in (case.data.get("rejected_skills") or ()) for case in cases)
+    return {"positive": positive, "negative": negative}
+
+
+def _mechanisms(records: Sequence[Record] | None, name: str) -> Mapping[str, int] | None:
+    if records is None:
+        return None
+    return Counter(str(r.data.get("status")) for r in records if r.data.get("owning_skill") == name)
