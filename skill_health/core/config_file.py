@@ -65,7 +65,9 @@ def read_settings(path: str) -> dict[str, Any] | None:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{_shown(path)}: not valid TOML: {error}") from None
+        what, _, place = str(error).partition(" (at line ")
+        position = ":" + place.rstrip(")").replace(", column ", ":") if place else ""
+        raise UsageError(f"{_shown(path)}{position}: not valid TOML: {what}") from None
     except (ValueError, RecursionError):
         raise UsageError(f"{_shown(path)}: not valid TOML: a number too long, or nested too deeply") from None
     if not shared:

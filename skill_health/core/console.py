@@ -38,3 +38,11 @@ def wants_color(stream: TextIO | None = None, choice: str = "auto") -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return (stream or sys.stdout).isatty()
+
+
+def markdown_text(text: str) -> str:
+    """The text so that Markdown shows it as it is: no markup, link, HTML, table cell or new line can come of it."""
+    shown = clean(text.replace("\n", " ").replace("\r", " "))
+    shown = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", shown)
+    return shown.replace("://", "&#58;//").replace("www.", "www&#46;").replace("@", "&#64;")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Skill
 
+MAX_IDS = 1000  # per skill; a file with more is data, and must not cost more
 CLAIM_ID = re.compile(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
 
 
@@ -27,10 +29,10 @@ class Id:
 
 
 def claim_ids(skill: Skill) -> tuple[Id, ...]:
-    """Every claim id in the body, code blocks left out, in the order of their positions."""
+    """The claim ids in the body (the first MAX_IDS), code blocks left out, in the order of their positions."""
     if "claim-" not in skill.text:
         return ()
-    return tuple(sorted(_ids(skill.body), key=lambda entry: (entry.line, entry.col)))
+    return tuple(sorted(islice(_ids(skill.body), MAX_IDS), key=lambda entry: (entry.line, entry.col)))
 
 
 def known_ids(registries: Registries) -> frozenset[str] | None:

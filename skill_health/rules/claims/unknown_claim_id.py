@@ -41,20 +41,18 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
+MAX_UNKNOWN = 50  # per skill, because each is compared with every known id
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Ids of the body that no line of the registry has."""
     known = known_ids(context.registries)
     if known is None:
         return
-    seen: set[str] = set()
-    for entry in claim_ids(skill):
-        if entry.name in known or entry.name in seen:
-            continue
+    first = {entry.name: entry for entry in reversed(claim_ids(skill)) if entry.name not in known}
+    for entry in sorted(first.values(), key=lambda entry: (entry.line, entry.col))[:MAX_UNKNOWN]:
         near = nearest(entry.name, known, 0.85)
         if not near and not (entry.marked and entry.name.count("-") > 1):
             continue
-        seen.add(entry.name)
         advice = (
             f"Did you mean {near}?"
             if near

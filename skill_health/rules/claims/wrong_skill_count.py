@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, Summary
@@ -42,6 +43,7 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
+MAX_COUNTS = 100  # per paragraph
 _WHOLE = r"(?:collection|repository|repo|library|plugin|package|suite|bundle|marketplace|pack)"
 _COUNT = re.compile(r"(?<![\w.,/#$-])(\d{1,4})(\+?)\s+((?:[A-Za-z/&-]{1,24}\s+){0,4})skills\b(?!-)", re.IGNORECASE)
 _BEFORE = re.compile(
@@ -68,7 +70,7 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
             found.append([int(match[1]), bool(match[2]), at.line, at.col, at.col + 1, _words(match)])
     for prose in skill.body.prose:
         if prose.kind != "cell" and "skills" in prose.plain:
-            for match in _counts(prose.plain, prose.kind == "paragraph" and not prose.item):
+            for match in islice(_counts(prose.plain, prose.kind == "paragraph" and not prose.item), MAX_COUNTS):
                 line, col = skill.body.position(prose, match.start())
                 found.append([int(match[1]), bool(match[2]), line, col, col + len(match[1]), _words(match)])
     return found
@@ -98,7 +100,7 @@ def _counts(text: str, may_lead: bool) -> Iterator[re.Match[str]]:
         before, after = text[max(0, match.start() - 80) : match.start()], text[match.end() : match.end() + 60]
         if before.count('"') % 2 or _PART.search(match[3]):
             continue
-        leading = may_lead and bool(match[3]) and not text[: match.start()].strip(" \n*_")
+        leading = may_lead and match.start() < 8 and bool(match[3]) and not text[: match.start()].strip(" \n*_")
         if leading or _BEFORE.search(before) or _AFTER.match(after):
             yield match
 

@@ -123,8 +123,11 @@ def locate(path: str, skill: Skill, context: Context, base: str = "") -> Place:
         return Place("ok", f"{skill.folder}/{path}" if skill.folder else path, True)
     plain = path.replace("\\", "/")
     local = normpath(f"{base}/{plain}" if base else plain)
-    inside = not (local == ".." or local.startswith("../"))
     full = normpath(f"{skill.folder}/{local}" if skill.folder else local)
+    if skill.folder and full.startswith(f"{skill.folder}/"):
+        # Out of the folder and in again.
+        local = full[len(skill.folder) + 1 :]
+    inside = not (local == ".." or local.startswith("../"))
     if local == "." or (inside and (local in index.files or local in index.folders)):
         return Place("spelled" if plain != path else "ok", full, inside, local)
     if inside and (actual := index.folded.get(local.lower())):

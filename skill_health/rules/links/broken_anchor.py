@@ -13,14 +13,14 @@ The reader lands at the top of a long file instead of the section that was meant
 ```markdown
 See [setup](#installation).
 
-## Set up
+### Set up
 ```
 
 ## Good
 ```markdown
 See [setup](#set-up).
 
-## Set up
+### Set up
 ```
 
 ## Fix

@@ -1,8 +1,8 @@
 """Dead address: an external link answers "not found".
 
 ## What
-External `http` and `https` links of SKILL.md and of the bundled Markdown files that answer 404 or 410, to HEAD and to
-GET. Permanent redirects are information. Everything else, a time-out, a refusal, a server's fault, an unknown host,
+External addresses that cannot exist (no host, a port that is no number), and `http` and `https` links of SKILL.md and
+of the bundled Markdown files that answer 404 or 410, to HEAD and to GET. Permanent redirects are information. Everything else, a time-out, a refusal, a server's fault, an unknown host,
 says nothing about the link and is only listed in the report. Only `skill-health lint --check-urls` asks the network;
 addresses that stand for others (`example.com`, `localhost`, `{placeholder}`) are never asked.
 
@@ -44,7 +44,7 @@ DEFAULT = False
 _BARE = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]++", re.I)
 _STAND_IN = re.compile(
     r"[<>{}$*\[\]\u2026]|\.\.\.|//(?:[^/?#]*\.)?(?:example|test|invalid|localhost|local|internal|lan)(?:[:/?#]|\.(?:com|org|net)\b|\Z)|"
-    r"//[^./:]*(?:[:/]|\Z)|//(?:\d+\.){3}\d+|\b(?:your|my)[-_.]?(?:domain|site|company|org|app|server|host|repo|project)|"
+    r"//[^./:?#]+(?:[:/?#]|\Z)|//(?:\d+\.){3}\d+|\b(?:your|my)[-_.]?(?:domain|site|company|org|app|server|host|repo|project)|"
     r"\byour[-_]|\bX{3,}",
     re.I,
 )
@@ -79,13 +79,17 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Nothing: the engine's findings depend on the tree alone. The command asks the network and calls `hits_for`."""
-    return iter(())
+    """Report what is no address. The engine asks no network; the command does, and turns answers into hits."""
+    for summary in corpus.skills:
+        for url, file, line, col, end_col in summary.facts.get(CODE) or ():
+            if not _is_address(url):
+                help_line = "write the whole address: https://host/path"
+                yield Hit(Span(line, col, line, end_col), f"{url} is no web address", help_line, file)
 
 
 def addresses(facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Every address that the collection links to, sorted; `facts` maps each SKILL.md to its facts by rule code."""
-    return sorted({entry[0] for own in facts.values() for entry in own.get(CODE) or ()})
+    return sorted({entry[0] for own in facts.values() for entry in own.get(CODE) or () if _is_address(entry[0])})
 
 
 def hits_for(results: Mapping[str, Result], facts: Mapping[str, Mapping[str, Any]]) -> Iterator[Hit]:
@@ -102,6 +106,11 @@ def hits_for(results: Mapping[str, Result], facts: Mapping[str, Mapping[str, Any
                 yield Hit(span, f"{url} is gone: {result.reason}", "link to where it is now, or drop the link", file)
             else:
                 yield Hit(span, f"{url} has moved for good", f"write {result.final}", file, severity=Severity.INFO)
+
+
+def _is_address(url: str) -> bool:
+    host, _, port = url.partition("//")[2].partition("/")[0].partition("?")[0].rpartition("@")[2].partition(":")
+    return bool(host.strip(".")) and ".." not in host and (not port or port.isdigit())
 
 
 def _addresses(document: Document) -> Iterator[tuple[str, int, int, int]]:

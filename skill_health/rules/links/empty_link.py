@@ -1,7 +1,8 @@
 """Empty link: a link or image has no target.
 
 ## What
-`[text]()` and `![text]()`: the parentheses are empty, or hold blanks only.
+`[text]()` and `![text]()`: the parentheses are empty, or hold blanks only. Left alone: brackets that follow a word
+directly, as in `handlers[name]()`, which are code.
 
 ## Why
 Something was meant to be filled in. The reader, human or agent, is promised a place and gets none.
@@ -37,10 +38,17 @@ SINCE = "0.1.0"
 DEFAULT = True
 
 
+# `handlers[name]()` in prose is code without its back-ticks.
+_CODE = ("_", "]", ")")
+
+
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each link without a target."""
     for link in skill.body.links:
-        if not link.target.strip() and link.kind != "autolink":
+        if link.target.strip() or link.kind == "autolink":
+            continue
+        before = skill.lines[link.line - 1][: link.col - 1]
+        if not (before[-1:].isalnum() or before[-1:] in _CODE):
             what = "image" if link.kind == "image" else "link"
             label = f' "{link.text}"' if link.text.strip() else ""
             yield Hit(span_of(link), f"the {what}{label} has no target", "add the target, or make it plain text")

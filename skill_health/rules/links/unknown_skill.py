@@ -11,14 +11,14 @@ The agent is told to hand over to a skill that it cannot load; after a rename th
 
 ## Bad
 ```markdown
-## Related skills
+### Related skills
 
 - **csv-table** - for tables
 ```
 
 ## Good
 ```markdown
-## Related skills
+### Related skills
 
 - **csv-tables** - for tables
 ```

@@ -41,17 +41,22 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 _FOLDERS = 3
+_MOST = 200  # a folder with more is a library, and comparing all with all would take too long
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report references of references, where they are made, and links that lead too deep."""
-    files = set(skill.files)
+    files = frozenset(skill.files)
     for link in skill.body.links:
+        if link.target.count("/") < _FOLDERS or ".md" not in link.target:
+            continue
         target = normpath(link.target.partition("#")[0])
         if target in files and target.endswith(".md") and target.count("/") >= _FOLDERS:
             message = f"'{target}' lies {target.count('/')} folders deep"
             yield Hit(Span(link.line, link.col, link.line, link.end_col), message, "Move it up to references/.")
     names = list(reference_files(skill))
+    if len(names) > _MOST:
+        return
     hidden = {name for name in names if not _mentioned(name, skill.text)}
     if not hidden or len(hidden) == len(names):
         return

@@ -41,7 +41,12 @@ CODE = "ST009"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
-_HINTS = ("TODO", "TBD", "FIXME", "TBC", "orem ipsum dolor", " here", "eplace ", "laceholder")
+_HINTS = (
+    "TODO", "TBD", "FIXME", "TBC", "orem ipsum dolor", "is a placeholder", "eplace this ", "eplace with ", "following with ",
+    "following by ", "here]", "here}", "here>", "goes here", "go here", "text here", "content here", "contents here",
+    "instruction here", "instructions here", "description here", "detail here", "details here", "example here",
+    "examples here", "step here", "steps here", "section here", "documentation here",
+)  # fmt: skip
 _NOUN = r"(?:text|content|contents|instructions?|description|details?|examples?|steps?|section|documentation)"
 _MARK = re.compile(
     # the whole of a paragraph, or a marker at its beginning or end
@@ -61,10 +66,13 @@ _QUOTES = "\"'`\u201c\u2018\u00ab"
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first placeholder of each run of prose."""
+    hints = [hint for hint in _HINTS if hint in skill.text]
+    if not hints:
+        return
     about = (skill.name + skill.description).lower()
     for prose in skill.body.prose:
         plain = prose.plain
-        if not any(hint in plain for hint in _HINTS):
+        if not any(hint in plain for hint in hints):
             continue
         match = _MARK.search(plain)
         if match is None or _quoted(plain, match) or ("TODO" in match[0] and ("todo" in about or _state(prose, match))):

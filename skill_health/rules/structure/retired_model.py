@@ -42,7 +42,10 @@ CODE = "ST013"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
-_HINTS = ("claude-", "gpt-", "gemini-", "davinci", "o1-", "o3-", "o4-")
+# What every identifier holds, and how far before it the identifier may begin.
+_HINTS = {
+    "claude-": (0,), "gpt-": (0, 4), "gemini-": (0,), "davinci-": (5,), "o1-": (0,), "o3-m": (0,), "o4-m": (0,),
+}  # fmt: skip
 _MODEL = re.compile(r"(?<![\w.-])(?:claude|(?:chat)?gpt|gemini|text|code|o[134])-[a-z0-9.-]{1,40}+")
 _HISTORY = re.compile(
     r"deprecat|retire|legacy|migrat|shut|sunset|remov|replac|obsolete|no longer|\bold|former|instead of|avoid|never"
@@ -61,20 +64,31 @@ def _retired() -> dict[str, tuple[str, str]]:
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first place of each retired identifier."""
-    if not any(hint in skill.text for hint in _HINTS):
-        return
-    seen: set[str] = set()
-    for number, line in enumerate(skill.lines[skill.body.first_line - 1 :], skill.body.first_line):
-        if not any(hint in line for hint in _HINTS):
+    text, seen = skill.text, set[str]()
+    for at in sorted(_places(text)):
+        match = _MODEL.match(text, at)
+        name = match[0].rstrip(".-") if match else ""
+        if not name or name in seen or name not in _retired():
             continue
-        for match in _MODEL.finditer(line):
-            name = match[0].rstrip(".-")
-            if name in seen or name not in _retired() or _HISTORY.search(line):
-                continue
-            seen.add(name)
-            vendor, day = _retired()[name]
-            yield Hit(
-                Span(number, match.start() + 1, number, match.start() + 1 + len(name)),
-                f"{vendor} retired the model '{name}' on {day}",
-                "Name a model that is served, or let the user's configuration name it.",
-            )
+        number = text.count("\n", 0, at) + 1
+        col = at - text.rfind("\n", 0, at)
+        if number < skill.body.first_line or _HISTORY.search(skill.lines[number - 1]):
+            continue
+        seen.add(name)
+        vendor, day = _retired()[name]
+        yield Hit(
+            Span(number, col, number, col + len(name)),
+            f"{vendor} retired the model '{name}' on {day}",
+            "Name a model that is served, or let the user's configuration name it.",
+        )
+
+
+def _places(text: str) -> set[int]:
+    """Where an identifier may begin."""
+    found = set()
+    for hint, starts in _HINTS.items():
+        at = text.find(hint)
+        while at >= 0:
+            found.update(at - back for back in starts if at >= back)
+            at = text.find(hint, at + len(hint))
+    return found

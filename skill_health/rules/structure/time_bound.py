@@ -42,13 +42,16 @@ CODE = "ST012"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
-_HINTS = (" of ", "urrently", "oming soon", "not yet", "ecently ", "ewly ", " latest ", "efore ", "fter ", "ntil ")
+_HINTS = (
+    "as of ", "As of ", "time of ", "urrently ", "oming soon", "ot yet ", "ecently ", "ewly ", "atest ", " 201", " 202",
+)  # fmt: skip
+_AROUND = 60
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_DAY = rf"(?:{_MONTH} (?:\d{{1,2}},? )?20\d\d|\d{{1,2}} {_MONTH} 20\d\d)\b"
-_DATE = rf"(?:{_DAY}|(?:early |late |mid-?|q[1-4] |the end of )?20\d\d\b)"
+_DAY = rf"(?:{_MONTH} (?:\d{{1,2}},? )?20[12]\d|\d{{1,2}} {_MONTH} 20[12]\d)\b"
+_DATE = rf"(?:{_DAY}|(?:early |late |mid-?|q[1-4] |the end of )?20[12]\d\b)"
 _PHRASE = re.compile(
     rf"\bas of (?:this writing|writing|now|today|{_DATE})"
     r"|\b(?:at|as of) (?:the |this )?time of (?:this )?writing\b"
@@ -64,10 +67,10 @@ _PHRASE = re.compile(
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each phrase that dates the text, once per paragraph."""
+    if not _likely(skill.text):
+        return
     for prose in skill.body.prose:
         plain = prose.plain
-        if not any(hint in plain for hint in _HINTS):
-            continue
         match = _PHRASE.search(plain)
         if match is None or "?" in plain[match.end() : match.end() + 80]:
             continue
@@ -78,3 +81,14 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             f"'{phrase}' will not stay true",
             "Say what holds and how to check it; move what no longer holds to a section of old patterns.",
         )
+
+
+def _likely(text: str) -> bool:
+    """Whether the phrase occurs anywhere: looks only around the words that every phrase has one of."""
+    for hint in _HINTS:
+        at = text.find(hint)
+        while at >= 0:
+            if _PHRASE.search(text[max(0, at - _AROUND) : at + 3 * _AROUND]):
+                return True
+            at = text.find(hint, at + _AROUND)
+    return False

@@ -42,13 +42,13 @@ SINCE = "0.1.0"
 DEFAULT = True
 # How far the estimate may be off, see estimate_tokens.
 ERROR = 0.14
-_LEAST = 1.5  # no text has more tokens than one and a half a character
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report a body whose estimated tokens are over the limit."""
     limits = context.config.limits
-    if len(skill.lines) > limits.body_lines or len(skill.text) * _LEAST <= limits.body_tokens:
+    most = len(skill.text) * (0.6 if skill.text.isascii() else 1)
+    if len(skill.lines) > limits.body_lines or most <= limits.body_tokens:
         return
     first = skill.body.first_line
     tokens = estimate_tokens("\n".join(skill.lines[first - 1 :]))

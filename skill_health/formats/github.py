@@ -1,0 +1,30 @@
+"""Workflow commands: annotations on the lines of a pull request."""
+
+from __future__ import annotations
+
+from skill_health.core.console import clean
+from skill_health.formats._api import Report
+from skill_health.rules._api import Severity
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render(report: Report, color: bool = False) -> str:
+    """One workflow command for each finding (GitHub, "Workflow commands", 2026), escaped as it asks for."""
+    lines = []
+    for f in report.findings:
+        message = clean(f.message) + (f" ({clean(f.help)})" if f.help else "")
+        places = {"file": report.shown(f.path), "line": f.line, "col": f.col, "title": f"{f.code} {f.rule}"}
+        if f.end_line:
+            places["endLine"] = f.end_line
+        given = ",".join(f"{key}={_property(clean(str(value)))}" for key, value in places.items())
+        lines.append(f"::{_LEVELS[f.severity]} {given}::{_data(message)}")
+    return "".join(line + "\n" for line in lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

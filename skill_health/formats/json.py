@@ -1,0 +1,68 @@
+"""The JSON report, `reports/skill-health.json`: everything that is known, with a published schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from skill_health.formats._api import Report
+from skill_health.rules._api import Finding, Severity
+
+SCHEMA = "skill-health/report/1"
+
+
+def render(report: Report, color: bool = False) -> str:
+    """The whole report as JSON, keys in a fixed order, without a clock, a host name or an absolute path."""
+    return json.dumps(document(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The report as JSON values (see core/schemas/report.schema.json)."""
+    corpus = report.scores.corpus if report.scores else None
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "skill-health", "version": report.version},
+        "profile": report.profile,
+        "summary": {
+            "skills": len(report.skills),
+            **{s.value: report.number(s) for s in Severity},
+            "ignored": report.ignored,
+            "baselined": report.baselined,
+            "score": corpus.mean if corpus else None,
+            "min_score": corpus.min if corpus else None,
+            "max_score": corpus.max if corpus else None,
+            "flagged": corpus.flagged if corpus else None,
+        },
+        "warnings": list(report.warnings),
+        "skills": [_skill(report, entry) for entry in report.skills],
+        "findings": [_finding(finding) for finding in report.findings],
+        "urls": [{"url": url, **found} for url, found in sorted(report.urls.items())],
+    }
+
+
+def _skill(report: Report, entry: Any) -> dict[str, Any]:
+    score = report.scores.skills.get(entry.path) if report.scores else None
+    own = [f for f in report.findings if f.skill == entry.path]
+    return {
+        "path": entry.path,
+        "copies": list(entry.copies),
+        "findings": {s.value: sum(f.severity is s for f in own) for s in Severity},
+        "score": score.value if score else None,
+        "flagged": score.flagged if score else None,
+        "flags": [flag.message for flag in score.flags] if score else [],
+        "components": [
+            {
+                "name": part.name, "weight": part.weight, "share": part.share, "value": part.value,
+                "note": part.note, "evidence": dict(part.evidence),
+            }
+            for part in (score.parts if score else ())
+        ],
+    }  # fmt: skip
+
+
+def _finding(f: Finding) -> dict[str, Any]:
+    return {
+        "code": f.code, "rule": f.rule, "severity": f.severity.value, "path": f.path, "line": f.line, "col": f.col,
+        "end_line": f.end_line or f.line, "end_col": f.end_col or f.col, "message": f.message, "help": f.help,
+        "source": f.source, "skill": f.skill, "key": f.key, "fixable": f.fixable, "also": list(f.also),
+    }  # fmt: skip

@@ -1,0 +1,42 @@
+"""JUnit XML: one suite, one test case for each skill, a failure for its errors and warnings."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+from skill_health.core.console import clean
+from skill_health.formats._api import Report
+from skill_health.rules._api import Finding, Severity
+
+
+def render(report: Report, color: bool = False) -> str:
+    """The report as JUnit XML; information stands in system-out and fails nothing."""
+    cases = [_case(report, entry.path, [f for f in report.findings if f.skill == entry.path]) for entry in report.skills]
+    known = {entry.path for entry in report.skills}
+    others = sorted({f.path for f in report.findings if f.skill not in known})
+    cases += [_case(report, path, [f for f in report.findings if f.path == path and f.skill not in known]) for path in others]
+    failures = sum("<failure" in case for case in cases)
+    head = f'<testsuite name="skill-health" tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", head, *cases, "</testsuite>", "</testsuites>"]) + "\n"
+
+
+def _case(report: Report, path: str, findings: list[Finding]) -> str:
+    name = _attribute(report.shown(path))
+    serious = [f for f in findings if f.severity is not Severity.INFO]
+    notes = [f for f in findings if f.severity is Severity.INFO]
+    inner = ""
+    if serious:
+        text = "\n".join(_line(report, f) for f in serious)
+        summary = _attribute(f"{len(serious)} finding{'s' * (len(serious) != 1)}")
+        inner += f'<failure type="finding" message={summary}>{escape(text)}</failure>'
+    if notes:
+        inner += f"<system-out>{escape(chr(10).join(_line(report, f) for f in notes))}</system-out>"
+    return f'<testcase classname="skill-health" name={name} time="0">{inner}</testcase>'
+
+
+def _line(report: Report, f: Finding) -> str:
+    return clean(f"{report.shown(f.path)}:{f.line}:{f.col}: {f.severity.value} {f.code} {f.message}")
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(clean(text))

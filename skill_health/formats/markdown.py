@@ -1,0 +1,53 @@
+"""Markdown for pull requests and job summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.core.console import markdown_text as md
+from skill_health.formats._api import Report
+from skill_health.rules._api import Severity
+
+_MOST = 200
+
+
+def render(report: Report, color: bool = False) -> str:
+    """A summary, the scores where there are any, and the findings; everything from a skill is escaped."""
+    counts = ", ".join(f"{report.number(s)} {s.value}" for s in Severity)
+    lines = ["## skill-health", "", f"{len(report.skills)} skills checked: {counts}.", ""]
+    lines += _scores(report)
+    lines += _statistics(report) if report.statistics else _findings(report)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _scores(report: Report) -> Iterator[str]:
+    if report.scores is None or report.scores.corpus.mean is None:
+        return
+    corpus = report.scores.corpus
+    yield f"Score {corpus.mean:.4f} (mean of {corpus.n}; {corpus.min:.4f} to {corpus.max:.4f}), {corpus.flagged} flagged."
+    yield ""
+    yield "| skill | score | flags |"
+    yield "|---|---|---|"
+    for path, score in sorted(report.scores.skills.items(), key=lambda item: (item[1].value, item[0])):
+        yield f"| {md(report.shown(path))} | {score.value:.4f} | {md('; '.join(flag.message for flag in score.flags))} |"
+    yield ""
+
+
+def _findings(report: Report) -> Iterator[str]:
+    if not report.findings:
+        return
+    yield "| | rule | where | what |"
+    yield "|---|---|---|---|"
+    for f in sorted(report.findings, key=lambda f: (f.severity.rank, f.path, f.line, f.col, f.code))[:_MOST]:
+        place = md(f"{report.shown(f.path)}:{f.line}:{f.col}")
+        yield f"| {f.severity.value} | {f.code} {f.rule} | {place} | {md(f.message)} |"
+    if len(report.findings) > _MOST:
+        yield ""
+        yield f"{len(report.findings) - _MOST} more findings are not shown."
+
+
+def _statistics(report: Report) -> Iterator[str]:
+    yield "| n | rule | severity |"
+    yield "|---|---|---|"
+    for f, n in report.by_rule():
+        yield f"| {n} | {f.code} {f.rule} | {f.severity.value} |"

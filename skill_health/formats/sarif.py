@@ -1,0 +1,70 @@
+"""SARIF 2.1.0 (OASIS standard, 2020): for code scanning."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+from urllib.parse import quote
+
+from skill_health.core.console import clean
+from skill_health.formats._api import Report
+from skill_health.rules._api import Finding, Rule, Severity
+from skill_health.rules._load import all_rules
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def render(report: Report, color: bool = False) -> str:
+    """One run with the rules that found something and one result for each finding."""
+    codes = sorted({f.code for f in report.findings})
+    rules = {rule.code: rule for rule in all_rules()}
+    index = {code: n for n, code in enumerate(codes)}
+    seen: Counter[str] = Counter()
+    results = []
+    for f in report.findings:
+        seen[f.key] += 1
+        results.append(_result(report, f, index[f.code], seen[f.key]))
+    run = {
+        "tool": {
+            "driver": {
+                "name": "skill-health",
+                "semanticVersion": report.version,
+                "rules": [_rule(rules[code]) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    title = rule.doc.split("\n", 1)[0].strip().rstrip(".")
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": title},
+        "help": {"text": rule.doc.strip(), "markdown": rule.doc.strip()},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"tags": [rule.family]},
+    }
+
+
+def _result(report: Report, f: Finding, index: int, nth: int) -> dict[str, Any]:
+    region: dict[str, Any] = {"startLine": f.line, "startColumn": f.col}
+    if f.end_line > f.line or (f.end_line == f.line and f.end_col > f.col):
+        region |= {"endLine": f.end_line, "endColumn": max(1, f.end_col)}
+    if f.source:
+        region["snippet"] = {"text": clean(f.source)}
+    text = clean(f.message) + (f" ({clean(f.help)})" if f.help else "")
+    uri = quote(report.shown(f.path).encode("utf-8", "surrogateescape"))
+    return {
+        "ruleId": f.code,
+        "ruleIndex": index,
+        "level": _LEVELS[f.severity],
+        "message": {"text": text},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
+        "partialFingerprints": {"skillHealthKey/v1": f"{f.key}-{nth}"},
+    }

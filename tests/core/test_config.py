@@ -1,0 +1,438 @@
+"""Configuration: files, mistakes, and that the published schema says what the loader does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from skill_health.core import config_values
+from skill_health.core.config import Config, Limits, PerPath, config_digest, config_with, load_config
+from skill_health.core.config_file import holds_settings
+from skill_health.core.config_mistakes import Mistake, line_of
+from skill_health.core.config_values import build
+from skill_health.core.errors import UsageError
+from skill_health.core.hosts import Host
+
+Write = Callable[[Mapping[str, str]], Path]
+
+SCHEMA: dict[str, Any] = json.loads(
+    Path(config_values.__file__).with_name("schemas").joinpath("config.schema.json").read_text(encoding="utf-8")
+)
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+EXAMPLE = """\
+profile = "plan"
+select = ["FM", "links"]
+extend-select = ["ST004"]
+ignore = ["FM003"]
+exclude = ["drafts/", "!drafts/kept"]
+baseline = "skill-health-baseline.json"
+fail-on = "warning"
+fail-under = 0.8
+per-path = [{ glob = "vendor/**", ignore = ["ALL"], select = ["LE"] }]
+
+[severity]
+FM001 = "info"
+
+[limits]
+body-lines = 400
+similarity = 1
+
+[volatility]
+high = 7
+
+[sources]
+claims = ["my/claims.jsonl"]
+
+[daily]
+max-drop = 0.01
+reports = "out"
+
+[hosts.claude-code]
+budget-percent = 1
+skill-chars = 1536
+"""
+
+
+def loaded(write: Write, text: str, name: str = "skill-health.toml") -> Config:
+    return load_config(str(write({name: text})))
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_no_file_is_the_defaults(write: Write) -> None:
+    assert load_config(str(write({"pyproject.toml": "[project]\nname = 'skill-health'\n"}))) == Config()
+
+
+def test_every_table(write: Write) -> None:
+    config = loaded(write, EXAMPLE)
+    assert (config.source, config.profile, config.select) == ("skill-health.toml", "plan", ("FM", "links"))
+    assert (config.extend_select, config.ignore, config.exclude) == (
+        ("ST004",),
+        ("FM003",),
+        ("drafts/", "!drafts/kept"),
+    )
+    assert (config.baseline, config.fail_on, config.fail_under) == ("skill-health-baseline.json", "warning", 0.8)
+    assert config.per_path == (PerPath("vendor/**", ("ALL",), ("LE",)),)
+    assert config.severity == {"FM001": "info"}
+    assert config.limits == replace(Limits(), body_lines=400, similarity=1.0)
+    assert (config.volatility.high, config.volatility.low) == (7, 365)
+    assert (config.sources.claims, config.sources.prompts) == (("my/claims.jsonl",), Config().sources.prompts)
+    assert (config.daily.max_drop, config.daily.reports) == (0.01, "out")
+    assert config.hosts == {"claude-code": {"budget_percent": 1.0, "skill_chars": 1536.0}}
+
+
+def test_pyproject_says_the_same(write: Write) -> None:
+    body, _, tables = EXAMPLE.partition("[severity]")
+    text = "[tool.skill-health]\n" + body + ("[severity]" + tables).replace("\n[", "\n[tool.skill-health.")
+    config = loaded(write, text.replace("[severity]", "[tool.skill-health.severity]"), "pyproject.toml")
+    assert config.source == "pyproject.toml"
+    assert replace(config, source="") == build(tomllib.loads(EXAMPLE))
+
+
+def test_two_configurations(write: Write) -> None:
+    root = write({"skill-health.toml": "", "pyproject.toml": "[tool.other]\nx = 'skill-health'\n"})
+    assert load_config(str(root)).source == "skill-health.toml"
+    write({"pyproject.toml": "[tool.skill-health]\n"})
+    with pytest.raises(UsageError, match=r"two configurations: .*skill-health\.toml and \[tool\.skill-health\] in"):
+        load_config(str(root))
+
+
+def test_a_file_by_name(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write({"in/skill-health.toml": "profile = 'in'", "ci.toml": "profile = 'ci'", "x/pyproject.toml": "[tool]"})
+    monkeypatch.chdir(root)
+    assert (load_config("in", "ci.toml").profile, load_config("in", "ci.toml").source) == ("ci", "../ci.toml")
+    for name, message in {
+        "none.toml": "cannot read none.toml: No such file or directory",
+        "in": "cannot read in: Is a directory",
+        "x/pyproject.toml": "x/pyproject.toml: there is no table [tool.skill-health] in it",
+    }.items():
+        with pytest.raises(UsageError) as caught:
+            load_config("in", name)
+        assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"profile = ", " not valid TOML: Invalid value (at end of document)"),
+        (b"a = 1\na = 2\n", "2:6: not valid TOML: Cannot overwrite a value"),
+        (b"\xff", " not UTF-8 text (byte 1)"),
+        (b"x = " + b"[" * 10_000, " not valid TOML: a number too long, or nested too deeply"),
+        (b"x = " + b"9" * 10_000, " not valid TOML: a number too long, or nested too deeply"),
+    ],
+)
+def test_files_that_are_not_toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "skill-health.toml").write_bytes(data)
+    with pytest.raises(UsageError) as caught:
+        load_config(str(tmp_path))
+    assert str(caught.value) == f"skill-health.toml:{message}"
+
+
+def test_a_byte_order_mark_and_crlf_are_fine(tmp_path: Path) -> None:
+    (tmp_path / "skill-health.toml").write_bytes(b"\xef\xbb\xbfprofile = 'plan'\r\n[limits]\r\nbody-lines = 1\r\n")
+    config = load_config(str(tmp_path))
+    assert (config.profile, config.limits.body_lines) == ("plan", 1)
+
+
+def test_who_holds_settings(write: Write) -> None:
+    root = write({"a/skill-health.toml": "", "b/pyproject.toml": "[tool.skill-health]", "c/pyproject.toml": "[tool.x]"})
+    write(
+        {"d/pyproject.toml": "x = 'skill-health'", "e/pyproject.toml": "[tool.skill-health", "f/pyproject.toml/x": ""}
+    )
+    assert [name for name in "abcdefg" if holds_settings(str(root / name))] == ["a", "b", "e"]
+
+
+def test_the_table_must_be_a_table(write: Write) -> None:
+    with pytest.raises(UsageError, match=r"tool\.skill-health must be a table"):
+        loaded(write, "tool.skill-health = 3", "pyproject.toml")
+
+
+# -- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nfail_on = 'error'", '2: unknown key "fail_on"; did you mean "fail-on"?'),
+        ("FAIL-ON = 'error'", '1: unknown key "FAIL-ON"; did you mean "fail-on"?'),
+        ("[limts]\nbody-lines = 3", '1: unknown key "limts"; did you mean "limits"?'),
+        (
+            "[limits]\n# body_lines = 1\nbody_lines = 3",
+            '3: unknown key "limits.body_lines"; did you mean "limits.body-lines"?',
+        ),
+        ("body-lines = 3", '1: unknown key "body-lines"; did you mean "limits.body-lines"?'),
+        ("[volatility]\nhi = 3\nmaximum = 2", '2: unknown key "volatility.hi"; did you mean "volatility.high"?'),
+        ("[volatility]\nzzz = 3", '2: unknown key "volatility.zzz"; there are high, low, medium'),
+        ("source = 'x'", '1: unknown key "source"; did you mean "sources"?'),
+        ('"a\\u001bb" = 1', ' unknown key "a\\x1bb"; there are'),
+        ("limits.body-lines = '3'", '1: "limits.body-lines" must be a whole number of at least 1, not "3"'),
+        ("[limits]\n'body-lines' = 0", '2: "limits.body-lines" must be a whole number of at least 1, not 0'),
+        ("limits = { positives = -1 }", '1: "limits.positives" must be a whole number of at least 0, not -1'),
+        ("limits = { positives = true }", '1: "limits.positives" must be a whole number of at least 0, not True'),
+        ("limits = 3", '1: "limits" must be a table, not 3'),
+        ("fail-under = 80", '1: "fail-under" must be a number from 0 to 1, not 80'),
+        ("fail-under = nan", '1: "fail-under" must be a number from 0 to 1, not nan'),
+        ("fail-on = 'errors'", '1: "fail-on" must be one of error, warning, info, never, not "errors"'),
+        ("fail-on = []", '1: "fail-on" must be one of error, warning, info, never, not []'),
+        ("profile = ''", '1: "profile" must be text that is not empty, not ""'),
+        ("baseline = 1979-05-27", '1: "baseline" must be text, not datetime.date(1979, 5, 27)'),
+        ("select = 'FM'", '1: "select" must be a list of texts that are not empty, such as ["one"], not "FM"'),
+        ("select = ['']", '1: "select" must be a list of texts that are not empty, such as ["one"], not [\'\']'),
+        ("select = ['" + "x" * 99 + "', 1]", "xxx..."),
+        ("[severity]\nFM001 = 'off'", '2: "severity.FM001" must be one of error, warning, info, not "off"'),
+        ("severity = 'info'", '1: "severity" must be a table, such as { FM001 = "info" }, not "info"'),
+        ("per-path = {}", '1: "per-path" must be a list of tables'),
+        ("per-path = [{ ignore = ['ST'] }]", '1: "per-path[0]" needs the key "glob"'),
+        (
+            "[[per-path]]\nglob = 'a'\n[[per-path]]\nglob = 'b'\nignored = ['ST']\n[daily]",
+            '5: unknown key "per-path[1].ignored"; did you mean "per-path.ignore"?',
+        ),
+        ("[[per-path]]\nglob = ''", '2: "per-path[0].glob" must be text that is not empty, not ""'),
+        ("[hosts]\nclaude-code = 1", '2: "hosts.claude-code" must be a table of numbers, not 1'),
+        ("hosts = 1", '1: "hosts" must be a table with one table for each host, not 1'),
+        ("[hosts.Claude_Code]", '1: "hosts.Claude_Code": a host is named in lower-case words joined by hyphens'),
+        (
+            "[hosts.claude-code]\nskill_chars = 1",
+            '2: unknown key "hosts.claude-code.skill_chars"; did you mean "hosts.claude-code.skill-chars"?',
+        ),
+        ("[hosts.x]\nbudget = inf", '2: "hosts.x.budget" must be a number that is not negative, not inf'),
+        ("[hosts.x]\nbudget = true", '2: "hosts.x.budget" must be a number that is not negative, not True'),
+    ],
+)
+def test_mistakes(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+    monkeypatch.chdir(write({}))
+    with pytest.raises(UsageError) as caught:
+        loaded(write, text)
+    assert str(caught.value).removeprefix("skill-health.toml:").startswith(message) or message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_the_line_in_pyproject(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write({}))
+    text = "[project]\nfail_on = 1\n\n[tool.skill-health.limits]\nbody-line = 3\n"
+    with pytest.raises(UsageError) as caught:
+        loaded(write, text, "pyproject.toml")
+    assert str(caught.value).== 'pyproject.toml:5: unknown key "limits.body-line"; did you mean "limits.body-lines"?'
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line"),
+    [
+        ("", ("a",), None),
+        ("b = 1", ("a",), None),
+        ("b = 1\na = 1", ("a",), 2),
+        ("# a = 1\n'a' = 1", ("a",), 2),
+        ("x = 'a = 1'\n[a]\nb = 1", ("a", "b"), 3),
+        ("[b]\na = 1\n[a] # the one\n", ("a",), 3),
+        ("a = { b = 1 }", ("a", "b"), 1),
+        ("a.b = 1", ("a", "b"), 1),
+        ("a = [\n  1,\n]\nb = 2", ("b",), 4),
+        ("[[a]]\nx = 1\n[[a]]\ny = 1", ("a", 1, "x"), 3),
+        ("[[a]]\nx = 1\n[[a]]\nx = 1\n[b]\nx = 1", ("b", "x"), 6),
+    ],
+)
+def test_lines(text: str, path: tuple[str | int, ...], line: int | None) -> None:
+    assert line_of(text, path) == line
+
+
+# -- the schema -------------------------------------------------------------------------------------------------------
+
+
+def test_the_schema_is_one_and_describes_every_key() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+    def check(node: Mapping[str, Any]) -> None:
+        for entry in node.get("properties", {}).values():
+            assert entry["description"].endswith(".")
+            check(entry)
+        if node.get("type") == "object":
+            assert "additionalProperties" in node or node is SCHEMA["properties"]["hosts"]
+
+    check(SCHEMA)
+    check(SCHEMA["properties"]["per-path"]["items"])
+    check(SCHEMA["properties"]["hosts"]["additionalProperties"])
+
+
+def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
+    def compare(node: Mapping[str, Any], value: Any) -> None:
+        known = {entry.name.replace("_", "-"): getattr(value, entry.name) for entry in fields(value)}
+        known.pop("source", None)
+        assert node["properties"].keys() == known.keys()
+        for key, default in known.items():
+            entry = node["properties"][key]
+            if "properties" in entry:
+                compare(entry, default)
+            else:
+                assert entry["default"] == (list(default) if isinstance(default, tuple) else default), key
+
+    compare(SCHEMA, Config())
+    compare(SCHEMA["properties"]["per-path"]["items"] | {"properties": _per_path_properties()}, PerPath(""))
+
+
+def _per_path_properties() -> dict[str, Any]:
+    properties = SCHEMA["properties"]["per-path"]["items"]["properties"]
+    return {**properties, "glob": {**properties["glob"], "default": ""}}
+
+
+def test_the_numbers_of_hosts_are_those_of_the_simulator() -> None:
+    numbers = {entry.name.replace("_", "-") for entry in fields(Host) if entry.type == "float"}
+    assert set(config_values.HOST_NUMBERS) == numbers
+    assert SCHEMA["properties"]["hosts"]["additionalProperties"]["properties"].keys() == numbers
+
+
+def test_the_example_is_valid() -> None:
+    VALIDATOR.validate(tomllib.loads(EXAMPLE))
+
+
+def agree(settings_: dict[str, Any]) -> None:
+    """The loader takes what the schema takes, and nothing else."""
+    try:
+        build(settings_)
+        accepted = True
+    except Mistake:
+        accepted = False
+    assert accepted == VALIDATOR.is_valid(settings_), settings_
+
+
+KEYS = st.sampled_from(
+    sorted(
+        {*config_values.dotted_keys()}
+        | {"fail_on", "zzz", "hosts.x.budget", "hosts.x.y", "hosts.X_Y.budget", "severity.FM"}
+    )
+)
+TEXTS = st.sampled_from(["", "x", "error", "info", "never", "off", "FM001"])
+NUMBERS = st.one_of(
+    st.integers(-2, 3), st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, -0.5, 1e15, 1e16, 10**400]), st.floats(-1, 2)
+)
+VALUES = st.recursive(
+    st.one_of(st.booleans(), NUMBERS, TEXTS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2),
+        st.dictionaries(
+            st.sampled_from(["glob", "ignore", "select", "FM001", "budget", "claude-code", "high"]), inner, max_size=2
+        ),
+    ),
+    max_leaves=4,
+)
+GLOBS = st.lists(st.fixed_dictionaries({}, optional={"glob": TEXTS, "ignore": VALUES, "globs": TEXTS}), max_size=2)
+
+
+@settings(max_examples=400)
+@given(st.lists(st.tuples(KEYS, VALUES), max_size=3))
+@example([("per-path", [{"glob": "x"}])])
+@example([("per-path", [{"glob": ""}])])
+@example([("per-path", [{"ignore": []}])])
+@example([("hosts", {"a-b": {"budget": 10**15}})])
+@example([("hosts", {"a-": {}})])
+@example([("limits.body-lines", 3.0)])
+@example([("limits.body-lines", 3.5)])
+def test_schema_and_loader_agree(pairs: list[tuple[str, Any]]) -> None:
+    tree: dict[str, Any] = {}
+    for dotted, value in pairs:
+        *tables, key = dotted.split(".")
+        node = tree
+        for table in tables:
+            node = node.setdefault(table, {})
+            if not isinstance(node, dict):
+                return
+        node[key] = value
+    agree(tree)
+
+
+@settings(max_examples=150)
+@given(st.fixed_dictionaries({}, optional={"per-path": GLOBS, "severity": st.dictionaries(TEXTS, TEXTS, max_size=2)}))
+def test_schema_and_loader_agree_on_tables(tree: dict[str, Any]) -> None:
+    agree(tree)
+
+
+@given(st.sampled_from(sorted(config_values.dotted_keys())), VALUES)
+def test_what_is_accepted_has_the_type_of_its_field(dotted: str, value: Any) -> None:
+    *tables, key = dotted.split(".")
+    try:
+        config = build({tables[0]: {key: value}} if tables else {key: value})
+    except Mistake:
+        return
+    node: Any = getattr(config, tables[0]) if tables else config
+    default: Any = getattr(Config(), tables[0]) if tables else Config()
+    name = key.replace("-", "_")
+    assert type(getattr(node, name)) is type(getattr(default, name))
+    hash(config_digest(config))
+
+
+# -- digest and overrides ---------------------------------------------------------------------------------------------
+
+
+def test_the_digest_is_of_what_is_in_force() -> None:
+    digest = config_digest(Config())
+    assert len(digest) == 32 and int(digest, 16) >= 0
+    assert config_digest(Config(source="skill-health.toml")) == digest
+    assert config_digest(build({"limits": {"body-lines": 500, "similarity": 0.75}, "severity": {}})) == digest
+    assert config_digest(build({"severity": {"A": "info", "B": "error"}})) == config_digest(
+        build({"severity": {"B": "error", "A": "info"}})
+    )
+    assert config_digest(build({"fail-under": 1})) == config_digest(build({"fail-under": 1.0}))
+
+
+def test_every_setting_changes_the_digest() -> None:
+    changed = [
+        build(settings_)
+        for settings_ in (
+            *({key: ["x"]} for key in ("select", "extend-select", "ignore", "exclude")),
+            {"profile": "x"}, {"severity": {"A": "info"}}, {"per-path": [{"glob": "x"}]}, {"baseline": "x"},
+            {"fail-on": "info"}, {"fail-under": 0.5}, {"hosts": {"x": {"budget": 1}}}, {"daily": {"reports": "x"}},
+            *({"limits": {key: 1}} for key in config_values.keys_of(Limits)),
+            *({"sources": {key: []}} for key in asdict(Config().sources)),
+            {"volatility": {"high": 1}}, {"daily": {"window": 1}},
+        )
+    ]  # fmt: skip
+    assert len({config_digest(config) for config in [Config(), *changed]}) == len(changed) + 1
+
+
+def test_the_digest_is_the_same_in_every_process() -> None:
+    code = "from skill_health.core.config import *; print(config_digest(Config(severity={'B': 'info', 'A': 'error'})))"
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert outputs == {config_digest(Config(severity={"A": "error", "B": "info"})) + "\n"}
+
+
+def test_overrides() -> None:
+    config = build({"select": ["FM"], "fail-on": "info"})
+    assert config_with(config) == config_with(config, select=None) == config
+    changed = config_with(config, select=["ST"], fail_on="error", fail_under=0.0)
+    assert (changed.select, changed.fail_on, config.select) == (("ST",), "error", ("FM",))
+    assert config_with(config, select=()).select == ()
+    with pytest.raises(TypeError):
+        config_with(config, no_such_field=1)
+
+
+def test_reading_a_configuration_needs_no_schema_library(write: Write) -> None:
+    root = write({"skill-health.toml": EXAMPLE})
+    code = (
+        "import sys; from skill_health.core.config import load_config; load_config(sys.argv[1]);"
+        "print(*sorted({'jsonschema', 'difflib', 'tomllib', 'typing_extensions', 'json'} & {*sys.modules}))"
+    )
+    output = subprocess.run([sys.executable, "-c", code, str(root)], check=True, capture_output=True, text=True).stdout
+    assert output == "tomllib\n"
