@@ -13,7 +13,7 @@ SCHEMA = "skill-health/report/1"
 
 def render(report: Report, color: bool = False) -> str:
     """The whole report as JSON, keys in a fixed order, without a clock, a host name or an absolute path."""
-    return json.dumps(document(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(document(report), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def document(report: Report) -> dict[str, Any]:

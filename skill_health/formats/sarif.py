@@ -59,7 +59,7 @@ def _result(report: Report, f: Finding, index: int, nth: int) -> dict[str, Any]:
     if f.source:
         region["snippet"] = {"text": clean(f.source)}
     text = clean(f.message) + (f" ({clean(f.help)})" if f.help else "")
-    uri = quote(report.shown(f.path).encode("utf-8", "surrogateescape"))
+    uri = quote(report.shown(f.path).encode("utf-8", "surrogatepass"))
     return {
         "ruleId": f.code,
         "ruleIndex": index,

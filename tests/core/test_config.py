@@ -227,7 +227,7 @@ def test_the_line_in_pyproject(write: Write, monkeypatch: pytest.MonkeyPatch) ->
     text = "[project]\nfail_on = 1\n\n[tool.skill-health.limits]\nbody-line = 3\n"
     with pytest.raises(UsageError) as caught:
         loaded(write, text, "pyproject.toml")
-    assert str(caught.value).== 'pyproject.toml:5: unknown key "limits.body-line"; did you mean "limits.body-lines"?'
+    assert str(caught.value) == 'pyproject.toml:5: unknown key "limits.body-line"; did you mean "limits.body-lines"?'
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,10 @@
 
 ## What
 External addresses that cannot exist (no host, a port that is no number), and `http` and `https` links of SKILL.md and
-of the bundled Markdown files that answer 404 or 410, to HEAD and to GET. Permanent redirects are information. Everything else, a time-out, a refusal, a server's fault, an unknown host,
-says nothing about the link and is only listed in the report. Only `skill-health lint --check-urls` asks the network;
-addresses that stand for others (`example.com`, `localhost`, `{placeholder}`) are never asked.
+of the bundled Markdown files that answer 404 or 410, to HEAD and to GET. Permanent redirects are information.
+Everything else, a time-out, a refusal, a server's fault, an unknown host, says nothing about the link and is only
+listed in the report. Only `skill-health lint --check-urls` asks the network; addresses that stand for others
+(`example.com`, `localhost`, `{placeholder}`) are never asked.
 
 ## Why
 The agent fetches the page, gets an error page and may take that for the answer; a reader cannot check the source.
@@ -44,7 +45,7 @@ DEFAULT = False
 _BARE = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]++", re.I)
 _STAND_IN = re.compile(
     r"[<>{}$*\[\]\u2026]|\.\.\.|//(?:[^/?#]*\.)?(?:example|test|invalid|localhost|local|internal|lan)(?:[:/?#]|\.(?:com|org|net)\b|\Z)|"
-    r"//[^./:?#]+(?:[:/?#]|\Z)|//(?:\d+\.){3}\d+|\b(?:your|my)[-_.]?(?:domain|site|company|org|app|server|host|repo|project)|"
+    r"://[^./:?#]+(?:[:/?#]|\Z)|//(?:\d+\.){3}\d+|\b(?:your|my)[-_.]?(?:domain|site|company|org|app|server|host|repo|project)|"
     r"\byour[-_]|\bX{3,}",
     re.I,
 )

@@ -22,7 +22,7 @@ For tables, use [the table skill](../csv-tables/SKILL.md).
 Correct the path, or name the skill without a link. `--fix --unsafe-fixes` writes the path of the skill found near by.
 
 ## Source
-evidence · 40 of 90 skills of one public collection link to siblings in a layout that it no longer has (2026-11).
+evidence · 50 of the 90 skills of one public collection link to siblings at places where these once stood (2026-11).
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _places(text: str) -> set[int]:
     """Where an identifier may begin."""
-    found = set()
+    found: set[int] = set()
     for hint, starts in _HINTS.items():
         at = text.find(hint)
         while at >= 0:

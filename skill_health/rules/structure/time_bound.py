@@ -45,7 +45,7 @@ DEFAULT = True
 _HINTS = (
     "as of ", "As of ", "time of ", "urrently ", "oming soon", "ot yet ", "ecently ", "ewly ", "atest ", " 201", " 202",
 )  # fmt: skip
-_AROUND = 60
+_AROUND = 25
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -88,7 +88,7 @@ def _likely(text: str) -> bool:
     for hint in _HINTS:
         at = text.find(hint)
         while at >= 0:
-            if _PHRASE.search(text[max(0, at - _AROUND) : at + 3 * _AROUND]):
+            if _PHRASE.search(text, max(0, at - _AROUND), at + 3 * _AROUND):
                 return True
             at = text.find(hint, at + _AROUND)
     return False
