@@ -69,8 +69,8 @@ def _exchange(
     watchdog.start()
     try:
         connection.request(method, quote(url, safe=_URL_SAFE) if proxied else path, headers=_HEADERS)
-        response = connection.getresponse()
-        location = response.getheader("Location", "")
+        with connection.getresponse() as response:
+            location = response.getheader("Location", "")
         reason = f"{response.status} {http.client.responses.get(response.status, '')}".strip()
         return Answer(response.status, urljoin(url, location) if location else "", reason)
     except (OSError, http.client.HTTPException):
@@ -103,7 +103,8 @@ def _connection(parts: SplitResult, timeout: float, allow_private: bool) -> http
     host = name if ":" in name else name.encode("idna").decode("ascii").lower()
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 80)
-    if not allow_private and (host == "localhost" or host.endswith(_LOCAL_NAMES)):
+    local = not _is_literal(host) and ("." not in host or host.endswith(_LOCAL_NAMES))
+    if not allow_private and local:
         raise Refused("a private address")
     proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
     if proxy and not (allow_private and _is_literal(host)):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Event
 from urllib.parse import urldefrag, urlsplit
 
 from skill_health import url_cache
@@ -61,8 +62,8 @@ def check_urls(
     lanes = [pages[i::per_host] for pages in hosts.values() for i in range(min(per_host, len(pages)))]
     fresh: dict[str, UrlResult] = {}
     if lanes:
-        with _pool(min(_WORKERS, len(lanes))) as pool:
-            for results in pool.map(lambda lane: list(_lane(lane, timeout, delay, allow_private)), lanes):
+        with _pool(min(_WORKERS, len(lanes))) as (pool, stop):
+            for results in pool.map(lambda lane: list(_lane(lane, timeout, delay, allow_private, stop)), lanes):
                 fresh |= {result.url: result for result in results}
         url_cache.save(cache_path, {url: _packed(result) for url, result in fresh.items()}, now())
     found = {url: _unpacked(url, entry) for url, entry in known.items()} | fresh
@@ -70,22 +71,23 @@ def check_urls(
 
 
 @contextmanager
-def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
-    pool = ThreadPoolExecutor(workers, "check-urls")
+def _pool(workers: int) -> Iterator[tuple[ThreadPoolExecutor, Event]]:
+    pool, stop = ThreadPoolExecutor(workers, "check-urls"), Event()
     try:
-        yield pool
+        yield pool, stop
     finally:
-        # An interrupt must not wait for addresses that nobody has asked for yet.
+        # An interrupt must wait for the requests under way only.
+        stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _lane(pages: list[str], timeout: float, delay: float, allow_private: bool) -> Iterator[UrlResult]:
+def _lane(pages: list[str], timeout: float, delay: float, allow_private: bool, stop: Event) -> Iterator[UrlResult]:
     for nth, page in enumerate(pages):
-        if nth:
-            time.sleep(delay)
+        if nth and stop.wait(delay):
+            return
         result = check_url(page, timeout, allow_private)
         if result.status == "error" and (result.code >= 500 or result.reason in ("timed out", "connection failed")):
-            time.sleep(delay)
+            stop.wait(delay)
             result = check_url(page, timeout, allow_private)
         yield result
 

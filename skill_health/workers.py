@@ -28,6 +28,8 @@ def check_entries(session: Session, entries: Sequence[Entry], jobs: int) -> Iter
     jobs = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     _session = session
     chunks = [entries[i : i + _CHUNK] for i in range(0, len(entries), _CHUNK)]
+    # What is made here is small, acyclic and lives to the end of the run.
+    gc.disable()
     if jobs == 1 or len(entries) < _PARALLEL_FROM or not hasattr(os, "fork"):
         for chunk in chunks:
             yield from _check_chunk(chunk)

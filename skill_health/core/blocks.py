@@ -10,6 +10,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import Ruler
+from markdown_it.rules_block import StateBlock
 
 BlockRule = Callable[[Any, int, int, bool], bool]
 
@@ -40,6 +41,49 @@ class _Chains:
         return self.ruler.get_active_rules()
 
 
+class LightToken:
+    """The part of the library's token that block rules and their readers use."""
+
+    map: list[int] | None = None
+    content = info = markup = ""
+    level = 0
+    hidden = block = False
+    children: list[Any] | None = None
+    attrs: dict[str, Any] = {}  # noqa: RUF012 - rules replace it, none writes into it
+
+    def __init__(self, kind: str, tag: str, nesting: int) -> None:
+        self.type, self.tag, self.nesting = kind, tag, nesting
+
+
+class LightState(StateBlock):
+    """The library's state with light tokens, which knows whether any line can underline a heading."""
+
+    def __init__(self, src: str, md: MarkdownIt) -> None:
+        super().__init__(src, md, {}, [])
+        lines = src.split("\n")
+        # Only a line of = or - below a line of text can make a heading of it (CommonMark 0.31, section 4.3).
+        self.underlined = any(
+            line[-1:] in ("=", "-", " ", "\t") and above and not above.isspace() and _is_underline(line)
+            for above, line in zip(lines, lines[1:], strict=False)
+        )
+
+    def push(self, ttype: str, tag: str, nesting: Any) -> Any:
+        """As the library's, with a light token."""
+        token = LightToken(ttype, tag, nesting)
+        if nesting < 0:
+            self.level -= 1
+        token.level = self.level
+        if nesting > 0:
+            self.level += 1
+        self.tokens.append(token)  # type: ignore[arg-type]
+        return token
+
+
+def _is_underline(line: str) -> bool:
+    bare = line.rstrip().rpartition(" ")[2].lstrip("> \t")
+    return bool(bare) and (not bare.strip("=") or not bare.strip("-"))
+
+
 def dispatch(md: MarkdownIt) -> MarkdownIt:
     """Make a parser try its block rules by the first character of a line."""
     md.block.ruler = _Chains(md.block.ruler)  # type: ignore[assignment]
@@ -48,7 +92,7 @@ def dispatch(md: MarkdownIt) -> MarkdownIt:
 
 def _dispatcher(rules: dict[str, BlockRule]) -> BlockRule:
     table, code = rules.get("table"), rules.get("code")
-    always = tuple(fn for name, fn in rules.items() if name not in _STARTS and name not in ("table", "code"))
+    underline, paragraph = rules.get("lheading"), rules.get("paragraph")
     by_start: dict[str, tuple[BlockRule, ...]] = {}
     for name, fn in rules.items():
         for start in _STARTS.get(name, ""):
@@ -66,6 +110,8 @@ def _dispatcher(rules: dict[str, BlockRule]) -> BlockRule:
             for fn in by_start.get(state.src[at], ()):
                 if fn(state, line, end, silent):
                     return True
-        return any(fn(state, line, end, silent) for fn in always)
+        if underline is not None and state.underlined and underline(state, line, end, silent):
+            return True
+        return paragraph is not None and paragraph(state, line, end, silent)
 
     return rule

@@ -21,13 +21,28 @@ def glob_matcher(glob: str, by_path: bool) -> Callable[[str], object] | None:
     """A predicate over names or paths; the plain cases, which most lines are, do without a regular expression."""
     if not glob:
         return None
-    if not _SPECIAL.search(glob):
+    if is_plain(glob):
         return glob.__eq__
     rest = glob[1:]
-    if not by_path and glob[0] == "*" and not _SPECIAL.search(rest):
+    if not by_path and glob[0] == "*" and is_plain(rest):
         return lambda name: name.endswith(rest)
     source = _path_regex(_segments(glob)) if by_path else _segment_regex(glob)
     return re.compile(source, re.DOTALL).fullmatch if source is not None else None
+
+
+def is_plain(glob: str) -> bool:
+    """Whether a glob is just a text, without wildcards or escapes."""
+    return not _SPECIAL.search(glob)
+
+
+def tail_matcher(glob: str) -> Callable[[str], object]:
+    """A predicate that is true of every name that a path matched by this glob can end in."""
+    tail = _segments(glob)[-1]
+    return _anything if tail.startswith("**") else glob_matcher(tail, False) or _anything
+
+
+def _anything(_: str) -> bool:
+    return True
 
 
 def _segments(glob: str) -> list[str]:

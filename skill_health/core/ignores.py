@@ -14,63 +14,61 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from skill_health.core.globs import glob_matcher
+from skill_health.core.globs import glob_matcher, is_plain, tail_matcher
 
 MAX_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """One line: what it matches (a name, or a path where it holds a slash) and what a match means."""
-
-    matches: Callable[[str], object]
-    ignore: bool
-    folders_only: bool
+# A line: its place in the file, what it matches, whether a match leaves out or takes back, whether it is for folders only.
+_Line = tuple[int, Callable[[str], object], bool, bool]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Patterns:
     """The patterns of one file, asked about paths relative to the root of the walk.
 
-    `lead` is prepended to such a path and `cut` characters are dropped from it to get the path relative to the folder
-    that the patterns belong to.
+    Lines without a slash match names: `exact` are those without a wildcard, `globs` the others. `placed` are the lines
+    with a slash, which match paths, each with what its last part matches. `lead` is prepended to a path and `cut`
+    characters are dropped from it to get the path relative to the folder that the patterns belong to.
     """
 
-    named: tuple[tuple[int, _Pattern], ...]
-    placed: tuple[tuple[int, _Pattern], ...]
+    exact: dict[str, list[_Line]] = field(default_factory=dict)
+    globs: list[_Line] = field(default_factory=list)
+    placed: list[tuple[Callable[[str], object], _Line]] = field(default_factory=list)
     lead: str = ""
     cut: int = 0
-    _known: dict[tuple[str, bool], tuple[int, bool]] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[tuple[str, bool], tuple[bool | None, tuple[_Line, ...]]] = field(default_factory=dict)
 
     def decide(self, path: str, name: str, folder: bool) -> bool | None:
         """Whether this path, whose last part is `name`, is left out; None where no pattern speaks of it."""
-        known = self._known.get((name, folder))
+        known = self.known.get((name, folder))
         if known is None:
-            known = self._known[name, folder] = self._by_name(name, folder)
-        best, verdict = known
-        if self.placed:
+            known = self.known[name, folder] = self._by_name(name, folder)
+        verdict, placed = known
+        if placed:
             inner = self.lead + path[self.cut :]
-            for at, pattern in reversed(self.placed):
-                if at < best:
-                    break
-                if (folder or not pattern.folders_only) and pattern.matches(inner):
-                    return pattern.ignore
-        return verdict if best >= 0 else None
+            for _, matches, ignore, _ in placed:
+                if matches(inner):
+                    return ignore
+        return verdict
 
-    def _by_name(self, name: str, folder: bool) -> tuple[int, bool]:
-        """The place and the verdict of the last pattern without a slash that matches this name, or (-1, False)."""
-        for at, pattern in reversed(self.named):
-            if (folder or not pattern.folders_only) and pattern.matches(name):
-                return at, pattern.ignore
-        return -1, False
+    def _by_name(self, name: str, folder: bool) -> tuple[bool | None, tuple[_Line, ...]]:
+        """What is known from a name alone: the verdict of its last line, and later lines that depend on the path."""
+        best, verdict = -1, None
+        for at, matches, ignore, folders_only in (*self.exact.get(name, ()), *self.globs):
+            if at > best and (folder or not folders_only) and matches(name):
+                best, verdict = at, ignore
+        if not self.placed:
+            return verdict, ()
+        later = [line for tail, line in self.placed if line[0] > best and (folder or not line[3]) and tail(name)]
+        return verdict, tuple(reversed(later))
 
 
 def compile_patterns(lines: Iterable[str], lead: str = "", cut: int = 0) -> Patterns | None:
     """The patterns of these lines; None where there are none. A pattern that can match nothing is dropped."""
-    named: list[tuple[int, _Pattern]] = []
-    placed: list[tuple[int, _Pattern]] = []
-    for at, line in enumerate(lines):
-        glob = _trimmed(line)
+    patterns = Patterns(lead=lead, cut=cut)
+    for at, text in enumerate(lines):
+        glob = _trimmed(text)
         if not glob or glob.startswith("#"):
             continue
         ignore = not glob.startswith("!")
@@ -78,11 +76,18 @@ def compile_patterns(lines: Iterable[str], lead: str = "", cut: int = 0) -> Patt
         folders_only = glob.endswith("/")
         glob = glob[:-1] if folders_only else glob
         by_path = "/" in glob
-        matches = glob_matcher(glob.removeprefix("/"), by_path)
+        glob = glob.removeprefix("/")
+        matches = glob_matcher(glob, by_path)
         if matches is None:
             continue
-        (placed if by_path else named).append((at, _Pattern(matches, ignore, folders_only)))
-    return Patterns(tuple(named), tuple(placed), lead, cut) if named or placed else None
+        line = (at, matches, ignore, folders_only)
+        if by_path:
+            patterns.placed.append((tail_matcher(glob), line))
+        elif is_plain(glob):
+            patterns.exact.setdefault(glob, []).append(line)
+        else:
+            patterns.globs.append(line)
+    return patterns if patterns.exact or patterns.globs or patterns.placed else None
 
 
 def read_patterns(path: str, lead: str = "", cut: int = 0) -> Patterns | None:
@@ -112,10 +117,9 @@ def ignored(stack: Sequence[Patterns], path: str, name: str, folder: bool) -> bo
 def ignored_within(stack: Sequence[Patterns], path: str, folder: bool) -> bool:
     """Whether a path, or a folder above it up to the root, is left out."""
     parts = path.split("/") if path else []
-    for n, name in enumerate(parts, start=1):
-        if ignored(stack, "/".join(parts[:n]), name, folder or n < len(parts)):
-            return True
-    return False
+    return any(
+        ignored(stack, "/".join(parts[:n]), name, folder or n < len(parts)) for n, name in enumerate(parts, start=1)
+    )
 
 
 def _trimmed(line: str) -> str:

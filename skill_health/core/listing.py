@@ -28,7 +28,7 @@ NEVER_ENDINGS = (".dist-info", ".egg-info")
 _PROBLEMS = {errno.ENOENT: "dangling", errno.ENOTDIR: "dangling", errno.ELOOP: "loop"}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Listing:
     """The names in one folder.
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from markdown_it.rules_block import StateBlock
-
 from skill_health.core import inline
+from skill_health.core.blocks import LightState
 from skill_health.core.skill import (
     CodeBlock, CodeSpan, Comment, Document, Heading, Link, ListItem, Prose, Section, Table,
 )  # fmt: skip
@@ -24,13 +23,12 @@ _ANCHOR = re.compile(r"""<[a-zA-Z][^<>]{0,200}?\b(?:id|name)=["']([^"'<>]{1,200}
 def parse_document(lines: tuple[str, ...], first_line: int = 1) -> Document:
     """Parse the Markdown that starts at `first_line` of `lines`. Positions are those of the whole file."""
     md = inline.parser()
-    env: dict[str, Any] = {}
     source = "\n".join(lines[first_line - 1 :]).replace("\0", "\ufffd")
     if not source.strip():
         return Document(lines, first_line)
-    state = StateBlock(source, md, env, [])
+    state = LightState(source, md)
     md.block.tokenize(state, state.line, state.lineMax)
-    builder = _Builder(lines, first_line, env)
+    builder = _Builder(lines, first_line, state.env)
     handlers = {name: getattr(builder, f"on_{name}") for name in _HANDLED}
     for token in state.tokens:
         handler = handlers.get(token.type)

@@ -13,7 +13,7 @@ from skill_health.core.roots import ignores_above, is_certain, relative, resolve
 from skill_health.core.walk import Walk, scan
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Request:
     """What was asked for, relative to the root: folders with all below them, single skills, files of no skill."""
 

@@ -23,7 +23,7 @@ MAX_ENTRIES = 200_000
 MAX_DEPTH = 24
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Found:
     """A folder that holds a SKILL.md. `real` is its folder without symbolic links; both are relative to the root."""
 
@@ -41,7 +41,7 @@ class Found:
         return f"{self.folder}/{self.file_name}" if self.folder else self.file_name
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Walk:
     """What has been seen so far below `root`. `links` are symbolic links to folders, not entered."""
 

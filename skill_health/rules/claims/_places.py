@@ -26,7 +26,10 @@ class Place:
 
 
 def places(skill: Skill) -> Iterator[Place]:
-    """Every figure outside examples, targets and table headers, with whether its sentence asserts it."""
+    """Every figure outside examples, targets and table headers, with whether its sentence asserts it.
+
+    A title (level 1) names the subject of the whole skill and bars nothing.
+    """
     body, lines = skill.body, candidate_lines(skill.text)
     if not lines:
         return
@@ -51,7 +54,7 @@ def places(skill: Skill) -> Iterator[Place]:
         if lines[nth] > prose.line + prose.plain.count("\n"):
             continue
         found = _figures(prose.plain)
-        if not found or any(NO_CLAIMS.search(entry.title) for entry in above):
+        if not found or any(NO_CLAIMS.search(entry.title) for entry in above if entry.level > 1):
             continue
         if prose.kind == "cell" and cell < len(header) and NO_CLAIMS.search(header[cell]):
             continue

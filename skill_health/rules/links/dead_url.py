@@ -125,6 +125,7 @@ def _addresses(document: Document) -> Iterator[tuple[str, int, int, int]]:
             url = match.group().rstrip(".,;:!?*_")
             if url.endswith(")") and "(" not in url:
                 url = url.rstrip(").,;")
-            if not _STAND_IN.search(url):
+            # A scheme alone, as in "starts with http://", is talk about addresses.
+            if _is_address(url) and not _STAND_IN.search(url):
                 line, col = document.position(prose, match.start())
                 yield url, line, col, col + len(url)
