@@ -26,7 +26,7 @@ def with_baseline(report: Report, root: str, config: Config, reason: str | None,
     known = read_baseline(path) if config.baseline or os.path.exists(path) else {}
     if reason is not None:
         fresh = not os.path.exists(path)
-        known = _rewritten(report, known, reason, grow or fresh)
+        known = _rewritten(report, root, known, reason, grow or fresh)
         write_text(path, _dump(known))
     left, matched = [], 0
     room = Counter({key: len(entries) for key, entries in known.items()})
@@ -57,9 +57,10 @@ def read_baseline(path: str) -> dict[str, list[dict[str, str]]]:
 
 
 def _rewritten(
-    report: Report, known: dict[str, list[dict[str, str]]], reason: str, grow: bool
+    report: Report, root: str, known: dict[str, list[dict[str, str]]], reason: str, grow: bool
 ) -> dict[str, list[dict[str, str]]]:
     kept: dict[str, list[dict[str, str]]] = {}
+    checked = {entry.path for entry in report.skills}
     for finding in report.findings:
         before = known.get(finding.key, [])
         so_far = kept.setdefault(finding.key, [])
@@ -67,11 +68,11 @@ def _rewritten(
             so_far.append({**_entry(finding), "reason": before[len(so_far)].get("reason", reason)})
         elif grow:
             so_far.append({**_entry(finding), "reason": reason})
-    checked = {entry.path for entry in report.skills}
     for key, entries in known.items():
-        others = [entry for entry in entries if entry.get("skill") and entry["skill"] not in checked]
-        if others and key not in kept:
-            kept[key] = others if any(os.path.basename(e["skill"]) for e in others) else []
+        # A run over part of the collection knows nothing of the rest.
+        unseen = [e for e in entries if e.get("skill") and e["skill"] not in checked]
+        if key not in kept:
+            kept[key] = [e for e in unseen if os.path.exists(os.path.join(root, e["skill"]))]
     return {key: entries for key, entries in kept.items() if entries}
 
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from skill_health.core.config import Config
@@ -95,13 +94,14 @@ def summary_of(skill: Skill) -> dict[str, Any]:
     }
 
 
-def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext) -> Checked:
-    """Run the per-skill rules and collect the facts that collection-wide rules and the score need."""
+def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext, known: Sequence[Rule] = ()) -> Checked:
+    """Run the per-skill rules, and collect facts for every known rule: the score must not depend on the selection."""
     findings: list[Finding] = []
-    facts: dict[str, Any] = {"summary": summary_of(skill), "measures": asdict(measure(skill))}
+    facts: dict[str, Any] = {"summary": summary_of(skill), "measures": measure(skill)._asdict()}
     for rule in rules:
         if rule.check is not None:
             findings += as_findings(rule, rule.check(skill, context), skill, context)
+    for rule in known:
         if rule.collect is not None:
             facts[rule.code] = rule.collect(skill, context)
     return Checked(tuple(findings), facts, read_ignores(skill), context.inputs)

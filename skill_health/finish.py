@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from skill_health import ignores, records
 from skill_health.core.config import Config
+from skill_health.core.ignores import compile_patterns, ignored_within
 from skill_health.rules._api import Finding, Severity
 from skill_health.session import Session
 
@@ -24,8 +23,8 @@ def finish(session: Session, corpus_findings: list[Finding], paths: set[str]) ->
     silenced = len(findings) - len(left)
     ran = [(code, name) for code, name, _, _, on in session.rules_table() if on]
     left += ignores.report(comments, unused, ran)
-    shown = [_graded(f, session.config) for f in left if not off_here(f, session.config)]
-    return sorted(set(shown), key=_place), silenced
+    shown = [graded(f, session.config) for f in left if not off_here(f, session.config)]
+    return sorted(set(shown), key=place), silenced
 
 
 def _asked_for(finding: Finding, wanted: set[str], everything: bool, paths: set[str]) -> bool:
@@ -34,7 +33,8 @@ def _asked_for(finding: Finding, wanted: set[str], everything: bool, paths: set[
     return any(path in wanted for path in finding.also)
 
 
-def _place(f: Finding) -> tuple[str, int, int, str, str]:
+def place(f: Finding) -> tuple[str, int, int, str, str]:
+    """What findings are sorted by."""
     return f.path, f.line, f.col, f.code, f.message
 
 
@@ -42,7 +42,8 @@ def off_here(finding: Finding, config: Config) -> bool:
     """Whether the configuration switches this rule off for this path; the last entry that says so counts."""
     off = False
     for entry in config.per_path:
-        if fnmatchcase(finding.path, entry.glob):
+        patterns = compile_patterns((entry.glob,))
+        if patterns and ignored_within((patterns,), finding.path, False):
             off = off or _named(finding, entry.ignore)
             off = off and not _named(finding, entry.select)
     return off
@@ -55,7 +56,8 @@ def _named(finding: Finding, selectors: tuple[str, ...]) -> bool:
     )
 
 
-def _graded(finding: Finding, config: Config) -> Finding:
+def graded(finding: Finding, config: Config) -> Finding:
+    """The finding with the severity that the configuration gives its rule; the narrowest selector counts."""
     if not config.severity:
         return finding
     best = ""

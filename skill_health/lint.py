@@ -32,16 +32,16 @@ def lint(
 ) -> tuple[Report, Result]:
     """Discover, check and, where asked for, score.
 
-    Raises UsageError for a path that does not exist, and where no skill is found.
+    Raises UsageError for a path that does not exist, and where a folder is named and no skill is found.
     """
     discovery = discover(paths, config, root)
-    if not discovery.entries:
+    if not discovery.entries and (not paths or any(map(os.path.isdir, paths))):
         where = ", ".join(paths)
         raise UsageError(f"no skill below {where}: a skill is a folder with a SKILL.md (see exclude, .gitignore)")
     result = run(discovery, config, as_of, jobs, use_cache, score, _outside(paths, discovery))
     report = Report(
         __version__, config.profile, tuple(e for e in result.entries if e.target), result.findings,
-        prefix=_prefix(root), ignored=result.ignored, warnings=result.warnings,
+        prefix=prefix(root), ignored=result.ignored, warnings=result.warnings,
     )  # fmt: skip
     if score:
         from skill_health.scores import score_result
@@ -56,7 +56,8 @@ def _outside(paths: Sequence[str], discovery: Discovery) -> list[str]:
     return [os.path.relpath(path, discovery.root).replace(os.sep, "/") for path in real if os.path.isfile(path)]
 
 
-def _prefix(root: str) -> str:
+def prefix(root: str) -> str:
+    """What leads from the current directory to the root, with a closing slash; "" where it is not below."""
     here = os.path.realpath(os.getcwd())
     if root == here or not root.startswith(here.rstrip(os.sep) + os.sep):
         return ""

@@ -42,5 +42,6 @@ def pack(f: Finding) -> list[Any]:
 
 def unpack(values: Sequence[Any]) -> Finding:
     """The reverse of `pack`."""
-    code, rule, family, severity, *rest, fixable, also = values
-    return Finding(code, rule, family, _SEVERITIES[severity], *rest, None, fixable, tuple(also))
+    *rest, fixable, also = values
+    rest[3] = _SEVERITIES[rest[3]]
+    return Finding._make([*rest, None, fixable, tuple(also)])

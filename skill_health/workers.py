@@ -52,5 +52,5 @@ def _check(session: Session, entry: Entry) -> dict[str, Any]:
     data, problem = (b"", entry.problem) if entry.problem else read_bytes(session.full(entry.path))
     context = FileContext(session.discovery.root, session.config, session.registries())
     skill = load_skill(entry, data, problem)
-    checked = check_skill(skill, selected(all_rules(), session.config), context)
+    checked = check_skill(skill, selected(all_rules(), session.config), context, all_rules())
     return records.to_record(key_of(session.base, entry, data, problem), checked)

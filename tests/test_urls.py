@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -19,6 +21,7 @@ from skill_health.rules.links import dead_url
 from skill_health.urls import UrlResult, check_urls
 
 DAY = 86_400
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @dataclass
@@ -59,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer()
 
     def answer(self) -> None:
-        site, path = self.site, self.path.partition("?")[0]
+        site, path = self.site, urlsplit(self.path).path
         with site.lock:
             site.asked.append(f"{self.command} {self.path}")
             site.busy += 1
@@ -283,6 +286,45 @@ def test_a_damaged_cache_is_no_cache(site: Site, tmp_path: Path, damage: str) ->
     [result] = ask(site, "/ok", cache=cache)
     assert not result.cached
     assert list(json.loads(cache.read_text("utf-8"))["urls"]) == [site("/ok")]
+
+
+def test_lint_asks_and_reports(site: Site, tmp_path: Path, run: Run) -> None:
+    skill = tmp_path / "skills" / "forms"
+    (skill / "references").mkdir(parents=True)
+    (skill / "SKILL.md").write_text(
+        "---\nname: forms\ndescription: Fills forms. Use when a form is to be filled.\n---\n"
+        "[a](http://docs.acme.dev/gone) and http://docs.acme.dev/moved, [b](http://docs.acme.dev/ok)\n\n"
+        "<!-- skill-health: ignore LI016 it comes back -->\n[c](http://docs.acme.dev/gone-for-good)\n"
+    )
+    (skill / "references" / "r.md").write_text(
+        "See references/r.md: [d](http://docs.acme.dev/gone), http://localhost/x\n"
+    )
+    proxy = {"http_proxy": site(""), "no_proxy": "", "NO_PROXY": ""}
+    done = run(
+        "lint",
+        "--select",
+        "LI016",
+        "--check-urls",
+        "--format",
+        "json",
+        "--fail-on",
+        "warning",
+        str(tmp_path),
+        env=proxy,
+    )
+    assert done.returncode == 1, done.stdout
+    report = json.loads(done.stdout)
+    found = [(f["path"], f["line"], f["severity"], f["message"]) for f in report["findings"]]
+    assert found == [
+        ("skills/forms/SKILL.md", 5, "warning", "http://docs.acme.dev/gone is gone: 404 Not Found"),
+        ("skills/forms/SKILL.md", 5, "info", "http://docs.acme.dev/moved has moved for good"),
+        ("skills/forms/references/r.md", 1, "warning", "http://docs.acme.dev/gone is gone: 404 Not Found"),
+    ]
+    statuses = {entry["url"].rpartition("/")[2]: entry["status"] for entry in report["urls"]}
+    assert statuses == {"gone": "gone", "gone-for-good": "gone", "moved": "moved", "ok": "ok"}
+    asked = len(site.asked)
+    assert run("lint", "--select", "LI016", "--check-urls", str(tmp_path), env=proxy).returncode == 0
+    assert len(site.asked) == asked
 
 
 def test_hits_follow_from_answers() -> None:

@@ -43,6 +43,7 @@ def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Run only these rules.")
 @click.option("--extend-select", multiple=True, callback=_codes, metavar="CODES", help="Run these rules too.")
 @click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="Do not run these rules.")
+@click.option("--force-exclude", is_flag=True, help="Leave out named paths too where `exclude` says so, as hooks do.")
 @click.option("--changed", is_flag=False, flag_value="HEAD", metavar="[REV]", help="Only skills that differ from REV.")
 @click.option("--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ...")
 @click.option("--output", metavar="FILE", help="Write the report to a file instead of the terminal.")
@@ -64,12 +65,16 @@ def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
     """Check skills: files, skill folders, collections or whole repositories (default: here)."""
     from skill_health.lint import configure, lint
+    from skill_health.named import checkable
 
     paths = paths or (".",)
     if options["format_"] not in formats.names():
         raise UsageError(f"no format is called {options['format_']!r}; there are {', '.join(formats.names())}")
     keys = ("select", "extend_select", "ignore", "profile", "fail_on", "fail_under", "baseline")
     overrides = {key: options[key] for key in keys if options[key] not in (None, ())}
+    if "select" in overrides:
+        # What is asked for by name on the command line is all that is asked for.
+        overrides.setdefault("extend_select", ())
     root, config = configure(paths, options["config_file"], overrides)
     if options["changed"]:
         from skill_health.changed import changed_paths
@@ -78,6 +83,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
         if not paths:
             click.echo("no skill has changed", err=True)
             return CLEAN
+    paths = checkable(paths, root, config, options["force_exclude"])
+    if not paths:
+        click.echo("nothing to check: no named file is part of a skill or a registry", err=True)
+        return CLEAN
     if options["fix"] or options["diff"]:
         from skill_health.fix_command import fix
 
@@ -96,14 +105,15 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
         from skill_health.baseline import with_baseline
 
         report = with_baseline(report, root, config, options["write_baseline"], options["grow_baseline"])
-    _write(report._replace(statistics=options["statistics"], scores=report.scores if score else None), options)
+    write_report(report._replace(statistics=options["statistics"], scores=report.scores if score else None), options)
     return verdict(report, config.fail_on, config.fail_under)
 
 
-def _write(report: Report, options: dict[str, Any]) -> None:
+def write_report(report: Report, options: dict[str, Any]) -> None:
+    """Render a report as the options say: --format, --color and --output, and --report for the second one."""
     from skill_health.core.console import wants_color
 
-    if options["report"]:
+    if options.get("report"):
         from skill_health.core.files import write_text
 
         write_text(options["report"], formats.load("json").render(report, False))

@@ -29,7 +29,7 @@ class _Chains:
         self.ruler = ruler
         self.chains: dict[str, list[BlockRule]] = {}
 
-    def getRules(self, chain: str) -> list[BlockRule]:  # noqa: N802 - the library's name
+    def getRules(self, chain: str) -> list[BlockRule]:
         """The rules of a chain, as the library asks for them."""
         if chain not in self.chains:
             names = {rule.fn: rule.name for rule in self.ruler.__rules__}

@@ -19,7 +19,7 @@ def split(lines: list[str]) -> tuple[int, int, list[Defect]]:
         return -1, -1, []
     if lines[start].rstrip() != "---":
         later = next((i for i, line in enumerate(lines[:30]) if line.rstrip() == "---"), -1)
-        if 0 < later and any(_is_key(line, "name", "description") for line in lines[later + 1 : later + 12]):
+        if later > 0 and any(_is_key(line, "name", "description") for line in lines[later + 1 : later + 12]):
             message = f"text stands before the frontmatter, which starts at line {later + 1}"
             return *_close(lines, later)[:2], [Defect("leading-text", Span(start + 1, 1), message)]
         return -1, -1, [Defect("no-frontmatter", Span(1, 1), "the file does not start with a frontmatter block")]

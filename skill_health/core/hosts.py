@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def hosts(overrides: Mapping[str, Mapping[str, float]] | None = None) -> tuple[H
         found = {name: float(value) for name, value in given.items() if name in numbers}
         if "budget_percent" in found or "context_tokens" in found:
             found.setdefault("budget", 0.0)
-        known[key] = replace(known.get(key, Host(key, key)), **found)
+        known[key] = replace(known.get(key, Host(key, key)), **cast(Any, found))
     return tuple(known[key] for key in sorted(known))
 
 

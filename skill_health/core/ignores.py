@@ -19,7 +19,7 @@ from skill_health.core.globs import glob_matcher, is_plain, tail_matcher
 MAX_BYTES = 65_536
 
 
-# A line: its place in the file, what it matches, whether a match leaves out or takes back, whether it is for folders only.
+# A line: its place in the file, what it matches, whether that leaves out or takes back, whether it is for folders only.
 _Line = tuple[int, Callable[[str], object], bool, bool]
 
 
@@ -27,12 +27,15 @@ _Line = tuple[int, Callable[[str], object], bool, bool]
 class Patterns:
     """The patterns of one file, asked about paths relative to the root of the walk.
 
-    Lines without a slash match names: `exact` are those without a wildcard, `globs` the others. `placed` are the lines
-    with a slash, which match paths, each with what its last part matches. `lead` is prepended to a path and `cut`
-    characters are dropped from it to get the path relative to the folder that the patterns belong to.
+    Lines without a slash match names: `exact` are those without a wildcard, `ending` those like `*.log`, asked only
+    about names that end in one of `endings`, `globs` the others. `placed` are the lines with a slash, which match
+    paths, each with what its last part matches. `lead` is prepended to a path and `cut` characters are dropped from it
+    to get the path relative to the folder that the patterns belong to.
     """
 
     exact: dict[str, list[_Line]] = field(default_factory=dict)
+    endings: tuple[str, ...] = ()
+    ending: list[_Line] = field(default_factory=list)
     globs: list[_Line] = field(default_factory=list)
     placed: list[tuple[Callable[[str], object], _Line]] = field(default_factory=list)
     lead: str = ""
@@ -55,7 +58,10 @@ class Patterns:
     def _by_name(self, name: str, folder: bool) -> tuple[bool | None, tuple[_Line, ...]]:
         """What is known from a name alone: the verdict of its last line, and later lines that depend on the path."""
         best, verdict = -1, None
-        for at, matches, ignore, folders_only in (*self.exact.get(name, ()), *self.globs):
+        lines = [*self.exact[name], *self.globs] if name in self.exact else self.globs
+        if name.endswith(self.endings):
+            lines = [*lines, *self.ending]
+        for at, matches, ignore, folders_only in lines:
             if at > best and (folder or not folders_only) and matches(name):
                 best, verdict = at, ignore
         if not self.placed:
@@ -67,6 +73,7 @@ class Patterns:
 def compile_patterns(lines: Iterable[str], lead: str = "", cut: int = 0) -> Patterns | None:
     """The patterns of these lines; None where there are none. A pattern that can match nothing is dropped."""
     patterns = Patterns(lead=lead, cut=cut)
+    endings: list[str] = []
     for at, text in enumerate(lines):
         glob = _trimmed(text)
         if not glob or glob.startswith("#"):
@@ -85,9 +92,13 @@ def compile_patterns(lines: Iterable[str], lead: str = "", cut: int = 0) -> Patt
             patterns.placed.append((tail_matcher(glob), line))
         elif is_plain(glob):
             patterns.exact.setdefault(glob, []).append(line)
+        elif glob[0] == "*" and is_plain(glob[1:]):
+            endings.append(glob[1:])
+            patterns.ending.append(line)
         else:
             patterns.globs.append(line)
-    return patterns if patterns.exact or patterns.globs or patterns.placed else None
+    patterns.endings = tuple(endings)
+    return patterns if patterns.exact or patterns.ending or patterns.globs or patterns.placed else None
 
 
 def read_patterns(path: str, lead: str = "", cut: int = 0) -> Patterns | None:

@@ -12,7 +12,16 @@ from typing import Any
 from skill_health.core import inline
 from skill_health.core.blocks import LightState
 from skill_health.core.skill import (
-    CodeBlock, CodeSpan, Comment, Document, Heading, Link, ListItem, Prose, Section, Table,
+    CodeBlock,
+    CodeSpan,
+    Comment,
+    Document,
+    Heading,
+    Link,
+    ListItem,
+    Prose,
+    Section,
+    Table,
 )  # fmt: skip
 
 _PREFIX = re.compile(r"[ \t>]*")
@@ -28,7 +37,7 @@ def parse_document(lines: tuple[str, ...], first_line: int = 1) -> Document:
         return Document(lines, first_line)
     state = LightState(source, md)
     md.block.tokenize(state, state.line, state.lineMax)
-    builder = _Builder(lines, first_line, state.env)
+    builder = _Builder(lines, first_line, dict(state.env))
     handlers = {name: getattr(builder, f"on_{name}") for name in _HANDLED}
     for token in state.tokens:
         handler = handlers.get(token.type)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from skill_health.core.roles import roles_of
 from skill_health.core.sections import entries, governing, is_procedure, outermost
@@ -19,8 +18,7 @@ _FIRST_PERSON = re.compile(r"\b(?:I can|Use me|You can use this)\b")
 _NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
+class Measures(NamedTuple):
     """The counts of one skill. Every field is JSON-safe.
 
     `line_count` is that of the whole file, frontmatter included, as hosts and the specification count;
@@ -40,7 +38,7 @@ class Measures:
     heading_count: int = 0
     titles: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
-    gotchas: Mapping[str, int] = field(default_factory=dict)
+    gotchas: Mapping[str, int] = {}
     gotcha_count: int = 0
     code_examples: int = 0
     example_entries: int = 0
@@ -51,8 +49,8 @@ class Measures:
 
 
 def measures_from(data: Mapping[str, Any]) -> Measures:
-    """The measures that `dataclasses.asdict` and JSON made a mapping of; keys of other versions are passed over."""
-    known = {f.name for f in fields(Measures)}
+    """The measures that `_asdict` and JSON made a mapping of; keys of other versions are passed over."""
+    known = Measures._fields
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
     return Measures(**values)
 

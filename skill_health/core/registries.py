@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from skill_health.core.config import Sources
 from skill_health.core.jsonl import Line, read_line, read_lines
@@ -27,8 +26,7 @@ ID_OF = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One line of a registry: where it stands and what it says. `line` counts from 1."""
 
     path: str
@@ -36,8 +34,7 @@ class Record:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BadRecord:
+class BadRecord(NamedTuple):
     """A line that is not a record: where, what is wrong, what to do.
 
     `kind` names the registry; `record_id` is the line's id where one could be read, so that a
@@ -53,8 +50,7 @@ class BadRecord:
     record_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Registries:
+class Registries(NamedTuple):
     """All registries of one collection. `None` where the collection has no such registry.
 
     The data of a task holds its `task_path` too: the prompt beside metadata.json, relative to the root.
@@ -66,7 +62,7 @@ class Registries:
     prompts: tuple[Record, ...] | None = None
     tasks: tuple[Record, ...] | None = None
     bad: tuple[BadRecord, ...] = ()
-    digest: str = field(default="")
+    digest: str = ""
 
 
 def load_registries(root: str, sources: Sources) -> Registries:

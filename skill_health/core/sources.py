@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.config import Sources
 from skill_health.core.globs import glob_matcher
@@ -23,8 +23,7 @@ MAX_BYTES = 64 * 2**20
 MAX_FOLDERS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """One registry file. `path` is relative to the root; `problem` says why `raw` could not be read."""
 
     kind: str

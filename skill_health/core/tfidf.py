@@ -2,8 +2,8 @@
 
 The weights are those of scikit-learn's TfidfVectorizer with its defaults: raw term counts times
 ln((1 + n) / (1 + df)) + 1, scaled to length 1. The searches use the prefix filter of Bayardo, Ma and
-Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007, with the length bound of Anastasiu and Karypis, "L2AP", ICDE
-2014: two texts above the threshold share at least one of their rarer terms, so that only those are indexed.
+Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007, with the length bound of Anastasiu and Karypis, "L2AP",
+ICDE 2014: two texts above the threshold share at least one of their rarer terms, so that only those are indexed.
 """
 
 from __future__ import annotations
@@ -35,10 +35,14 @@ def frequencies(texts: Iterable[Iterable[str]]) -> Counter[str]:
     return counts
 
 
-def vectors(texts: Sequence[Sequence[str]], counts: Mapping[str, int] | None = None) -> list[dict[str, float]]:
-    """One unit vector per text; an empty one for a text without terms. `counts` as of `frequencies`."""
-    counts = frequencies(texts) if counts is None else counts
-    total = len(texts)
+def vectors(texts: Sequence[Sequence[str]], background: int = 0) -> list[dict[str, float]]:
+    """One unit vector per text; an empty one for a text without terms.
+
+    `background` texts without any of these terms are taken to exist beside the given ones. Without them,
+    the words that two texts share weigh least where there are few texts.
+    """
+    counts = frequencies(texts)
+    total = len(texts) + background
     weight = {term: math.log((1 + total) / (1 + count)) + 1 for term, count in counts.items()}
     found = []
     for text in texts:

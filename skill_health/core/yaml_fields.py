@@ -54,7 +54,7 @@ class _Reader:
         self.defects: list[Defect] = []
         self.nodes = 0
 
-    def span(self, node: yaml.Node) -> Span:
+    def span(self, node: yaml.Node | yaml.Token) -> Span:
         start, end = node.start_mark, node.end_mark
         return Span(start.line + self.offset, start.column + 1, end.line + self.offset, end.column + 1)
 
@@ -107,6 +107,7 @@ class _Reader:
             return {**{f.key: f.value for f in fields}, "\0fields": fields}, "map"
         if isinstance(node, yaml.SequenceNode):
             return [_clean(self.value(child, depth + 1)[0]) for child in node.value], "seq"
+        assert isinstance(node, yaml.ScalarNode)
         return _scalar(node)
 
 

@@ -18,7 +18,8 @@ class Report(NamedTuple):
 
     Paths in it are relative to the root of the collection; `prefix` is what leads there from the current
     directory ("" where that is no sub-folder). `scores` is None unless they were asked for.
-    `statistics` asks for a count per rule instead of the findings themselves.
+    `statistics` asks for a count per rule instead of the findings themselves; `subject` says what was checked
+    where that is not the skills.
     """
 
     version: str
@@ -32,6 +33,7 @@ class Report(NamedTuple):
     scores: Scores | None = None
     urls: Mapping[str, Any] = {}
     statistics: bool = False
+    subject: str = ""
 
     def number(self, severity: Severity) -> int:
         """How many findings are of this severity."""

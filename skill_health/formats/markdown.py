@@ -14,7 +14,7 @@ _MOST = 200
 def render(report: Report, color: bool = False) -> str:
     """A summary, the scores where there are any, and the findings; everything from a skill is escaped."""
     counts = ", ".join(f"{report.number(s)} {s.value}" for s in Severity)
-    lines = ["## skill-health", "", f"{len(report.skills)} skills checked: {counts}.", ""]
+    lines = ["## skill-health", "", f"{report.subject or f'{len(report.skills)} skills'} checked: {counts}.", ""]
     lines += _scores(report)
     lines += _statistics(report) if report.statistics else _findings(report)
     return "\n".join(lines).rstrip() + "\n"

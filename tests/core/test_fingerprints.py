@@ -74,7 +74,9 @@ def test_every_window_keeps_one_hash(words: list[str]) -> None:
 
 def test_a_copy_with_small_edits_is_found_by_the_runs_between_them() -> None:
     original = "Write total_active=4182 and the median number of days to summary.txt, then sort every region by name."
-    edited = "write TOTAL_ACTIVE=4182 and the median number of days to summary.txt; afterwards sort every region by size"
+    edited = (
+        "write TOTAL_ACTIVE=4182 and the median number of days to summary.txt; afterwards sort every region by size"
+    )
     runs = shared_runs(split(original).words, split(edited).words, GUARANTEE)
     assert [run.length for run in runs] == [12]
     assert {v for v, _ in fingerprints(split(original).words)} & {v for v, _ in fingerprints(split(edited).words)}
@@ -84,7 +86,14 @@ def test_words_know_where_they_stand() -> None:
     text = "Sort — the Größe,\n検索 now"
     words = split(text)
     assert words.words == ("sort", "the", "grösse", "検", "索", "now")
-    assert [text[a:b] for a, b in zip(words.starts, words.ends, strict=True)] == ["Sort", "the", "Größe", "検", "索", "now"]
+    assert [text[a:b] for a, b in zip(words.starts, words.ends, strict=True)] == [
+        "Sort",
+        "the",
+        "Größe",
+        "検",
+        "索",
+        "now",
+    ]
 
 
 @pytest.mark.parametrize("words", [[], ["a"], ["a"] * (GRAM - 1)])

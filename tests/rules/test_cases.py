@@ -13,8 +13,8 @@ import yaml
 
 from skill_health.core.config import config_with, load_config
 from skill_health.core.corpus import discover
-from skill_health.engine import run
 from skill_health.core.registries import load_registries
+from skill_health.engine import run
 from skill_health.fixes import plan_fixes, write_plan
 from skill_health.rules._load import all_rules
 

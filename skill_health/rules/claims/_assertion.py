@@ -6,42 +6,36 @@ something with a verb, a study, a benchmark) and no sign of the contrary in its 
 
 from __future__ import annotations
 
-import re
-
 from skill_health.rules.claims import _words as w
 from skill_health.rules.claims._figures import Figure, benchmark
-from skill_health.rules.claims._words import either
+from skill_health.rules.claims._words import either, pattern
 
 WINDOW = 240
 
 
-def _search(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_COMPARISON = _search(
+_COMPARISON = (
     r"[*_\s]*(?!or\s)(?:(?:significantly\s+|substantially\s+)?[*_]*"
     rf"(?P<word>{either(w.COMPARED)})|(?!of\s)(?:\w[\w-]*\s+){{0,2}}[*_]*{either(w.CHANGE)})\b"
     r"(?!\s+than\s+(?:expected|planned|estimated|usual|baseline|needed))"
 )
-_COPULA = _search(rf"\b{either(w.COPULA)}\b")
-_ARTICLE = _search(r"\b(?:an?|any|the|this|that|another)\s+[~≈*_]*(?:roughly\s+|about\s+|approximately\s+)?$")
-_VERB = _search(
+_COPULA = rf"\b{either(w.COPULA)}\b"
+_ARTICLE = r"\b(?:an?|any|the|this|that|another)\s+[~≈*_]*(?:roughly\s+|about\s+|approximately\s+)?$"
+_VERB = (
     rf"(?:\b(?P<finite>{either(w.EFFECT)})|(?P<before>[\w'’)*]+)\s+(?P<base>{either(w.BASE)}))\b"
     r"(?P<between>[^.,;:?!|()]{0,48})$"
 )
-_AMOUNT = _search(either(w.AMOUNT))
-_NOT_AN_AMOUNT = _search(rf"\b{either(w.NOT_AN_AMOUNT)}\b")
-_BREAK = _search(rf"\b{either(w.BREAK)}\b")
-_SHARE = _search(rf"[*_]*\s+of\s+(?:[\w'’/-]+\s+){{1,6}}?{either(w.SHARE_VERBS)}\b")
-_OFTEN = _search(r"[*_]*\s+of\s+(?:the\s+)?(?:time|cases)\b")
-_STUDY = _search(rf"\b{either(w.STUDIES)}\s+(?:\w+\s+){{0,4}}?{either(w.FINDS)}\b|\baccording to\b")
-_CONTRARY = _search(rf"\b(?:{either(w.CONTRARY)}\b|{either(w.LABELS)}[*_]*\s*:)")
-_CONTRARY_AFTER = _search(rf"\b{either(w.CONTRARY_AFTER)}\b")
-_HYPOTHETICAL = _search(r"(?:^|[:—]\s)[\W_]*an?\s+(?:[\w-]+\s+){1,3}?(?:\w+ing|that|which|who|whose)\b")
-_THRESHOLD = _search(rf"(?:[<>≤≥=±]|\b{either(w.THRESHOLD)})\s*[~≈*_]*$")
-_ORDER = _search(rf"^[\W_]*(?:step \d+\W+)?{either(w.ORDERS)}\b")
-_QUOTES = re.compile(r"[\"“”]")
+_AMOUNT = either(w.AMOUNT)
+_NOT_AN_AMOUNT = rf"\b{either(w.NOT_AN_AMOUNT)}\b"
+_BREAK = rf"\b{either(w.BREAK)}\b"
+_SHARE = rf"[*_]*\s+of\s+(?:[\w'’/-]+\s+){{1,6}}?{either(w.SHARE_VERBS)}\b"
+_OFTEN = r"[*_]*\s+of\s+(?:the\s+)?(?:time|cases)\b"
+_STUDY = rf"\b{either(w.STUDIES)}\s+(?:\w+\s+){{0,4}}?{either(w.FINDS)}\b|\baccording to\b"
+_CONTRARY = rf"\b(?:{either(w.CONTRARY)}\b|{either(w.LABELS)}[*_]*\s*:)"
+_CONTRARY_AFTER = rf"\b{either(w.CONTRARY_AFTER)}\b"
+_HYPOTHETICAL = r"(?:^|[:—]\s)[\W_]*an?\s+(?:[\w-]+\s+){1,3}?(?:\w+ing|that|which|who|whose)\b"
+_THRESHOLD = rf"(?:[<>≤≥=±]|\b{either(w.THRESHOLD)})\s*[~≈*_]*$"
+_ORDER = rf"^[\W_]*(?:step \d+\W+)?{either(w.ORDERS)}\b"
+_QUOTES = r"[\"“”]"
 
 
 def asserted(plain: str, figure: Figure) -> tuple[int, int] | None:
@@ -82,35 +76,46 @@ def _evident(left: str, right: str, whole: str, figure: Figure) -> bool:
     if figure.kind == "score":
         return True
     percent, ratio = figure.kind == "percent", figure.kind in ("percent", "multiple")
-    if ratio and (compared := _COMPARISON.match(right[:60])) is not None:
+    if ratio and (compared := pattern(_COMPARISON).match(right[:60])) is not None:
         word = compared["word"]
-        if word and not left.endswith("+") and (percent or word.lower() not in w.DEGREE or _COPULA.search(left)):
+        if (
+            word
+            and not left.endswith("+")
+            and (percent or word.lower() not in w.DEGREE or pattern(_COPULA).search(left))
+        ):
             return True
-        if not word and not _ARTICLE.search(left[-32:]):
+        if not word and not pattern(_ARTICLE).search(left[-32:]):
             return True
-    if percent and (_SHARE.match(right[:120]) or _OFTEN.match(right[:40]) or benchmark(whole)):
+    if percent and (pattern(_SHARE).match(right[:120]) or pattern(_OFTEN).match(right[:40]) or benchmark(whole)):
         return True
-    return (ratio and _STUDY.search(left) is not None) or _effect(left[-90:], ratio)
+    return (ratio and pattern(_STUDY).search(left) is not None) or _effect(left[-90:], ratio)
 
 
 def _effect(left: str, ratio: bool) -> bool:
-    match = _VERB.search(left)
-    if match is None or _BREAK.search(match["between"]):
+    match = pattern(_VERB).search(left)
+    if match is None or pattern(_BREAK).search(match["between"]):
         return False
-    if not ratio and (not _AMOUNT.match(match["finite"] or match["base"]) or _NOT_AN_AMOUNT.search(match["between"])):
+    if not ratio and (
+        not pattern(_AMOUNT).match(match["finite"] or match["base"]) or pattern(_NOT_AN_AMOUNT).search(match["between"])
+    ):
         return False
     return bool(match["finite"]) or match["before"].strip("*'’)").lower() not in w.NOT_A_SUBJECT
 
 
 def _contrary(left: str, right: str, whole: str) -> bool:
-    if _THRESHOLD.search(left[-24:]) or right.rstrip(" *_)").endswith("?") or _CONTRARY_AFTER.search(right):
+    left = left.replace("*", "")
+    if (
+        pattern(_THRESHOLD).search(left[-24:])
+        or right.rstrip(" *_)").endswith("?")
+        or pattern(_CONTRARY_AFTER).search(right)
+    ):
         return True
-    if len(_QUOTES.findall(left)) % 2 or ("80%" in whole and "20%" in whole):
+    if len(pattern(_QUOTES).findall(left)) % 2 or ("80%" in whole and "20%" in whole):
         return True
     opened = left.rfind("(")
-    if opened > left.rfind(")") and _COMPARISON.match(right[:60]):
+    if opened > left.rfind(")") and pattern(_COMPARISON).match(right[:60]):
         left = left[opened + 1 :]
     clause = max(left.rfind(mark) + len(mark) if mark in left else 0 for mark in (" — ", " – ", " -- ", ": "))
-    if _ORDER.match(left[clause:]) or (": " in left[:clause] and _ORDER.match(left)):
+    if pattern(_ORDER).match(left[clause:]) or (": " in left[:clause] and pattern(_ORDER).match(left)):
         return True
-    return _CONTRARY.search(left) is not None or _HYPOTHETICAL.search(left) is not None
+    return pattern(_CONTRARY).search(left) is not None or pattern(_HYPOTHETICAL).search(left) is not None

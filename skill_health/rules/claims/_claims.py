@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.skill import Skill
-from skill_health.rules.claims._passages import column, extent, sources
-from skill_health.rules.claims._places import Place, place_quote, places
+from skill_health.rules.claims._hint import candidate_lines
 
 _WHERE = {"cell": "table row", "heading": "section", "paragraph": "paragraph"}
 _last: tuple[Skill, list[Claim]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """One passage that asserts figures. `line` and `col` are those of the first figure, `figure` its text.
 
     `where` names the passage in plain words; `quote` is the asserting sentence, shortened.
@@ -41,24 +39,29 @@ def claims(skill: Skill) -> list[Claim]:
 
 
 def _claims(skill: Skill) -> list[Claim]:
+    lines = candidate_lines(skill.text)
+    if not lines:
+        return []
+    # Imported here because their regular expressions take longer to compile than most skills take to check.
+    from skill_health.rules.claims._places import place_quote, places
+
     body = skill.body
-    first: dict[int, Place] = {}
-    for place in places(skill):
-        if place.asserted:
-            first.setdefault(body.prose[place.index].unit, place)
+    first = {body.prose[place.nth].unit: place for place in reversed(list(places(skill, lines))) if place.asserted}
     if not first:
         return []
+    from skill_health.rules.claims._passages import column, extent, sources
+
     known = sources(skill)
     found = []
-    for place in first.values():
-        prose = body.prose[place.index]
-        lines = extent(body, place.index)
-        line, col = column(body, place.index, place.figure.start)
+    for place in reversed(first.values()):
+        prose = body.prose[place.nth]
+        around = extent(body, place.nth)
+        line, col = column(body, place.nth, place.figure.start)
         found.append(
             Claim(
                 line, col, prose.text[place.figure.start : place.figure.end].strip(), place_quote(body, place),
                 "list item" if prose.item and prose.kind == "paragraph" else _WHERE[prose.kind],
-                known.cited(lines), tuple(sorted(known.ids_in(lines))),
+                known.cited(around), tuple(sorted(known.ids_in(around))),
             )
         )  # fmt: skip
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 # Benchmarks that model and agent claims are usually about (read 2026-11).
 BENCHMARKS = (
@@ -25,19 +26,10 @@ _FIGURE = re.compile(
     r"|(?P<duration>[\s-]?(?:ms|µs|ns|s|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?|years?)\b)"
     r")"
 )
-# The last digit of a figure and the beginning of its unit: begins with a character set, so that a search is fast.
-_HINT = re.compile(
-    r"[\d$€£](?:[kKMB]?\+?[\s-]?(?:%|percent|p[pt]\b|[xX×]|-?fold\b|times\b|tokens?\b|[mµn]?s\b|secs?\b|seconds?\b|mins?\b|"
-    r"minutes?\b|hrs?\b|hours?\b|days?\b|weeks?\b|months?\b|years?\b)|\.\d|(?<=[$€£])\s?\d)"
-)
-_BENCHMARK = re.compile(
-    r"(?<![\w-])(?:" + "|".join(sorted(map(re.escape, BENCHMARKS), key=len, reverse=True)) + r")(?![\w]|-\w)"
-)
 _SCORE = re.compile(r"(?<![\w.$/-])(?:0\.\d{2,}|\d{1,3}\.\d)(?![\w.%])")
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A number with its unit: `plain[start:end]`. `kind` is percent, multiple, duration, tokens, money or score."""
 
     kind: str
@@ -52,21 +44,15 @@ def figures(plain: str) -> list[Figure]:
 
 def benchmark(sentence: str) -> re.Match[str] | None:
     """The first benchmark name in a sentence."""
-    return _BENCHMARK.search(sentence)
+    return _benchmarks().search(sentence)
+
+
+@cache
+def _benchmarks() -> re.Pattern[str]:
+    names = "|".join(sorted(map(re.escape, BENCHMARKS), key=len, reverse=True))
+    return re.compile(rf"(?<![\w-])(?:{names})(?![\w]|-\w)")
 
 
 def score(sentence: str) -> re.Match[str] | None:
     """A bare score beside a benchmark name: 0.62 or 62.3."""
     return _SCORE.search(sentence)
-
-
-def candidate_lines(text: str) -> list[int]:
-    """The lines (from 1) of a text on which a figure may stand, in their order."""
-    lines: list[int] = []
-    line, at = 1, 0
-    for match in _HINT.finditer(text):
-        line += text.count("\n", at, match.start())
-        at = match.start()
-        if not lines or lines[-1] != line:
-            lines.append(line)
-    return lines

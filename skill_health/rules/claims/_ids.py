@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Skill
@@ -14,8 +14,7 @@ MAX_IDS = 1000  # per skill; a file with more is data, and must not cost more
 CLAIM_ID = re.compile(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
 
 
-@dataclass(frozen=True, slots=True)
-class Id:
+class Id(NamedTuple):
     """A claim id where it is cited. `marked` is true where it cannot be an ordinary hyphenated word.
 
     An id in a comment also counts for the lines right beside the comment.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.skill import Document, Prose, Skill
 from skill_health.rules.claims._ids import Id, claim_ids
+from skill_health.rules.claims._places import row_start
 
 REACH = 400  # how many neighbours are looked at, so that a list of a million items costs no more
 
@@ -24,8 +25,7 @@ _SOURCE_LINE = re.compile(r"[\s*_>(\[]*(?:sources?|refs?|references?|data|based 
 _FILE = re.compile(r"[\w./-]*\w\.(?:md|csv|json|jsonl|tsv|pdf|ipynb|html|txt|ya?ml)(?:#[\w-]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """What can source a passage: the lines that carry a link, a path to a file or a citation, and the claim ids."""
 
     lines: frozenset[int]
@@ -89,14 +89,6 @@ def column(body: Document, index: int, offset: int) -> tuple[int, int]:
     for cell in body.prose[first:index]:
         at = max(at, source.find(cell.text, at) + len(cell.text))
     return prose.line, max(at, source.find(prose.text, at)) + offset + 1
-
-
-def row_start(body: Document, index: int) -> int:
-    """The number of the first cell in the row of prose number `index`."""
-    line = body.prose[index].line
-    while index and body.prose[index - 1].line == line and body.prose[index - 1].kind == "cell":
-        index -= 1
-    return index
 
 
 def _unit(body: Document, index: int) -> Iterator[Prose]:

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.skill import Document, Heading, Skill
 from skill_health.rules.claims._assertion import asserted, sentence, stated
-from skill_health.rules.claims._figures import Figure, benchmark, candidate_lines, figures, score
-from skill_health.rules.claims._passages import row_start
-from skill_health.rules.claims._words import NO_CLAIMS
+from skill_health.rules.claims._figures import Figure, benchmark, figures, score
+from skill_health.rules.claims._words import NO_CLAIMS, pattern
 
 MAX_FIGURES = 1000  # per skill; a file with more is data, and must not cost more
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A figure in the body: prose number `index`, whether it is asserted, and the bounds of its sentence."""
+class Place(NamedTuple):
+    """A figure in the body: prose number `nth`, whether it is asserted, and the bounds of its sentence."""
 
-    index: int
+    nth: int
     figure: Figure
     asserted: bool
     start: int
     end: int
 
 
-def places(skill: Skill) -> Iterator[Place]:
+def places(skill: Skill, lines: list[int]) -> Iterator[Place]:
     """Every figure outside examples, targets and table headers, with whether its sentence asserts it.
 
-    A title (level 1) names the subject of the whole skill and bars nothing.
+    `lines` are those on which a figure may stand. A title (level 1) names the subject of the whole skill and
+    bars nothing.
     """
-    body, lines = skill.body, candidate_lines(skill.text)
-    if not lines:
-        return
+    body = skill.body
     count, nth, headings, above = 0, 0, iter(body.headings), list[Heading]()
     header_lines = {table.line for table in body.tables}
     header: list[str] = []
@@ -54,9 +51,9 @@ def places(skill: Skill) -> Iterator[Place]:
         if lines[nth] > prose.line + prose.plain.count("\n"):
             continue
         found = _figures(prose.plain)
-        if not found or any(NO_CLAIMS.search(entry.title) for entry in above if entry.level > 1):
+        if not found or any(pattern(NO_CLAIMS).search(entry.title) for entry in above if entry.level > 1):
             continue
-        if prose.kind == "cell" and cell < len(header) and NO_CLAIMS.search(header[cell]):
+        if prose.kind == "cell" and cell < len(header) and pattern(NO_CLAIMS).search(header[cell]):
             continue
         for figure in found:
             count += 1
@@ -78,12 +75,12 @@ def _scored(body: Document, index: int, figure: Figure, header: list[str]) -> bo
 
 def place_quote(body: Document, place: Place) -> str:
     """The sentence around a figure, shortened; in a table, after the first cell of its row."""
-    prose = body.prose[place.index]
+    prose = body.prose[place.nth]
     quote = quote_of(prose.text[place.start : place.end], place.figure.start - place.start)
     if prose.kind != "cell":
         return quote
-    first = row_start(body, place.index)
-    return quote if first == place.index else f"{quote_of(body.prose[first].text, 0, 32)}: {quote}"
+    first = row_start(body, place.nth)
+    return quote if first == place.nth else f"{quote_of(body.prose[first].text, 0, 32)}: {quote}"
 
 
 def quote_of(text: str, at: int, width: int = 72) -> str:
@@ -107,3 +104,11 @@ def _figures(plain: str) -> list[Figure]:
         if value := score(plain[start:end]):
             found = [Figure("score", start + value.start(), start + value.end())]
     return found
+
+
+def row_start(body: Document, index: int) -> int:
+    """The number of the first cell in the row of prose number `index`."""
+    line = body.prose[index].line
+    while index and body.prose[index - 1].line == line and body.prose[index - 1].kind == "cell":
+        index -= 1
+    return index

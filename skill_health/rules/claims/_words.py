@@ -7,6 +7,7 @@ a list of regular expressions that stand between word boundaries, without regard
 from __future__ import annotations
 
 import re
+from functools import cache
 
 # After a figure: "40 % fewer", "3x faster".
 COMPARED = r"""
@@ -77,7 +78,7 @@ ORDERS = """
     cap stop block require measure report show quote expect add run make write include avoid never always do
     don['’]t give find pick choose prefer price increase decrease reduce improve achieve cut lower raise deliver
     maintain identify track monitor compare calculate compute allocate reserve apply account rotate recommend hit
-    charge offer pay spend hire invest save ship get let ask route move switch remove replace double
+    charge bid offer pay spend hire invest save ship get let ask route move switch remove replace double
 """
 
 # Sections and columns whose figures are goals, limits or made up.
@@ -93,4 +94,10 @@ def either(words: str) -> str:
     return "(?:" + "|".join(words.split()) + ")"
 
 
-NO_CLAIMS = re.compile(rf"\b{either(_HEADINGS)}\b", re.IGNORECASE)
+@cache
+def pattern(source: str) -> re.Pattern[str]:
+    """A regular expression without regard to case, compiled when it is first needed: most skills need few of them."""
+    return re.compile(source, re.IGNORECASE)
+
+
+NO_CLAIMS = rf"\b{either(_HEADINGS)}\b"

@@ -43,6 +43,7 @@ DEFAULT = True
 
 MAX_UNKNOWN = 50  # per skill, because each is compared with every known id
 
+
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Ids of the body that no line of the registry has."""
     known = known_ids(context.registries)

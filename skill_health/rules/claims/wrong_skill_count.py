@@ -37,6 +37,7 @@ from itertools import islice
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules.claims._words import pattern
 
 CODE = "CL008"
 SEVERITY = Severity.WARNING
@@ -45,19 +46,13 @@ DEFAULT = True
 
 MAX_COUNTS = 100  # per paragraph
 _WHOLE = r"(?:collection|repository|repo|library|plugin|package|suite|bundle|marketplace|pack)"
-_COUNT = re.compile(r"(?<![\w.,/#$-])(\d{1,4})(\+?)\s+((?:[A-Za-z/&-]{1,24}\s+){0,4})skills\b(?!-)", re.IGNORECASE)
-_BEFORE = re.compile(
-    rf"\b(?:all(?:\s+of)?(?:\s+the)?|this\s+{_WHOLE}\b[^.;:()]{{0,40}}|{_WHOLE}\s+of(?:\s+over)?|total\s+of)[\s*_]*$",
-    re.IGNORECASE,
+_COUNT = r"(?<![\w.,/#$-])(\d{1,4})(\+?)\s+((?:[A-Za-z/&-]{1,24}\s+){0,4})skills\b(?!-)"
+_BEFORE = (
+    rf"\b(?:all(?:\s+of)?(?:\s+the)?|this\s+{_WHOLE}\b[^.;:()]{{0,40}}|{_WHOLE}\s+of(?:\s+over)?|total\s+of)[\s*_]*$"
 )
-_AFTER = re.compile(
-    rf"[\s*_]+(?:total\b|in\s+total\b|(?:are\s+)?in\s+(?:this|the)\s+(?:[\w-]+\s+)?{_WHOLE}\b|across\s+this\s+{_WHOLE}\b)",
-    re.IGNORECASE,
-)
+_AFTER = rf"[\s*_]+(?:total\b|in\s+total\b|(?:are\s+)?in\s+(?:this|the)\s+(?:[\w-]+\s+)?{_WHOLE}\b|across\s+this\s+{_WHOLE}\b)"
 # What makes a count one of a part of the collection, or of something else.
-_PART = re.compile(
-    r"\b(?:core|other|new|more|different|related|sibling|specialist|or|of|to|and|at|per|orchestration)\b", re.IGNORECASE
-)
+_PART = r"\b(?:core|other|new|more|different|related|sibling|specialist|or|of|to|and|at|per|orchestration)\b"
 
 
 def collect(skill: Skill, context: Context) -> list[list[object]]:
@@ -96,12 +91,12 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
 
 
 def _counts(text: str, may_lead: bool) -> Iterator[re.Match[str]]:
-    for match in _COUNT.finditer(text):
+    for match in pattern(_COUNT).finditer(text):
         before, after = text[max(0, match.start() - 80) : match.start()], text[match.end() : match.end() + 60]
-        if before.count('"') % 2 or _PART.search(match[3]):
+        if before.count('"') % 2 or pattern(_PART).search(match[3]):
             continue
         leading = may_lead and match.start() < 8 and bool(match[3]) and not text[: match.start()].strip(" \n*_")
-        if leading or _BEFORE.search(before) or _AFTER.match(after):
+        if leading or pattern(_BEFORE).search(before) or pattern(_AFTER).match(after):
             yield match
 
 

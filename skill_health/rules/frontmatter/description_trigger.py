@@ -39,10 +39,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.core.skill import Skill
+from skill_health.core.triggers import has_trigger
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._names import repeats
 from skill_health.rules.frontmatter._shared import readable
-from skill_health.rules.frontmatter._triggers import has_trigger
 
 CODE = "FM019"
 SEVERITY = Severity.INFO

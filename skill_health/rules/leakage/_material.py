@@ -94,7 +94,7 @@ def _named_files(parts: Any) -> list[str]:
 
 
 def _strings_of(text: str) -> str:
-    """A JSON text with everything but its string values blanked, on the same lines; the text itself if it is no JSON."""
+    """A JSON text with its keys blanked, on the same lines; the text itself where it is no JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

@@ -1,10 +1,10 @@
 """A person's e-mail address stands in the instructions
 
 ## What
-Reports e-mail addresses in the body of SKILL.md. Left alone: the frontmatter (authors and maintainers sign there), addresses
-under a heading or label of contact, author, maintainer, support, licence or security, reserved and made-up domains
-(`example.com`, `company.com`, `acme.com`, `your...`), role addresses (`support@`, `security@`, `noreply@`, `git@` ...), and
-things that only look like one (`package@1.2.3`, `git@host:path`).
+Reports e-mail addresses in the body of SKILL.md. Left alone: the frontmatter (authors and maintainers sign there),
+addresses under a heading or label of contact, author, maintainer, support, licence or security, reserved and
+made-up domains (`example.com`, `company.com`, `acme.com`, `your...`), role addresses (`support@`, `security@`,
+`noreply@`, `git@` ...), and things that only look like one (`package@1.2.3`, `git@host:path`).
 
 ## Why
 An agent may send to the address or put it into what it writes, and a published skill is read by everybody.
@@ -39,7 +39,10 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
-_ADDRESS = re.compile(r"(?<![\w.+%/@:-])[\w.+-]{1,64}+@(?P<host>(?:[a-z0-9][a-z0-9-]{0,62}\.){1,5}[a-z]{2,24})(?![\w.:/-]*[\w:/])", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?<![\w.+%/@:-])[\w.+-]{1,64}+@(?P<host>(?:[a-z0-9][a-z0-9-]{0,62}\.){1,5}[a-z]{2,24})(?![\w.:/-]*[\w:/])",
+    re.IGNORECASE,
+)
 _NOBODY = re.compile(
     r"example|sample|your|company|corp\b|acme|domain|email|test|invalid|localhost|placeholder|\bfoo|\bbar\b|org\.com|^co\.com"
     r"|service\.|gserviceaccount|yourapp|startup|\.local$|\.internal$|\.(?:js|ts|py|md|json|git|sh|png|svg|zip)$",
@@ -50,7 +53,9 @@ _ROLE = frozenset(
     "admin postmaster webmaster root name first.last firstname.lastname you me someone somebody john jane john.doe jane.doe "
     "alice bob carol dev devs ops feedback maintainers".split()
 )
-_SIGNED = ("contact", "author", "maintain", "support", "licen", "security", "copyright", "credit", "written by", "report")
+_SIGNED = re.compile(
+    r"contact|author|maintain|support|licen[cs]|security|copyright|credit|written by|report (?:bugs|issues)"
+)
 _HELP = "Ask the user for the address, or write one at example.com."
 
 
@@ -78,4 +83,4 @@ def _public(address: str, host: str) -> bool:
 def _signed(skill: Skill, number: int, line: str) -> bool:
     section = skill.body.section_at(number)
     around = f"{line} {section.heading.title if section else ''}".lower()
-    return any(word in around for word in _SIGNED)
+    return _SIGNED.search(around) is not None

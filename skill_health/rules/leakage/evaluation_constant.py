@@ -1,10 +1,11 @@
 """The skill holds a value that only the tests of a task know
 
 ## What
-Reports numbers, checksums and file names that stand in a skill and in the verifier, the oracle, the expected output or the rubric
-of a task beside it, but neither in the task's prompt nor in its starting files. Only rare values count: integers of
-five or more digits that are not round, decimals with four or more significant digits, hexadecimal strings of eight or more,
-and file names that are neither common nor the skill's own; of these, such as at most two skills hold.
+Reports numbers, checksums and file names that stand in a skill and in the verifier, the oracle, the expected output
+or the rubric of a task beside it, but neither in the task's prompt nor in its starting files. Only rare values
+count: integers of five or more digits that are not round, decimals with four or more significant digits,
+hexadecimal strings of eight or more, and file names that are neither common nor the skill's own; of these, such as
+at most two skills hold.
 
 ## Why
 Nobody needs the number except to pass the test: the skill was written, or tuned, with the answers at hand.
@@ -23,7 +24,8 @@ Check the total against the ledger's own sum.
 Remove the value, or change the task. There is no automatic fix.
 
 ## Source
-evidence · contamination of tests is found by rare strings in published audits of benchmarks (canary strings, BIG-bench 2022); read 2026-11.
+evidence · benchmarks plant rare strings in their files to find out where these end up (canary of BIG-bench, 2022;
+read 2026-11).
 """
 
 from __future__ import annotations
@@ -48,14 +50,17 @@ _MOST_TOKENS = 2000
 _TOKEN = re.compile(
     r"(?<![\w.,/-])(?P<number>\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?|\d{1,15}(?:\.\d{1,10})?)(?![\w/-]|[.,]\d)"
     r"|(?<![\w-])(?P<hex>(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,128})(?![\w-])"
-    r"|(?<![\w.-])(?P<file>[A-Za-z0-9][\w-]{2,60}\.(?:csv|tsv|json|jsonl|xlsx?|parquet|txt|md|ya?ml|toml|xml|html?|pdf|docx|pptx|png|sql|db|py|sh|log))(?![\w-])"
+    r"|(?<![\w.-])(?P<file>[A-Za-z0-9][\w-]{2,60}\.(?:csv|tsv|jsonl?|xlsx?|parquet|txt|xml|html?|pdf|docx|pptx|png|db|log))(?![\w-])"
 )
-# File names that many skills and tasks use, whatever they are about.
+_PARTS = re.compile(r"[-_]+|(?<=[a-z])(?=\d)")
+# Words that make up the names of files whatever these are about.
 _COMMON = frozenset(
-    "readme skill agents claude task tasks metadata rubric verify verifier solve test tests test_outputs test_output output outputs out "
-    "input inputs result results report data config settings package requirements pyproject main index app server client utils "
-    "helper helpers setup conftest example examples sample template notes todo changelog license manifest schema docker-compose "
-    "compose values chart final score reward reward_log log logs summary expected instruction instructions script run".split()
+    "readme skill skills agent agents task tasks metadata rubric verify verifier solve test tests unit outputs output out input inputs "
+    "result results report reports data dataset config settings package lock requirements main index app server client helper "
+    "example examples sample samples template notes todo changelog license manifest schema compose values chart final score scores "
+    "reward log logs error errors summary expected actual instruction instructions script run raw clean cleaned processed train "
+    "training model models eval evals evaluation benchmark metrics coverage baseline file files my new old user users order orders "
+    "customer customers product products event events item items page tsconfig build launch composer".split()
 )
 _HELP = "Remove it from the skill, or change the task."
 
@@ -103,7 +108,8 @@ def _is_rare(value: str, kind: str) -> bool:
             return len(digits) >= 4
         return len(value) >= 5 and len(digits) >= 4 and not _regular(int(value))
     if kind == "file":
-        return value.rpartition(".")[0].lower() not in _COMMON
+        parts = _PARTS.split(value.rpartition(".")[0].lower())
+        return len(parts) >= 2 and not _COMMON.issuperset(parts)
     return len(set(value)) >= 5
 
 

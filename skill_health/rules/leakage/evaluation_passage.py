@@ -1,14 +1,16 @@
 """The skill quotes the material that it is tested with
 
 ## What
-Compares every skill, bundled text files included, with the task directories beside it (prompt, verifier, oracle, expected
-output, rubric) and reports each passage that they share: every run of at least 8 words is found, whatever its case and
-punctuation; of 12 words where only the prompt has it. Both places are given. Left alone: passages that more than three
-skills share or more than half of the tasks (boilerplate), and commands that call a file of the skill itself, which the
-oracle has from the skill.
+Compares every skill, bundled text files included, with the task directories beside it (prompt, verifier, oracle,
+expected output, rubric) and reports each passage that they share, whatever its case and punctuation: every run of
+at least 8 words of prose, 12 words of a command, or 24 words of code is found, and of 12 words where only the
+prompt has it. From one and a half times that on it is an error. Both places are given. Left alone: passages that
+more than three skills share or more than half of the tasks (boilerplate), and commands that call a file of the
+skill itself, which the oracle has from the skill.
 
 ## Why
-A skill that holds the answers passes its tests and helps nobody; every number measured with those tasks is worthless.
+A skill that holds the answers passes its tests and helps nobody; every number measured with those tasks is
+worthless.
 
 ## Bad
 ```markdown
@@ -21,11 +23,12 @@ Write the totals that the task asks for, one `name=value` a line.
 ```
 
 ## Fix
-Remove the passage, or replace the task. Where the skill is right to say it, the task measures copying. There is no automatic fix.
+Remove the passage, or replace the task. Where the skill is right to say it, the task measures copying. There is no
+automatic fix.
 
 ## Source
-evidence · by chance 0.03 % of the pairs of unrelated public skills share 8 words, nearly all of it boilerplate (measured on 529 skills,
-2026-11); fingerprints after Schleimer, Wilkerson and Aiken, "Winnowing", SIGMOD 2003.
+evidence · by chance 0.03 % of the pairs of unrelated public skills share 8 words, nearly all of it boilerplate
+(measured on 529 skills, 2026-11); fingerprints after Schleimer, Wilkerson and Aiken, "Winnowing", SIGMOD 2003.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
 
-_CERTAIN = 12
+_CERTAIN = 1.5
 _HELP = "Remove the passage from the skill, or replace the task: what it measures now is copying."
 
 
@@ -56,7 +59,7 @@ def collect(skill: Skill, context: Context) -> Any:
         return None
     found = []
     for path, text in all_texts(skill, context):
-        hashes = [value for value, _ in prints.fingerprints(prints.split(text).words)]
+        hashes = [value for value, _ in prints.fingerprints(prints.words_of(text))]
         if hashes:
             found.append([path or skill.path, hashes])
     return {"texts": found, "files": sorted({file.rpartition("/")[2] for file in skill.files})}
@@ -84,11 +87,10 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
 def _hit(path: str, owner: str, passage: Passage) -> Hit:
     part, task = passage.part, passage.task
     ours, theirs = passage.here, passage.there
+    place = f"{part.path}:{passage.there_line}"
     there = "" if theirs == ours else f", there {_short(theirs)}"
-    message = (
-        f"{passage.words} words of the {part.kind} of task {task.name!r} ({part.path}:{passage.there_line}): {_short(ours)}{there}"
-    )
-    weak = passage.words < _CERTAIN or part.kind == PROMPT
+    message = f"{passage.words} words of the {part.kind} of task {task.name!r} ({place}): {_short(ours)}{there}"
+    weak = passage.words < _CERTAIN * passage.least or part.kind == PROMPT
     return Hit(passage.span, message, _HELP, path, severity=Severity.WARNING if weak else None, also=(owner,))
 
 

@@ -8,12 +8,13 @@ Reports, in SKILL.md and in the text files beside it:
 - two or more variation selectors in a row, which can carry any bytes; error;
 - zero-width and filler characters (U+200B, U+2060, U+FEFF inside the text, Hangul fillers ...); warning.
 
-Left alone: joiners inside emoji, flags, joiners and zero-width spaces in the scripts that need them (Persian, Indic scripts,
-Thai ...), isolates and embeddings on a line of Hebrew or Arabic, a single variation selector, and the byte-order mark at the start.
+Left alone: joiners inside emoji, flags, joiners and zero-width spaces in the scripts that need them (Persian, Indic
+scripts, Thai ...), isolates and embeddings on a line of Hebrew or Arabic, a single variation selector, and the
+byte-order mark at the start.
 
 ## Why
-A person reviews what is shown; the model reads what is there. Hidden instructions are smuggled into skills that way, and even a
-stray zero-width space breaks a command that is copied.
+A person reviews what is shown; the model reads what is there. Hidden instructions are smuggled into skills that
+way, and even a stray zero-width space breaks a command that is copied.
 
 ## Bad
 ```markdown

@@ -1,13 +1,14 @@
 """A hidden comment gives the agent orders
 
 ## What
-Reports HTML comments, and the Markdown trick `[//]: # (...)`, that address the agent with orders: to ignore or override
-instructions, to keep something from the user, to reveal a prompt or send data away (error), or that name the agent and tell it what it
-must do (warning). Ordinary comments are left alone: notes to authors, licences, contents and generator
-markers, linter directives, comments inside code blocks.
+Reports HTML comments, and the Markdown trick `[//]: # (...)`, that address the agent with orders: to ignore or
+override instructions, to keep something from the user, to reveal a prompt or send data away (error), or that name
+the agent and tell it what it must do (info). Ordinary comments are left alone: notes to authors, licences, contents
+and generator markers, linter directives, comments inside code blocks.
 
 ## Why
-A rendered page does not show the comment and the model reads it: what it orders happens without the reviewer or the user knowing.
+A rendered page does not show the comment and the model reads it: what it orders happens without the reviewer or the
+user knowing.
 
 ## Bad
 ```markdown
@@ -23,7 +24,8 @@ A rendered page does not show the comment and the model reads it: what it orders
 Say it in the visible text, or delete the comment. There is no automatic fix.
 
 ## Source
-MUST · OWASP Top 10 for LLM Applications 2025, LLM01 "Prompt injection" (hidden instructions in content); read 2026-11.
+MUST · OWASP Top 10 for LLM Applications 2025, LLM01 "Prompt injection" (hidden instructions in content); read
+2026-11.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ _ORDER = re.compile(
     r"(?:previous|prior|above|earlier|other|system|safety|user'?s?|preceding|existing) "
     r"(?:\w+ )?(?:instructions?|prompts?|rules?|guidelines?|messages?|context|directions?)\b"
     r"|\b(?:do not|don'?t|never|without) (?:tell|telling|inform|informing|mention|mentioning|show|showing|reveal|revealing|"
-    r"notify|notifying|alert|alerting|ask|asking|warn|warning) "
+    r"notify|notifying|alert|alerting|warn|warning) "
     r"(?:this |it |that |any of this )?(?:to )?(?:the |your )?(?:user|human|operator|reviewer)s?\b"
     r"|\bsecretly\b|\bexfiltrate\b|\bwithout the user'?s? (?:knowing|knowledge|noticing)\b"
     r"|\breveal (?:the |your )(?:system )?prompt\b|\b(?:new|hidden|secret) (?:system )?instructions? (?:for|to) (?:the |an? )?"
@@ -53,10 +55,13 @@ _ORDER = re.compile(
 )
 _ADDRESSED = re.compile(
     r"\b(?:ai|llm|claude|gpt|chatgpt|codex|gemini|copilot|assistants?|agents?|models?|language model)s?\b[ ,:-]{1,4}"
-    r"(?:(?:reading|processing) this[ ,:-]{1,4})?(?:you )?(?:must|should|shall|always|never|do not|don'?t|has to|have to|need to|please|is required to)\b",
+    r"(?:(?:reading|processing) this[ ,:-]{1,4})?(?:you )?"
+    r"(?:must|should|shall|always|never|do not|don'?t|has to|have to|need to|please|is required to)\b",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\s*(?:skill-health|markdownlint|prettier|vale|textlint|spdx|toc|start doctoc|eslint)\b", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\s*(?:skill-health|markdownlint|prettier|vale|textlint|spdx|toc|start doctoc|eslint)\b", re.IGNORECASE
+)
 _REFERENCE = re.compile(r"^ {0,3}\[(?://|comment|_|\.)\]: *(?:#|<>) *[\"'(](?P<text>.*)[\"')] *$", re.IGNORECASE)
 _HELP = "Say it in the visible text, where a reviewer sees it, or delete the comment."
 
@@ -84,7 +89,7 @@ def _judge(text: str, span: Span) -> Iterator[Hit]:
     elif match := _ADDRESSED.search(flat):
         said = flat[match.start() : match.start() + 80]
         message = f"a comment that readers do not see tells the agent what to do: {said!r}"
-        yield Hit(span, message, _HELP, severity=Severity.WARNING)
+        yield Hit(span, message, _HELP, severity=Severity.INFO)
 
 
 def _in_code(skill: Skill, line: int) -> bool:

@@ -1,14 +1,14 @@
 """A path names somebody's home folder
 
 ## What
-Reports paths into a named person's home folder (`/Users/alice/...`, `/home/bob/...`, `C:\\Users\\carol\\...`) in SKILL.md
-and in the text files beside it. Left alone: `~` and `$HOME`, placeholders (`/home/user`, `/Users/you`,
-`/home/<name>`, `/home/$USER`), accounts of images and services (`/home/runner`, `/home/ubuntu`, `/home/node` ...), and
-addresses such as `/users/42` or `https://host/home/news`.
+Reports paths into a named person's home folder (`/Users/alice/...`, `/home/bob/...`, `C:\\Users\\carol\\...`) in
+SKILL.md and in the text files beside it. Left alone: `~` and `$HOME`, placeholders (`/home/user`, `/Users/you`,
+`/home/<name>`, `/home/$USER`), accounts of images and services (`/home/runner`, `/home/ubuntu`, `/home/node` ...),
+and addresses such as `/users/42` or `https://host/home/news`.
 
 ## Why
-The path exists on one machine. An agent that follows it fails or invents a replacement, and it tells every reader who
-wrote the skill.
+The path exists on one machine. An agent that follows it fails or invents a replacement, and it tells every reader
+who wrote the skill.
 
 ## Bad
 ```markdown
@@ -24,7 +24,8 @@ Read `references/schema.sql` first.
 Bundle the file and name it relative to the skill, or write `~` or a placeholder. There is no automatic fix.
 
 ## Source
-SHOULD · Agent Skills specification, "file references: use relative paths from the skill root", agentskills.io (2026-11).
+SHOULD · Agent Skills specification, "file references: use relative paths from the skill root", agentskills.io
+(2026-11).
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-_UNIX = re.compile(r"(?<![\w/.:}>)\]*~-])/(?P<root>Users|home)/(?P<name>[\w.-]{2,64})(?=/[\w.@~-])")
-_WINDOWS = re.compile(r"(?<![\w/])[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)(?P<name>[\w.-]{2,64})(?=\\|/)")
+_UNIX = re.compile(r"(?<![\w/.:}>)\]*~-])/(?P<root>Users|home)/(?P<name>[A-Za-z0-9_.-]{2,64})(?=/[\w.@~-])")
+_WINDOWS = re.compile(r"(?<![\w/])[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)(?P<name>[A-Za-z0-9_.-]{2,64})(?=\\|/)")
 
 # Names of nobody: what documentation writes, and the accounts of images, services and examples.
 _NOBODY = frozenset(

@@ -1,10 +1,10 @@
 """An address points into a private network
 
 ## What
-Reports URLs and `user@host` targets whose host is a private address (10.x, 172.16-31.x, 192.168.x) or a name that only
-an organisation's own network knows (`*.internal`, `*.corp`, `*.intranet`, `*.lan`, `*.local`). Left alone: localhost and
-loopback, bare addresses and ranges as in network configuration, `cluster.local`, the well-known
-names of containers and clouds (`host.docker.internal`, `metadata.google.internal` ...), and placeholders in angle
+Reports URLs and `user@host` targets whose host is a private address (10.x, 172.16-31.x, 192.168.x) or a name that
+only an organisation's own network knows (`*.internal`, `*.corp`, `*.intranet`, `*.lan`, `*.local`). Left alone:
+localhost and loopback, bare addresses and ranges as in network configuration, `cluster.local`, the well-known names
+of containers and clouds (`host.docker.internal`, `metadata.google.internal` ...), and placeholders in angle
 brackets, braces or capitals.
 
 ## Why
@@ -48,7 +48,7 @@ _HOST = re.compile(
     r"|(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,6}(?:internal|corp|intranet|lan|local)(?![\w-]|\.\w))",
     re.IGNORECASE,
 )
-_PUBLIC = ("cluster.local", "docker.internal", "containers.internal", "google.internal", "compute.internal", "orb.local")
+_PUBLIC = tuple("cluster.local docker.internal containers.internal google.internal compute.internal orb.local".split())
 _SAMPLE = re.compile(r"example|your|my-?|company|acme|foo|bar|host", re.IGNORECASE)
 _HELP = "Read the address from configuration or ask the user for it."
 

@@ -1,9 +1,9 @@
 """A prompt names the skill that it tests
 
 ## What
-Reports router prompts and activation cases that contain the name of the skill they expect: as it is written, if it has a
-hyphen (`context-compression`), or marked as a name (`/report`, `$report`, "the report skill"). The words of a name in plain
-text ("compress the context", "context compression") are what users say, and are left alone.
+Reports router prompts and activation cases that contain the name of the skill they expect: as it is written, if it
+has a hyphen (`context-compression`), or marked as a name (`/report`, `$report`, "the report skill"). The words of a
+name in plain text ("compress the context", "context compression") are what users say, and are left alone.
 
 ## Why
 The prompt gives the answer away: whatever the descriptions say, the router gets it right.
@@ -15,14 +15,14 @@ The prompt gives the answer away: whatever the descriptions say, the router gets
 
 ## Good
 ```markdown
-{"prompt": "This session is getting long; shorten it without losing the decisions.", "expected_primary_skill": "context-compression"}
+{"prompt": "Shorten this session and keep the decisions.", "expected_primary_skill": "context-compression"}
 ```
 
 ## Fix
 Say what the user wants instead of the name. There is no automatic fix.
 
 ## Source
-evidence · label leaks in published trigger sets, such as prompts that call the skill by name; read 2026-11.
+opinion · a prompt that holds its label tests nothing, whatever the descriptions say (2026-11).
 """
 
 from __future__ import annotations

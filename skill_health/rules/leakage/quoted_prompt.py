@@ -2,11 +2,12 @@
 
 ## What
 Reports a router prompt or activation case of which six or more words in a row, or nearly all words
-(`limits.containment`, of at least eight that carry meaning), stand in a description or in a section on when to use the skill. Runs
-of everyday words are left alone, and so are runs that more than three skills share.
+(`limits.containment`, of at least eight that carry meaning), stand in a description or in a section on when to use
+the skill. Runs of everyday words are left alone, and so are runs that more than three skills share.
 
 ## Why
-A description tuned on the test prompts scores well on them and no better on what users say: the router's figures then measure memory.
+A description tuned on the test prompts scores well on them and no better on what users say: the router's figures
+then measure memory.
 
 ## Bad
 ```markdown
@@ -22,7 +23,7 @@ description: ... Use when state has to survive between sessions ...
 Reword the description, or retire the prompt and write a new one. There is no automatic fix.
 
 ## Source
-evidence · descriptions tuned on the published prompts inflated a published router benchmark; read 2026-11.
+evidence · the descriptions of a published router benchmark were tuned on the prompts that test them; read 2026-11.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from skill_health.core.fingerprints import Words
 from skill_health.core.registries import Record
 from skill_health.core.roles import roles_of
 from skill_health.core.skill import Skill, Span
-from skill_health.core.tfidf import containment, terms
 from skill_health.core.stopwords import STOP
+from skill_health.core.tfidf import containment, terms
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, Summary
 
 CODE = "LE009"

@@ -1,12 +1,12 @@
 """The task's prompt gives a rubric item away
 
 ## What
-Reports the prompt of a task (task.md or instruction.md) that holds an item of the task's own rubric word for word: eight words
-or more in a row that make up at least four fifths of the item.
+Reports the prompt of a task (task.md or instruction.md) that holds an item of the task's own rubric word for word:
+eight words or more in a row that make up at least four fifths of the item.
 
 ## Why
-The rubric judges what the agent does unasked. An item that the prompt states is followed by every arm, with the skill or without, and
-measures nothing.
+The rubric judges what the agent does unasked. An item that the prompt states is followed by every arm, with the
+skill or without, and measures nothing.
 
 ## Bad
 ```markdown

@@ -1,10 +1,10 @@
 """A credential stands in the skill
 
 ## What
-Reports a value whose format alone says that it is a credential: access keys and tokens of well-known services
-(AWS, GitHub, GitLab, Slack, Stripe, OpenAI, Anthropic, Google, npm, PyPI and others) and private keys, in SKILL.md and in
-the text files beside it. Samples are left alone: values with "EXAMPLE", "xxxx" or "your" in them, keys that
-their issuers print in their documentation, counting and repeated characters, and key blocks without a body. Passwords and
+Reports a value whose format alone says that it is a credential: access keys and tokens of well-known services (AWS,
+GitHub, GitLab, Slack, Stripe, OpenAI, Anthropic, Google, npm, PyPI and others) and private keys, in SKILL.md and in
+the text files beside it. Samples are left alone: values with "EXAMPLE", "xxxx" or "your" in them, keys that their
+issuers print in their documentation, counting and repeated characters, and key blocks without a body. Passwords and
 signed web tokens have no such format and are not looked for.
 
 The value is never shown whole: only its first four characters and its length.
@@ -23,8 +23,8 @@ Run `curl -H "Authorization: Bearer $GITHUB_TOKEN"`.
 ```
 
 ## Fix
-Revoke the credential first: it is in the history of the repository. Then read it from the environment.
-There is no automatic fix.
+Revoke the credential first: it is in the history of the repository. Then read it from the environment. There is no
+automatic fix.
 
 ## Source
 MUST · GitHub, "Secret scanning patterns" and the issuers' own token formats, read 2026-11.

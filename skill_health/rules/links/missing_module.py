@@ -3,7 +3,7 @@
 ## What
 Imports in bundled Python scripts that can only mean a file of the skill, and whose file does not exist: relative ones
 (`from .parsing import ...`) and those from a folder of the skill or beside the script (`from scripts.parsing import
-...`). Left alone: imports whose failure is caught, tests, examples, templates and scripts that are not valid Python.
+...`). Left alone: imports whose failure is caught, tests, examples, templates and what is no valid Python.
 The scripts are read, never run.
 
 ## Why
@@ -30,6 +30,7 @@ SHOULD · Agent Skills specification, "scripts/": scripts are self-contained or 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from posixpath import dirname
 
@@ -68,6 +69,8 @@ def _missing(entry: Import, file: str, skill: Skill) -> str:
             if not base:
                 return ""
             base = dirname(base)
+    elif not parts or parts[0] in sys.stdlib_module_names:
+        return ""
     elif len(parts) > 1 and f"{dirname(file)}/{parts[0]}" in index_of(skill).folders:
         base = dirname(file)
     elif len(parts) > 1 and parts[0] in index_of(skill).folders:
@@ -80,6 +83,10 @@ def _missing(entry: Import, file: str, skill: Skill) -> str:
             return ""
         lacking = [name for name in entry.names if name != "*" and not _exists(f"{base}/{name}".lstrip("/"), skill)]
         return f"{base}/{lacking[0]}".lstrip("/") if lacking else ""
+    for upto in range(1, len(parts)):
+        if f"{base}/{'/'.join(parts[:upto])}.py".lstrip("/") in index_of(skill).files:
+            # A module can put further modules in place of its attributes, as six does.
+            return ""
     path = "/".join((base, *parts)).lstrip("/")
     return "" if _exists(path, skill) else path
 

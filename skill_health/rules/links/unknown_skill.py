@@ -50,7 +50,7 @@ _TITLE = re.compile(
     r"see also|works? (?:well )?with|cross[- ]references?|related)\W*\Z",
     re.I,
 )
-_HEAD = re.compile(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)+)[*_`]{0,4}(?=\s|:|\Z)(?!['\w\s*]{0,3}plugin)")
+_HEAD = re.compile(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)++)[*_`]{0,4}(?=\s|:|\Z)(?!['\w\s*]{0,3}plugin)")
 
 
 def collect(skill: Skill, context: Context) -> list[list[Any]]:

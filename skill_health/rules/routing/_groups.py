@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from skill_health.rules._api import Summary
 
+
 def collections(skills: Iterable[Summary]) -> dict[str, list[Summary]]:
     """The skills by the folder that holds their folders: what a host loads as one collection."""
     found: dict[str, list[Summary]] = {}
@@ -27,5 +28,19 @@ def name_key(name: str) -> str:
 
 
 def names_other(description: str, name: str) -> bool:
-    """Whether a description names this skill, as a hand-over such as "use NAME instead" does."""
-    return name in description and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", description) is not None
+    """Whether a description names this skill, as a hand-over such as "use NAME instead" does.
+
+    A name of one word (review) counts only where it is marked as a name, since it is a word of the language too.
+    """
+    if name not in description:
+        return False
+    escaped = re.escape(name)
+    if not name.isalpha():
+        return re.search(rf"(?<![\w-]){escaped}(?![\w-])", description) is not None
+    marked = rf"[/$@`]{escaped}(?![\w-])|(?<![\w-]){escaped} (?:skill|instead)\b|\b(?:use|see) {escaped}(?=[.,;)]|$)"
+    return re.search(marked, description) is not None
+
+
+def tied(a: Summary, b: Summary) -> bool:
+    """Whether one of two skills hands over to the other by name."""
+    return names_other(a.description, b.name) or names_other(b.description, a.name)

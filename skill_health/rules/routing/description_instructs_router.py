@@ -1,13 +1,14 @@
 """The description tells the router what to choose
 
 ## What
-Reports descriptions that order the model to choose the skill, or not to choose others, whatever the request is: "always use this skill
-first", "ignore other skills", "takes precedence over all other skills", "must be used for every request". An emphatic trigger with
-a condition ("always use this skill when a PDF is attached") and a hand-over ("those belong to other skills") are left alone.
+Reports descriptions that order the model to choose the skill, or not to choose others, whatever the request is:
+"always use this skill first", "ignore other skills", "takes precedence over all other skills", "must be used for
+every request". An emphatic trigger with a condition ("always use this skill when a PDF is attached") and a
+hand-over ("those belong to other skills") are left alone.
 
 ## Why
-A description is read with those of all the other skills. One that gives orders wins requests that it does not serve, which is
-how a malicious skill gets loaded; hosts and reviewers treat it as an injection.
+A description is read with those of all the other skills. One that gives orders wins requests that it does not
+serve, which is how a malicious skill gets loaded; hosts and reviewers treat it as an injection.
 
 ## Bad
 ```markdown
@@ -67,4 +68,6 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     match = _ORDER.search(description) if any(word in lowered for word in _WORDS) else None
     if match:
         message = f"the description orders the choice of skills: {match.group()!r}"
-        yield Hit(field.span, message, "Say what the skill does and when it applies, and leave the choice to the model.")
+        yield Hit(
+            field.span, message, "Say what the skill does and when it applies, and leave the choice to the model."
+        )

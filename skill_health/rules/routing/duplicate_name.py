@@ -1,9 +1,9 @@
 """Two skills have the same name
 
 ## What
-Reports a name that two skills of one collection declare (the collection is the folder that holds the folders of the skills);
-case and Unicode form do not count. The same name in different collections, such as two plugins, is information only: hosts tell
-them apart by the plugin, unless both are installed as plain skills.
+Reports a name that two skills of one collection declare (the collection is the folder that holds the folders of the
+skills); case and Unicode form do not count. The same name in different collections, such as two plugins, is
+information only: hosts tell them apart by the plugin, unless both are installed as plain skills.
 
 ## Why
 A host keeps one of them, without saying which; a user who calls the name cannot know what runs.
@@ -24,7 +24,8 @@ skills/legacy-report/SKILL.md  name: legacy-report
 Rename one of them and its folder. There is no automatic fix.
 
 ## Source
-MUST · Agent Skills specification, "name field: must match the parent directory", so that siblings differ, agentskills.io (2026-11).
+MUST · Agent Skills specification, "name field: must match the parent directory", so that siblings differ,
+agentskills.io (2026-11).
 """
 
 from __future__ import annotations

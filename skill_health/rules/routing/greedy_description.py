@@ -1,13 +1,13 @@
 """The description claims every request
 
 ## What
-Reports descriptions that claim whatever the user asks: "use for any task", "helps with anything", "in every conversation",
-"general-purpose assistant". A claim that goes on to say of what ("any request involving GStreamer", "all tasks that
-touch the schema") is left alone.
+Reports descriptions that claim whatever the user asks: "use for any task", "helps with anything", "in every
+conversation", "general-purpose assistant". A claim that goes on to say of what ("any request involving GStreamer",
+"all tasks that touch the schema") is left alone.
 
 ## Why
-Such a skill is loaded for requests that belong to its siblings, and costs its tokens every time. Those that are wide on
-purpose are better placed in the host's standing instructions.
+Such a skill is loaded for requests that belong to its siblings, and costs its tokens every time. Those that are
+wide on purpose are better placed in the host's standing instructions.
 
 ## Bad
 ```markdown
@@ -23,7 +23,7 @@ description: Splits a large change into reviewable commits. Use when a diff is t
 Name the objects and situations that the skill is for. There is no automatic fix.
 
 ## Source
-evidence · greedy descriptions take requests from siblings in router runs; read 2026-11.
+opinion · none of 529 public skills of four publishers claims every request (2026-11).
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """The description says too late when to use the skill
 
 ## What
-Reports a description whose first words on when to use the skill ("use when", "when the user", "trigger on", "use for" ...)
-stand after `limits.trigger_within` characters (250). A description that never says it is reported by another rule.
+Reports a description whose first words on when to use the skill ("use when", "when the user", "trigger on", "use
+for" ...) stand after `limits.trigger_within` characters (250). A description that never says it is reported by
+another rule.
 
 ## Why
-Hosts cut long listings from the end of each description: one was seen to cut all of them at 350 characters. The clause that
-decides is the first to go.
+Hosts cut long listings from the end of each description: one was seen to cut all of them at 350 characters. The
+clause that decides is the first to go.
 
 ## Bad
 ```markdown
@@ -22,7 +23,8 @@ description: Cuts releases from a changelog. Use when a release is cut. (everyth
 Move the trigger clause to the second sentence. There is no automatic fix.
 
 ## Source
-SHOULD · OpenAI Codex documentation, "front-load the key use case and trigger words", and the listing budgets of hosts; read 2026-11.
+SHOULD · Claude Code documentation, "Skill descriptions are cut short", and the listing budgets of Codex and Copilot
+CLI; read 2026-11.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     field = skill.field("description")
     if match is None or match.start() < limit or field is None:
         return
-    words = description[match.start() : match.start() + 40].rsplit(" ", 1)[0]
+    clause = description[match.start() :]
+    words = clause if len(clause) <= 40 else clause[:40].rsplit(" ", 1)[0]
     message = f"the description says when to use the skill only after {match.start()} characters: {words!r}"
     yield Hit(field.span, message, f"Move it forward, into the first {limit} characters; hosts cut the rest.")

@@ -2,13 +2,14 @@
 
 ## What
 Simulates, for each host with a known listing budget (Claude Code, Codex, Copilot CLI; a dated table that the
-configuration overrides under `hosts`), what a model is shown of the skills of one folder: in full, cut, by name only,
-or not at all. Reports one finding for each host that would cut or drop some, with the counts, the first names, and the
-estimated tokens that the listing adds to every request. Skills with `disable-model-invocation: true` are not listed.
-What else a user has installed is not known; it takes from the same budget.
+configuration overrides under `hosts`), what a model is shown of the skills of one folder: in full, cut, by name
+only, or not at all. Reports one finding for each host that would cut or drop some, with the counts, the first
+names, and the estimated tokens that the listing adds to every request. Skills with `disable-model-invocation: true`
+are not listed. What else a user has installed is not known; it takes from the same budget.
 
 ## Why
-What is not listed is not chosen. Users report 36 of 92 skills shown, and descriptions cut before the clause that set them apart.
+What is not listed is not chosen. Users report 36 of 92 skills shown, and descriptions cut before the clause that
+set them apart.
 
 ## Bad
 ```markdown
@@ -21,11 +22,12 @@ What is not listed is not chosen. Users report 36 of 92 skills shown, and descri
 ```
 
 ## Fix
-Shorten the longest descriptions, put the deciding words first, split the collection into plugins, or take rarely used
-skills out of the listing with `disable-model-invocation: true`. There is no automatic fix.
+Shorten the longest descriptions, put the deciding words first, split the collection into plugins, or take rarely
+used skills out of the listing with `disable-model-invocation: true`. There is no automatic fix.
 
 ## Source
-evidence · hosts' documentation and source, and reports of their users; the table says where each number was read (2026-11).
+evidence · hosts' documentation and source, and reports of their users; the table says where each number was read
+(2026-11).
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ def _hit(folder: str, listed: list[Summary], listing: Catalog) -> Hit:
     more = f" and {len(affected) - 3} more" if len(affected) > 3 else ""
     unit = listing.host.unit
     message = (
-        f"{listing.host.title} would show {listing.count(FULL)} of the {len(listed)} skills in {folder or '.'} in full, "
+        f"{listing.host.title} would show {listing.count(FULL)} of the {len(listed)} skills of {folder or '.'}/ in full, "
         f"{', '.join(parts)}: {names}{more} (the listing wants {listing.wanted:,} of {listing.host.limit:,} {unit}; "
         f"about {listing.tokens:,} tokens in every request, {listing.wanted_tokens:,} in full)"
     )

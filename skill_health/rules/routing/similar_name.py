@@ -1,9 +1,10 @@
 """Two names are easily mistaken for each other
 
 ## What
-Reports names of one collection that differ by one letter of a longer word, by a plural, by the order of their words or by their
-hyphens only (`pdf-report` and `report-pdf`, `code-review` and `code-reviews`). Names that differ in a number (`v1`, `v2`) or in
-a word of fewer than five letters (`ceo-advisor`, `cfo-advisor`) are left alone, and so are skills whose descriptions name each other.
+Reports names of one collection that differ by one letter of a longer word, by a plural, by the order of their words
+or by their hyphens only (`pdf-report` and `report-pdf`, `code-review` and `code-reviews`). Names that differ in a
+number (`v1`, `v2`) or in a word of fewer than five letters (`ceo-advisor`, `cfo-advisor`) are left alone, and so
+are skills whose descriptions name each other.
 
 ## Why
 Models and people call skills by name; a near-duplicate is called by mistake, and is often a forgotten copy.
@@ -24,7 +25,7 @@ skills/security-review/SKILL.md
 Rename one by what sets it apart, or merge the two. There is no automatic fix.
 
 ## Source
-opinion · similar names raise confusion between siblings in router runs; read 2026-11.
+opinion · names are read by models in pieces of words, where a plural or an order is easily lost (2026-11).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import collections, name_key, names_other
+from skill_health.rules.routing._groups import collections, name_key, tied
 
 CODE = "RT002"
 SEVERITY = Severity.INFO
@@ -52,7 +53,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
                 continue
             keys = _keys(key)
             near = [other for each in keys for other in seen.get(each, ())]
-            other = next((other for other in near if _alike(key, name_key(other.name)) and not _tied(skill, other)), None)
+            other = next((each for each in near if _alike(key, name_key(each.name)) and not tied(skill, each)), None)
             if other:
                 yield Hit(
                     skill.name_span,
@@ -89,7 +90,3 @@ def _one_letter(a: str, b: str) -> bool:
     while head < min(len(a), len(b)) and a[head] == b[head]:
         head += 1
     return a[head + 1 :] == b[head + 1 :] or a[head + 1 :] == b[head:] or a[head:] == b[head + 1 :]
-
-
-def _tied(a: Summary, b: Summary) -> bool:
-    return names_other(a.description, b.name) or names_other(b.description, a.name)

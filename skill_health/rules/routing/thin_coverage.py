@@ -1,13 +1,14 @@
 """Too few router prompts test a skill
 
 ## What
-Where the collection has router prompts: reports each skill with fewer than `limits.positives` (5) prompts that expect it or fewer
-than `limits.negatives` (3) near misses, which are prompts that list it among the rejected skills. Skills with
-`disable-model-invocation: true` need none, and a folder of skills of which no prompt speaks is left alone.
+Where the collection has router prompts: reports each skill with fewer than `limits.positives` (5) prompts that
+expect it or fewer than `limits.negatives` (3) near misses, which are prompts that list it among the rejected
+skills. Skills with `disable-model-invocation: true` need none, and a folder of skills of which no prompt speaks is
+left alone.
 
 ## Why
-With two or three prompts a skill's routing score moves by a third when one answer changes, and without near misses a greedy
-description scores best.
+With two or three prompts a skill's routing score moves by a third when one answer changes, and without near misses
+a greedy description scores best.
 
 ## Bad
 ```markdown
@@ -23,7 +24,7 @@ description scores best.
 Add prompts. There is no automatic fix.
 
 ## Source
-evidence · the half-width of a 95 % interval is above 35 points at 5 prompts; the minimum is this project's own choice (2026-11).
+evidence · a 95 % Wilson interval over 5 prompts is 43 to 65 points wide; the minimum itself is a choice (2026-11).
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """A skill that the fixture expects is hidden from the model
 
 ## What
-Reports skills with `disable-model-invocation: true` that router prompts or activation cases expect as the right answer.
+Reports skills with `disable-model-invocation: true` that router prompts or activation cases expect as the right
+answer.
 
 ## Why
-With that key the host does not list the skill: no prompt can ever route to it. Either the key or the labels are wrong.
+With that key the host does not list the skill: no prompt can ever route to it. Either the key or the labels are
+wrong.
 
 ## Bad
 ```markdown
@@ -20,7 +22,8 @@ disable-model-invocation: true      (and no prompt that expects it)
 Remove the key, or relabel the prompts. There is no automatic fix.
 
 ## Source
-evidence · Claude Code documentation, "disable-model-invocation removes the description from the listing"; read 2026-11.
+evidence · Claude Code documentation, "disable-model-invocation removes the description from the listing"; read
+2026-11.
 """
 
 from __future__ import annotations

@@ -35,7 +35,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.core.skill import Skill, Span
-from skill_health.profiles import COMPAT, load_profile, parse_profile
 from skill_health.rules._api import Context, Hit, Severity
 
 CODE = "ST003"
@@ -60,6 +59,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _required(name: str, context: Context) -> tuple[str, ...]:
+    from skill_health.profiles import COMPAT, load_profile, parse_profile
+
     if not name.endswith(".toml"):
         return load_profile("plan" if name == COMPAT else name).headings
     # Read through the context, so that a change of the file is a change of the result.

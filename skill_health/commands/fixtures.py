@@ -1,0 +1,50 @@
+"""`skill-health fixtures`: are the registries beside the skills sound, and do they agree with the skills?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from skill_health import formats
+from skill_health.commands.lint import common_options, verdict, write_report
+from skill_health.core.errors import CLEAN, UsageError
+from skill_health.rules._api import Severity
+
+
+@click.command(short_help="Check the claims, mechanisms, prompts and tasks beside the skills.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ...")
+@click.option("--output", metavar="FILE", help="Write the report to a file instead of the terminal.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (auto).")
+@click.option("--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity.")
+@common_options
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Check every registry of the collection that PATH belongs to (default: the one here).
+
+    Registries are the claims, mechanisms, activation cases, router prompts and tasks that the configuration names.
+    What the rules that see the whole collection find in them is reported, and nothing else.
+    """
+    from skill_health.core.console import clean
+    from skill_health.core.registries import load_registries
+    from skill_health.core.sources import KINDS
+    from skill_health.fixture_check import check_fixtures, count
+    from skill_health.lint import configure, prefix
+
+    if options["format_"] not in formats.names():
+        raise UsageError(f"no format is called {options['format_']!r}; there are {', '.join(formats.names())}")
+    overrides = {key: options[key] for key in ("profile", "fail_on") if options[key] is not None}
+    root, config = configure(paths or (".",), options["config_file"], overrides)
+    counts = count(load_registries(root, config.sources))
+    if not counts:
+        looked = ", ".join(pattern for kind in KINDS for pattern in getattr(config.sources, kind)[:1])
+        click.echo(clean(f"no registry below {root}: looked for {looked} and the other `sources`"), err=True)
+        return CLEAN
+    report = check_fixtures(root, config, options["as_of"], options["jobs"], not options["no_cache"])
+    report = report._replace(prefix=prefix(root), subject=counts)
+    if config.baseline:
+        from skill_health.baseline import with_baseline
+
+        report = with_baseline(report, root, config, None, False)
+    write_report(report, options)
+    return verdict(report, config.fail_on, config.fail_under)

@@ -1,0 +1,150 @@
+"""What a drift report says, in the order it says it: plain text in sections, for any kind of output.
+
+Nothing is escaped here; whoever renders does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from skill_health.claims_news import claims_sections
+from skill_health.drift import Change, Drift, Found, SkillDrift
+from skill_health.today import Today
+
+_SWEEP = "skill-health router sweep --since {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry, and what explains it."""
+
+    text: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A title, its entries, and a command to run next where there is one."""
+
+    title: str
+    items: tuple[Item, ...]
+    command: str = ""
+
+
+def sections(drift: Drift, today: Today, rules: Mapping[str, str], prefix: str = "") -> Iterator[Section]:
+    """The sections that have anything to say. `rules` are the names of the rules by code; `prefix` leads to the root."""
+    fell = [s for s in drift.skills if (s.score.by or 0) < 0]
+    rose = [s for s in drift.skills if (s.score.by or 0) > 0]
+    yield from _section("Fell", _scores(sorted(fell, key=lambda s: (s.score.by or 0, s.path)), today, rules, prefix))
+    yield from _section("Rose", _scores(sorted(rose, key=lambda s: (-(s.score.by or 0), s.path)), today, rules, prefix))
+    unscored = [s for s in drift.skills if s.score.by is None and s.score.before != s.score.after]
+    yield from _section("Scored in one of the runs only", _unscored(unscored, prefix))
+    yield from _section("Newly flagged", _flagged(drift, today, prefix))
+    yield from _section("No longer flagged", (Item(prefix + s.path) for s in drift.skills if s.flagged == (True, False)))
+    yield from _section("New findings", _new(drift.new, today, rules, prefix))
+    yield from _section("Fixed findings", _fixed(drift, rules, prefix))
+    yield from _section("Findings by rule", (Item(_count(change, rules)) for change in drift.rules))
+    for title, lines in claims_sections(drift, today, prefix):
+        yield from _section(title, map(Item, lines))
+    yield from _section("Skills added", _added(drift, today, prefix))
+    yield from _section("Skills removed", (Item(prefix + path) for path in drift.removed))
+    yield from _section("Skills renamed", (Item(f"{prefix}{old} is now {prefix}{new}") for old, new in drift.renamed))
+    yield from _relisted(drift, prefix)
+
+
+def number(value: float | None) -> str:
+    """A score or a count as people read it."""
+    if value is None:
+        return "none"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def arrow(change: Change) -> str:
+    """`0.9000 -> 0.8000 (-0.1000)`."""
+    shown = f"{number(change.before)} -> {number(change.after)}"
+    whole = isinstance(change.before, int) and isinstance(change.after, int)
+    return shown if change.by is None else f"{shown} ({change.by:+d})" if whole else f"{shown} ({change.by:+.4f})"
+
+
+def _section(title: str, items: Iterable[Item], command: str = "") -> Iterator[Section]:
+    if found := tuple(items):
+        yield Section(title, found, command)
+
+
+def _scores(
+    skills: Iterable[SkillDrift], today: Today, rules: Mapping[str, str], prefix: str
+) -> Iterator[Item]:
+    for skill in skills:
+        details = [*_parts(skill, today), *(_count(change, rules) for change in skill.counts)]
+        yield Item(f"{prefix}{skill.path}: {arrow(skill.score)}", tuple(details))
+
+
+def _parts(skill: SkillDrift, today: Today) -> Iterator[str]:
+    score = today.scores.get(skill.path)
+    notes = {part.name: part.note for part in score.parts} if score else {}
+    for part in skill.parts:
+        sides = [f"{value:.2f}" if value is not None else "left out" for value in (part.value.before, part.value.after)]
+        counts = [f"{name} {_counted(part.before.get(name))} -> {_counted(part.after.get(name))}"
+                  for name in sorted(part.before.keys() | part.after.keys())
+                  if part.before.get(name) != part.after.get(name)]
+        reason = "; ".join(filter(None, [", ".join(counts), notes.get(part.value.name, "")]))
+        yield f"{part.value.name} {sides[0]} -> {sides[1]}" + (f": {reason}" if reason else "")
+
+
+def _counted(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"
+
+
+def _count(change: Change, rules: Mapping[str, str]) -> str:
+    return f"{_rule(change.name, rules)}: {arrow(change)}"
+
+
+def _rule(code: str, rules: Mapping[str, str]) -> str:
+    return f"{code} {rules[code]}" if code in rules else code
+
+
+def _unscored(skills: Iterable[SkillDrift], prefix: str) -> Iterator[Item]:
+    for skill in skills:
+        yield Item(f"{prefix}{skill.path}: {arrow(skill.score)}")
+
+
+def _flagged(drift: Drift, today: Today, prefix: str) -> Iterator[Item]:
+    for skill in drift.skills:
+        if skill.flagged[1] and not skill.flagged[0]:
+            yield Item(prefix + skill.path, _flags(skill.path, today))
+
+
+def _flags(path: str, today: Today) -> tuple[str, ...]:
+    score = today.scores.get(path)
+    return tuple(flag.message for flag in score.flags) if score else ()
+
+
+def _new(new: Iterable[Found], today: Today, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
+    for found in new:
+        # Of several that read the same, the last ones are taken for the new ones.
+        for f in today.findings[found.path][found.key][-found.n :]:
+            yield Item(f"{prefix}{f.path}:{f.line}:{f.col}: {f.severity.value} {_rule(f.code, rules)}: {f.message}")
+
+
+def _fixed(drift: Drift, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
+    for found in drift.fixed:
+        where = f"{prefix}{found.path}" if found.path else "outside the skills"
+        gone = " (removed)" if found.path in drift.removed else ""
+        times = f" ({found.n} times)" if found.n > 1 else ""
+        yield Item(f"{where}{gone}: {found.severity} {_rule(found.code, rules)}{times}")
+
+
+def _added(drift: Drift, today: Today, prefix: str) -> Iterator[Item]:
+    for path in drift.added:
+        skill = today.line.skills[path]
+        flagged = ", flagged" if skill.flagged else ""
+        yield Item(f"{prefix}{path}: {number(skill.score)}{flagged}", _flags(path, today))
+
+
+def _relisted(drift: Drift, prefix: str) -> Iterator[Section]:
+    """What a router sees differently; the command sweeps just those skills again."""
+    changed = [Item(prefix + skill.path) for skill in drift.skills if skill.relisted]
+    commit = drift.before.commit if drift.before else None
+    unsure = " (the earlier run was not of a clean commit: name the skills instead)" if drift.before and drift.before.dirty else ""
+    yield from _section(f"Descriptions changed{unsure}", changed, _SWEEP.format(commit) if commit else "")

@@ -1,0 +1,116 @@
+"""The history of a collection: which earlier line today's can be compared with, and why not with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from skill_health.core.history import History
+from skill_health.history_line import SCHEMA, Line, from_record
+from skill_health.plan_history import PlanLine, plan_line
+from skill_health.profiles import COMPAT
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The collection's mean over the last comparable runs, today's left out; how many lay above, at and below it.
+
+    `since` is when the first of them ran, "" for one without a date.
+    """
+
+    n: int
+    median: float
+    above: int
+    equal: int
+    below: int
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What is known from before.
+
+    `last` is the last comparable line. Where there is none, `plan` is the last line of the plan's own checker that
+    can stand in for the collection as a whole, and `other` the last line of all, with the `differences` that keep it
+    from being compared. `passed` counts the lines after the one compared with. `problems` are lines that are none.
+    """
+
+    last: Line | None = None
+    plan: PlanLine | None = None
+    other: Line | None = None
+    differences: tuple[str, ...] = ()
+    passed: int = 0
+    window: Window | None = None
+    problems: tuple[str, ...] = ()
+
+
+def find_earlier(history: History, today: Line, span: int) -> Earlier:
+    """Look through a history, oldest line first, for what today's line can be compared with.
+
+    `span` is how many comparable lines the window has at most.
+    """
+    lines: list[Line] = []
+    series: list[Line | PlanLine] = []
+    problems, unknown, undated = list(history.problems), 0, 0
+    for record in history.records:
+        try:
+            line: Line | PlanLine | None = from_record(record)
+        except ValueError:
+            line = plan_line(record)
+        if line is None:
+            unknown += 1
+        elif isinstance(line, PlanLine):
+            undated += 1
+            if today.profile == COMPAT:
+                series.append(line)
+        else:
+            lines.append(line)
+            if not any(differences(line, today)):
+                series.append(line)
+    if unknown:
+        problems.append(f"{_lines(unknown)} no line of {SCHEMA} and left out")
+    if undated and today.profile != COMPAT:
+        problems.append(f"{_lines(undated)} the plan's own and left out: the profile {COMPAT} compares with them")
+    window = _window(series[-span:], today)
+    same = [line for line in series if isinstance(line, Line)]
+    if same:
+        passed = len(lines) - 1 - max(nth for nth, line in enumerate(lines) if line is same[-1])
+        return Earlier(last=same[-1], passed=passed, window=window, problems=tuple(problems))
+    plans = [line for line in series if isinstance(line, PlanLine)]
+    other = lines[-1] if lines else None
+    why = tuple(differences(other, today)) if other else ()
+    return Earlier(None, plans[-1] if plans else None, other, why, 0, window, tuple(problems))
+
+
+def differences(before: Line, today: Line) -> Iterator[str]:
+    """Why two lines cannot be compared; nothing where they can."""
+    if before.profile != today.profile:
+        yield f"the profile was {before.profile} and is {today.profile}"
+    elif before.configuration != today.configuration:
+        yield f"the configuration has changed since {before.time[:10]}"
+    if before.version != today.version:
+        yield f"skill-health was {before.version} and is {today.version}"
+    elif before.rules != today.rules:
+        yield f"other rules ran on {before.time[:10]}"
+    if before.paths != today.paths:
+        yield f"the paths were {', '.join(before.paths)} and are {', '.join(today.paths)}"
+
+
+def _window(series: list[Line | PlanLine], today: Line) -> Window | None:
+    means = [mean for line in series if (mean := _mean(line)) is not None]
+    now = today.summary.mean
+    if not means or now is None:
+        return None
+    above, equal = sum(mean > now for mean in means), sum(mean == now for mean in means)
+    first = next(line for line in series if _mean(line) is not None)
+    since = first.time if isinstance(first, Line) else ""
+    return Window(len(means), round(median(means), 4), above, equal, len(means) - above - equal, since)
+
+
+def _mean(line: Line | PlanLine) -> float | None:
+    return line.summary.mean if isinstance(line, Line) else line.mean
+
+
+def _lines(n: int) -> str:
+    return f"{n} line{'s' * (n != 1)} of the history {'is' if n == 1 else 'are'}"

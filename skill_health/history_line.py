@@ -1,0 +1,166 @@
+"""One line of the history: what a daily run found, in the form that later runs compare with.
+
+`core/schemas/history.schema.json` says the same to other programs. A line of this version may hold keys that are
+not known here; they are passed over. A line that lacks one, or has it in another form, is no line of the history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SCHEMA = "skill-health/history/1"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_KEY = re.compile(r"(?:error|warning|info):[A-Z]{2}[0-9]{3}:[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class SkillLine:
+    """One skill on one day.
+
+    `score` and `flagged` are None where the skill was not scored, a component where it did not apply; `tokens` and
+    `lines` where the file could not be read. `evidence` are the counts behind each component. `description` is a hash
+    of what the host lists beside the name (None: there is none), `listed` whether the host lists the skill at all.
+    `findings` are the content keys, sorted; one stands there as often as it was found.
+    """
+
+    name: str
+    score: float | None = None
+    flagged: bool | None = None
+    components: Mapping[str, float | None] = field(default_factory=dict)
+    evidence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    description: str | None = None
+    listed: bool = True
+    tokens: int | None = None
+    lines: int | None = None
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The collection on one day. `errors`, `warnings` and `infos` count findings, in a baseline or not."""
+
+    skills: int = 0
+    mean: float | None = None
+    min: float | None = None
+    max: float | None = None
+    flagged: int | None = None
+    errors: int = 0
+    warnings: int = 0
+    infos: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One run. `paths` are what was asked for, relative to the root; `skills` is keyed by the path of SKILL.md.
+
+    `other` are the findings of no skill, such as those of registries. `stale` and `due` are claim ids; both are None
+    where the collection has no registry of claims. `configuration` and `rules` are hashes of what has to agree
+    before two lines can be compared.
+    """
+
+    time: str
+    as_of: str
+    version: str
+    profile: str
+    configuration: str
+    rules: str
+    paths: tuple[str, ...] = (".",)
+    commit: str | None = None
+    dirty: bool | None = None
+    summary: Summary = field(default_factory=Summary)
+    skills: Mapping[str, SkillLine] = field(default_factory=dict)
+    other: tuple[str, ...] = ()
+    stale: tuple[str, ...] | None = None
+    due: tuple[str, ...] | None = None
+
+
+def to_record(line: Line) -> dict[str, Any]:
+    """The JSON object of a line, as the schema has it."""
+    record = asdict(line)
+    stale, due = record.pop("stale"), record.pop("due")
+    return {"schema": SCHEMA, **record, "claims": None if stale is None else {"stale": stale, "due": due or ()}}
+
+
+def from_record(record: Mapping[str, Any]) -> Line:
+    """The line that a JSON object is. Raises ValueError where it is none of this version."""
+    if record.get("schema") != SCHEMA:
+        raise ValueError("not a line of this version")
+    values = _checked(record, _LINE)
+    claims = values.pop("claims")
+    known = {} if claims is None else _checked(claims, {"stale": _texts, "due": _texts})
+    return Line(
+        **values
+        | {"summary": Summary(**_checked(values["summary"], _SUMMARY))}
+        | {"skills": {path: SkillLine(**_checked(skill, _SKILL)) for path, skill in sorted(values["skills"].items())}}
+        | known
+    )
+
+
+Check = Callable[[Any], bool]
+
+
+def _checked(data: Any, kinds: Mapping[str, Check]) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    for key, fits in kinds.items():
+        if key not in data or not fits(data[key]):
+            raise ValueError(f"{key} is missing, or of the wrong kind")
+    return {key: tuple(data[key]) if isinstance(data[key], list) else data[key] for key in kinds}
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _number(value: Any) -> bool:
+    # The plan's own profile does not clamp its ratio of claims, so a score may lie above 1.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+def _matches(pattern: re.Pattern[str]) -> Check:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _or_null(fits: Check) -> Check:
+    return lambda value: value is None or fits(value)
+
+
+def _list_of(fits: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _map_of(fits: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+_texts = _list_of(_text)
+_keys = _list_of(_matches(_KEY))
+_LINE: dict[str, Check] = {
+    "time": _matches(_TIME), "as_of": _matches(_DAY), "version": _text, "profile": _text, "configuration": _text,
+    "rules": _text, "paths": _texts, "commit": _or_null(_matches(_COMMIT)), "dirty": _or_null(_flag),
+    "summary": _map_of(lambda _: True), "skills": _map_of(_map_of(lambda _: True)), "other": _keys,
+    "claims": _or_null(_map_of(_texts)),
+}  # fmt: skip
+_SUMMARY: dict[str, Check] = {
+    "skills": _whole, "mean": _or_null(_number), "min": _or_null(_number), "max": _or_null(_number),
+    "flagged": _or_null(_whole), "errors": _whole, "warnings": _whole, "infos": _whole,
+}  # fmt: skip
+_SKILL: dict[str, Check] = {
+    "name": _text, "score": _or_null(_number), "flagged": _or_null(_flag), "components": _map_of(_or_null(_number)),
+    "evidence": _map_of(_map_of(_number)), "counts": _map_of(_whole), "description": _or_null(_text), "listed": _flag,
+    "tokens": _or_null(_whole), "lines": _or_null(_whole), "findings": _keys,
+}  # fmt: skip

@@ -1,0 +1,146 @@
+"""A scored lint run -> its line of the history, and what only today's run can say about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from typing import Any
+
+from skill_health.core.claim_dates import Review, due_claims, reviews
+from skill_health.core.config import Config, Daily, config_digest, config_with
+from skill_health.core.corpus import Entry
+from skill_health.core.registries import Registries
+from skill_health.drift import NO_SKILL
+from skill_health.engine import Result
+from skill_health.formats._api import Report
+from skill_health.history_line import Line, SkillLine, Summary
+from skill_health.profiles import COMPAT, load_profile
+from skill_health.revision import Revision
+from skill_health.rules._api import Finding, Severity
+from skill_health.rules._load import all_rules
+from skill_health.scoring import CorpusScore, Score
+from skill_health.select import selected
+
+_DIGITS = re.compile(r"\d+")
+_NAME_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """A run: its `line`, and what is behind it.
+
+    `findings` are keyed by the skill ("" for none) and then by their content; `reviews` are the claims that are stale
+    or due soon, by id.
+    """
+
+    line: Line
+    findings: Mapping[str, Mapping[str, Sequence[Finding]]]
+    scores: Mapping[str, Score]
+    reviews: Mapping[str, Review]
+
+
+def look(
+    report: Report, result: Result, config: Config, as_of: date, time: str, paths: Sequence[str], revision: Revision
+) -> Today:
+    """The line of a scored run. `paths` are what was asked for, relative to the root; `time` is UTC, to the second."""
+    registries = result.registries or Registries()
+    scores = report.scores.skills if report.scores else {}
+    corpus = report.scores.corpus if report.scores else CorpusScore(0, None, None, None, 0)
+    findings = _by_skill(report)
+    overdue = {r.claim_id: r for r in reviews(registries, config.volatility, as_of) if r.overdue > 0}
+    due = {r.claim_id: r for r in due_claims(registries, config.volatility, as_of, config.daily.due_days)}
+    kept = registries.claims is not None
+    line = Line(
+        time=time,
+        as_of=as_of.isoformat(),
+        version=report.version,
+        profile=config.profile,
+        configuration=_settings_digest(config, result.root),
+        rules=_digest(report.version, *(rule.code for rule in selected(all_rules(), config))),
+        paths=tuple(sorted({plain(path) for path in paths})),
+        commit=revision.commit,
+        dirty=revision.dirty,
+        summary=Summary(
+            len(report.skills), corpus.mean, corpus.min, corpus.max, corpus.flagged if corpus.n else None,
+            *(report.number(severity) for severity in Severity),
+        ),
+        skills={
+            plain(entry.path): _skill(
+                entry, result.facts[entry.path], scores.get(entry.path), findings.get(plain(entry.path), {})
+            )
+            for entry in report.skills
+        },
+        other=_keys(findings.get(NO_SKILL, {})),
+        stale=tuple(sorted(overdue)) if kept else None,
+        due=tuple(sorted(due)) if kept else None,
+    )  # fmt: skip
+    return Today(line, findings, {plain(path): score for path, score in scores.items()}, due | overdue)
+
+
+def content_key(finding: Finding, folder: str) -> str:
+    """What identifies a finding within its skill: the rule, its severity, the file and what is said of it.
+
+    Neither the position, nor the wording of the line that it points at, nor a number in the message: a line that is
+    moved or reworded and is still wrong is no new finding. `folder` is the skill's; a renamed skill keeps its keys.
+    """
+    inside = finding.path.removeprefix(f"{folder}/") if folder else finding.path
+    text = _digest(finding.code, inside, _DIGITS.sub("#", finding.message))
+    return f"{finding.severity.value}:{finding.code}:{text[:16]}"
+
+
+def plain(text: str) -> str:
+    """The text without what UTF-8 cannot hold: half of a surrogate pair, or a byte of a file name."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _by_skill(report: Report) -> dict[str, dict[str, list[Finding]]]:
+    folders = {entry.path: entry.folder for entry in report.skills}
+    found: dict[str, dict[str, list[Finding]]] = {}
+    for finding in report.findings:
+        owner = finding.skill if finding.skill in folders else NO_SKILL
+        key = content_key(finding, folders.get(owner, ""))
+        found.setdefault(plain(owner), {}).setdefault(key, []).append(finding)
+    return found
+
+
+def _skill(
+    entry: Entry, facts: Mapping[str, Any], score: Score | None, findings: Mapping[str, Sequence[Finding]]
+) -> SkillLine:
+    own, measures = facts["summary"], facts["measures"]
+    keys = _keys(findings)
+    return SkillLine(
+        name=plain(own["name"])[:_NAME_CHARS],
+        score=score.value if score else None,
+        flagged=score.flagged if score else None,
+        components={part.name: part.value for part in score.parts} if score else {},
+        evidence={part.name: dict(part.evidence) for part in score.parts if part.evidence} if score else {},
+        counts=Counter(key.split(":")[1] for key in keys),
+        description=_digest(own["description"]) if own["description"] else None,
+        listed=not own["hidden"],
+        tokens=None if entry.problem else measures["body_tokens"],
+        lines=None if entry.problem else measures["line_count"],
+        findings=keys,
+    )
+
+
+def _keys(findings: Mapping[str, Sequence[Finding]]) -> tuple[str, ...]:
+    return tuple(sorted(key for key, found in findings.items() for _ in found))
+
+
+def _settings_digest(config: Config, root: str) -> str:
+    """The settings that scores and findings depend on: what merely judges or places them is left out.
+
+    A profile of the user's own counts with its content.
+    """
+    told = config_with(config, daily=Daily(), fail_on="error", fail_under=0.0, baseline="")
+    profile = {} if config.profile == COMPAT else asdict(load_profile(config.profile, root))
+    return _digest(config_digest(told), json.dumps(profile, sort_keys=True))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()

@@ -1,0 +1,245 @@
+"""The lint command as its users run it: what it prints, what it writes, how it exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from skill_health import formats
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Write = Callable[[Mapping[str, str]], Path]
+
+GOOD = """---
+name: good
+description: Sorts lists by size. Use when a list must be sorted.
+---
+
+# Good
+
+Sort the list, then check the order.
+"""
+TRAP = GOOD.replace("name: good", "name: trap").replace("lists by", "lists: by")
+COLLECTION = {"skills/good/SKILL.md": GOOD, "skills/trap/SKILL.md": TRAP}
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_clean_collection_exits_0(run: Run, write: Write) -> None:
+    write({"skills/good/SKILL.md": GOOD})
+    done = run("lint")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "1 skill checked: no findings\n"
+
+
+def test_an_error_exits_1_and_is_one_readable_line(run: Run, write: Write) -> None:
+    write(COLLECTION)
+    done = run("lint")
+    assert done.returncode == 1
+    first = done.stdout.splitlines()[0]
+    assert first.startswith("skills/trap/SKILL.md:3:") and " error FM003 " in first
+
+
+def test_paths_are_those_that_the_user_can_open(run: Run, write: Write, tmp_path: Path) -> None:
+    write({f"deep/{path}": text for path, text in COLLECTION.items()} | {"deep/skill-health.toml": ""})
+    line = run("lint", "deep/skills/trap").stdout.splitlines()[0]
+    assert (tmp_path / line.split(":")[0]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere"),
+        (["--format", "pdf"], "no format is called 'pdf'"),
+        (["--select", "XX999"], "no rule is called 'XX999'"),
+        (["--select", "FM0003"], "did you mean FM003"),
+        (["--as-of", "tomorrow"], "not a date"),
+        (["--profile", "nice", "--score"], "nice"),
+        (["--baseline", "none.json"], "no baseline"),
+        (["--changed", "nothing"], "git"),
+        (["--config", "none.toml"], "none.toml"),
+        (["--output", "skills"], "cannot write"),
+    ],
+)
+def test_the_users_mistakes_exit_2_with_one_line(run: Run, write: Write, arguments: list[str], message: str) -> None:
+    write(COLLECTION)
+    done = run("lint", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_folder_without_skills_is_a_mistake(run: Run, write: Write) -> None:
+    write({"README.md": "hello\n"})
+    done = run("lint")
+    assert done.returncode == 2 and "no skill below" in done.stderr
+
+
+def test_fail_on_and_fail_under(run: Run, write: Write) -> None:
+    write({"skills/good/SKILL.md": GOOD.replace("name: good\n", "name: good\ncolour: red\n")})
+    assert run("lint").returncode == 0
+    assert run("lint", "--fail-on", "info").returncode == 1
+    assert run("lint", "--fail-on", "never").returncode == 0
+    assert run("lint", "--fail-under", "1").returncode == 1
+    assert run("lint", "--fail-under", "0.01").returncode == 0
+
+
+def test_select_ignore_and_severity(run: Run, write: Write) -> None:
+    write(COLLECTION)
+    assert run("lint", "--ignore", "FM003").returncode == 0
+    assert run("lint", "--select", "structure").returncode == 0
+    write({"skill-health.toml": '[severity]\nFM003 = "info"\n'})
+    assert run("lint").returncode == 0
+    write({"skill-health.toml": 'per-path = [{ glob = "skills/trap/*", ignore = ["FM"] }]\n'})
+    assert run("lint").stdout == "2 skills checked: no findings\n"
+    write({"skill-health.toml": 'selct = ["FM"]\n'})
+    done = run("lint")
+    assert done.returncode == 2 and "select" in done.stderr
+
+
+def test_inline_comments_silence_and_must_be_used(run: Run, write: Write) -> None:
+    text = GOOD + "\n<!-- skill-health: ignore LI001 kept for the reader -->\n\nSee [this](gone.md).\n\nAnd [that](lost.md).\n"
+    write({"skills/good/SKILL.md": text})
+    done = run("lint", "--format", "json")
+    report = json.loads(done.stdout)
+    assert [(f["code"], f["line"]) for f in report["findings"]] == [("LI001", 14)]
+    assert report["summary"]["ignored"] == 1
+    write({"skills/good/SKILL.md": text.replace("ignore LI001 kept", "ignore-file LI001 kept")})
+    assert json.loads(run("lint", "--format", "json").stdout)["summary"]["ignored"] == 2
+    write({"skills/good/SKILL.md": GOOD + "\n<!-- skill-health: ignore LI001 -->\n\nNothing.\n"})
+    done = run("lint")
+    assert done.returncode == 0 and "IG001" in done.stdout
+
+
+def test_the_baseline_hides_what_is_known_and_only_shrinks(run: Run, write: Write, tmp_path: Path) -> None:
+    write(COLLECTION)
+    assert run("lint", "--write-baseline", "inherited").returncode == 0
+    path = tmp_path / "skill-health-baseline.json"
+    entries = json.loads(path.read_text())["findings"]
+    assert [(e["code"], e["reason"]) for e in entries] == [("FM003", "inherited")]
+    write({"skill-health.toml": 'baseline = "skill-health-baseline.json"\n'})
+    done = run("lint")
+    assert done.returncode == 0 and "1 in the baseline" in done.stdout
+    write({"skills/trap/SKILL.md": "\n" * 0 + TRAP.replace("# Good", "# Moved\n\n# Good")})
+    assert run("lint").returncode == 0, "a finding that moved is still known"
+    write({"skills/new/SKILL.md": TRAP.replace("name: trap", "name: new")})
+    assert run("lint").returncode == 1
+    assert run("lint", "--write-baseline", "again").returncode == 1, "it does not grow unasked"
+    assert run("lint", "--write-baseline", "again", "--grow-baseline").returncode == 0
+    shutil.rmtree(tmp_path / "skills" / "trap")
+    assert run("lint", "--write-baseline", "again").returncode == 0
+    assert [e["path"] for e in json.loads(path.read_text())["findings"]] == ["skills/new/SKILL.md"]
+
+
+def test_fix_and_diff(run: Run, write: Write, tmp_path: Path) -> None:
+    write(COLLECTION)
+    before = (tmp_path / "skills/trap/SKILL.md").read_bytes()
+    done = run("lint", "--diff")
+    assert done.returncode == 1 and "+description:" in done.stdout
+    assert (tmp_path / "skills/trap/SKILL.md").read_bytes() == before
+    done = run("lint", "--fix")
+    assert done.returncode == 0, done.stdout
+    after = (tmp_path / "skills/trap/SKILL.md").read_bytes()
+    assert after != before and after.split(b"\n")[3:] == before.split(b"\n")[3:]
+    assert run("lint", "--diff").returncode == 0
+    run("lint", "--fix")
+    assert (tmp_path / "skills/trap/SKILL.md").read_bytes() == after
+
+
+def test_fix_keeps_windows_line_endings_and_other_bytes(run: Run, write: Write, tmp_path: Path) -> None:
+    path = write(COLLECTION) / "skills/trap/SKILL.md"
+    data = TRAP.replace("\n", "\r\n").encode() + "naïve tab\t\r\nno end".encode()
+    path.write_bytes(data)
+    assert run("lint", "--fix").returncode == 0
+    after = path.read_bytes()
+    assert after.count(b"\r\n") == data.count(b"\r\n") and after.count(b"\n") == data.count(b"\n")
+    assert after.split(b"\r\n")[3:] == data.split(b"\r\n")[3:]
+
+
+def test_unsafe_fixes_are_offered_not_forced(run: Run, write: Write, tmp_path: Path) -> None:
+    write({"skills/good/SKILL.md": GOOD.replace("name: good", "name: other")})
+    assert run("lint", "--fix").returncode == 1
+    assert "name: other" in (tmp_path / "skills/good/SKILL.md").read_text()
+    assert run("lint", "--fix", "--unsafe-fixes").returncode == 0
+    assert "name: good" in (tmp_path / "skills/good/SKILL.md").read_text()
+
+
+def test_a_file_name_is_mended(run: Run, write: Write, tmp_path: Path) -> None:
+    write({"skills/good/skill.md": GOOD})
+    assert "FM" in run("lint", "--fail-on", "info").stdout
+    run("lint", "--fix")
+    assert os.listdir(tmp_path / "skills/good") == ["SKILL.md"]
+
+
+def test_changed_looks_at_what_differs_but_sees_the_whole_collection(run: Run, write: Write, tmp_path: Path) -> None:
+    twin = GOOD.replace("name: good", "name: twin")
+    write({"skills/good/SKILL.md": GOOD, "skills/twin/SKILL.md": twin, "skills/trap/SKILL.md": TRAP})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    done = run("lint", "--changed")
+    assert done.returncode == 0 and "no skill has changed" in done.stderr
+    write({"skills/twin/SKILL.md": twin.replace("name: twin", "name: good")})
+    done = run("lint", "--changed", "HEAD", "--format", "json")
+    report = json.loads(done.stdout)
+    assert [skill["path"] for skill in report["skills"]] == ["skills/twin/SKILL.md"]
+    assert "RT001" in {f["code"] for f in report["findings"]}
+    assert "FM003" not in {f["code"] for f in report["findings"]}
+    write({"skills/fresh/SKILL.md": TRAP})
+    assert "skills/fresh/SKILL.md" in run("lint", "--changed").stdout
+
+
+def test_report_and_output_are_written(run: Run, write: Write, tmp_path: Path) -> None:
+    write(COLLECTION)
+    done = run("lint", "--report", "out/skill-health.json", "--output", "out/text.txt", "--score")
+    assert done.stdout == ""
+    report = json.loads((tmp_path / "out/skill-health.json").read_text())
+    assert report["summary"]["score"] is not None
+    assert "collection " in (tmp_path / "out/text.txt").read_text()
+
+
+def test_colour_only_on_request(run: Run, write: Write) -> None:
+    write(COLLECTION)
+    assert "\x1b[" not in run("lint").stdout
+    assert "\x1b[" in run("lint", "--color", "always").stdout
+
+
+@pytest.mark.parametrize("name", formats.names())
+def test_two_runs_over_shuffled_copies_give_the_same_bytes(run: Run, tmp_path: Path, checkout: Path, name: str) -> None:
+    source = checkout / "fixtures"
+    files = [path for path in source.rglob("*") if path.is_file()]
+    outputs = []
+    for copy, seed in (("a", 1), ("b", 2)):
+        random.Random(seed).shuffle(files)
+        for path in files:
+            target = tmp_path / copy / path.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        cwd = tmp_path / copy
+        jobs = str(seed)
+        done = run("lint", "--score", "--format", name, "--as-of", "2026-11-21", "--jobs", jobs, "--no-cache", cwd=cwd)
+        outputs.append(done.stdout)
+        assert done.returncode in (0, 1), done.stderr
+    assert outputs[0] == outputs[1]
+
+
+def test_hostile_names_cannot_forge_output(run: Run, write: Write) -> None:
+    write({"skills/a\x1b[2Jb\n::error::x/SKILL.md": TRAP})
+    for name in ("text", "github", "markdown", "junit"):
+        done = run("lint", "--format", name)
+        assert "\x1b[2J" not in done.stdout and "\n::error::x" not in done.stdout
+
+
+def test_the_whole_repository_or_one_file_is_the_same(run: Run, write: Write) -> None:
+    write(COLLECTION)
+    whole = json.loads(run("lint", "--format", "json").stdout)["findings"]
+    one = json.loads(run("lint", "--format", "json", "skills/trap/SKILL.md").stdout)["findings"]
+    assert [f for f in whole if f["skill"] == "skills/trap/SKILL.md"] == one
