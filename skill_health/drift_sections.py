@@ -25,10 +25,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A title, its entries, and a command to run next where there is one."""
+    """A title, its entries, what to know about them, and a command to run next where there is one."""
 
     title: str
     items: tuple[Item, ...]
+    note: str = ""
     command: str = ""
 
 
@@ -67,9 +68,9 @@ def arrow(change: Change) -> str:
     return shown if change.by is None else f"{shown} ({change.by:+d})" if whole else f"{shown} ({change.by:+.4f})"
 
 
-def _section(title: str, items: Iterable[Item], command: str = "") -> Iterator[Section]:
+def _section(title: str, items: Iterable[Item], note: str = "", command: str = "") -> Iterator[Section]:
     if found := tuple(items):
-        yield Section(title, found, command)
+        yield Section(title, found, note, command)
 
 
 def _scores(
@@ -85,9 +86,11 @@ def _parts(skill: SkillDrift, today: Today) -> Iterator[str]:
     notes = {part.name: part.note for part in score.parts} if score else {}
     for part in skill.parts:
         sides = [f"{value:.2f}" if value is not None else "left out" for value in (part.value.before, part.value.after)]
-        counts = [f"{name} {_counted(part.before.get(name))} -> {_counted(part.after.get(name))}"
-                  for name in sorted(part.before.keys() | part.after.keys())
-                  if part.before.get(name) != part.after.get(name)]
+        counts = [
+            f"{name} {_counted(part.before.get(name))} -> {_counted(part.after.get(name))}"
+            for name in sorted(part.before.keys() | part.after.keys())
+            if part.before.get(name) != part.after.get(name)
+        ]
         reason = "; ".join(filter(None, [", ".join(counts), notes.get(part.value.name, "")]))
         yield f"{part.value.name} {sides[0]} -> {sides[1]}" + (f": {reason}" if reason else "")
 
@@ -145,6 +148,12 @@ def _added(drift: Drift, today: Today, prefix: str) -> Iterator[Item]:
 def _relisted(drift: Drift, prefix: str) -> Iterator[Section]:
     """What a router sees differently; the command sweeps just those skills again."""
     changed = [Item(prefix + skill.path) for skill in drift.skills if skill.relisted]
-    commit = drift.before.commit if drift.before else None
-    unsure = " (the earlier run was not of a clean commit: name the skills instead)" if drift.before and drift.before.dirty else ""
-    yield from _section(f"Descriptions changed{unsure}", changed, _SWEEP.format(commit) if commit else "")
+    before = drift.before
+    if before is None or before.commit is None:
+        note = "The earlier run was outside git: name these skills to the router to sweep them again."
+    elif before.dirty:
+        note = "The earlier run had uncommitted changes: this compares with the commit below them."
+    else:
+        note = "Sweep just these again:"
+    command = _SWEEP.format(before.commit) if before and before.commit else ""
+    yield from _section("Descriptions changed", changed, note, command)

@@ -119,7 +119,7 @@ def _skill(
         flagged=score.flagged if score else None,
         components={part.name: part.value for part in score.parts} if score else {},
         evidence={part.name: dict(part.evidence) for part in score.parts if part.evidence} if score else {},
-        counts=Counter(key.split(":")[1] for key in keys),
+        counts=dict(Counter(key.split(":")[1] for key in keys)),
         description=_digest(own["description"]) if own["description"] else None,
         listed=not own["hidden"],
         tokens=None if entry.problem else measures["body_tokens"],

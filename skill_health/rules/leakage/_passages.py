@@ -14,7 +14,7 @@ from skill_health.rules.leakage._material import PROMPT, Part, Task
 
 # How many words in a row count, by what they are. Measured on 17,000 pairs of unrelated public skills (2026-11): shared
 # runs of 8 to 11 words without function words are idioms ("import numpy as np from typing import ..."), and those dense
-# in brackets and quotes are idioms up to 22 words; with these limits three passages are left, all of them stock phrases.
+# in brackets and quotes are idioms up to 22 words; with these limits two are left, both stock phrases.
 LEAST_PROSE, LEAST_COMMAND, LEAST_CODE = prints.GUARANTEE, 12, 24
 LEAST_PROMPT = 12
 _MARKS = "()[]{}=;:<>|\"'`"

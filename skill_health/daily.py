@@ -1,0 +1,131 @@
+"""The daily run: snapshot, history line, and the drift since the last comparable run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from skill_health import drift_head, drift_json, drift_markdown, drift_text, formats
+from skill_health.core.config import Config
+from skill_health.core.files import write_text
+from skill_health.core.history import append_history, read_history
+from skill_health.core.roots import git_top
+from skill_health.drift import Drift, compare
+from skill_health.drift_sections import sections
+from skill_health.earlier import Earlier, find_earlier
+from skill_health.history_line import to_record
+from skill_health.lint import lint
+from skill_health.profiles import COMPAT
+from skill_health.revision import read_revision
+from skill_health.rules._load import all_rules
+from skill_health.today import Today, look
+from skill_health.verdict import reasons
+
+SNAPSHOT, HISTORY, DRIFT = "skill-health.json", "skill-health-history.jsonl", "skill-health-drift.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a daily run found. `snapshot` is the text of its JSON report; `prefix` leads from here to the root.
+
+    `notes` are for people: what could not be read on the way.
+    """
+
+    today: Today
+    earlier: Earlier
+    drift: Drift
+    reasons: list[str]
+    snapshot: str
+    prefix: str
+    notes: tuple[str, ...]
+    config: Config
+
+
+def run_daily(
+    paths: Sequence[str], root: str, config: Config, as_of: date, time: str, folder: str, jobs: int, use_cache: bool
+) -> Outcome:
+    """Lint, score and compare with the history in `folder`; nothing is written.
+
+    `time` is when, in UTC to the second. Raises UsageError as `lint` does, and for a history that cannot be read.
+    """
+    report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    revision = read_revision(root, git_top(root) is not None, _own_files(root, folder))
+    asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
+    today = look(report, result, config, as_of, time, asked, revision)
+    history_file = os.path.join(folder, HISTORY)
+    earlier = find_earlier(read_history(history_file), today.line, config.daily.window)
+    # The messages name the file by its path on this machine, which has no place in a report.
+    problems = tuple(problem.replace(history_file, HISTORY) for problem in earlier.problems)
+    earlier = Earlier(earlier.last, earlier.plan, earlier.other, earlier.differences, earlier.passed, earlier.window, problems)
+    before = earlier.last or earlier.other
+    drift = compare(before, today.line, full=earlier.last is not None) if before else Drift(None, today.line)
+    why = reasons(drift, drift_json.mean_before(earlier), config.daily)
+    if config.profile == COMPAT:
+        from skill_health.compat import compat_report
+
+        snapshot = json.dumps(compat_report(result), indent=2) + "\n"
+    else:
+        if config.baseline:
+            from skill_health.baseline import with_baseline
+
+            report = with_baseline(report, root, config, None, False)
+        snapshot = formats.load("json").render(report, False)
+    notes = (*report.warnings, *filter(None, [revision.note]))
+    return Outcome(today, earlier, drift, why, snapshot, report.prefix, notes, config)
+
+
+def as_text(outcome: Outcome, color: bool = False) -> str:
+    """The short form for a terminal, with paths as seen from the current directory."""
+    head, collection = _head(outcome), _collection(outcome)
+    parts = list(sections(outcome.drift, outcome.today, _rule_names(), outcome.prefix))
+    before = drift_json.mean_before(outcome.earlier)
+    why = reasons(outcome.drift, before, outcome.config.daily, outcome.prefix)
+    return drift_text.render(head, why, collection, parts, color)
+
+
+def as_markdown(outcome: Outcome) -> str:
+    """The whole report, with paths as seen from the root."""
+    parts = list(sections(outcome.drift, outcome.today, _rule_names()))
+    return drift_markdown.render(_head(outcome), outcome.reasons, _collection(outcome), parts)
+
+
+def as_json(outcome: Outcome) -> str:
+    """The whole report for other programs."""
+    return drift_json.render(outcome.drift, outcome.today, outcome.earlier, outcome.reasons)
+
+
+def write(outcome: Outcome, folder: str) -> Iterator[str]:
+    """Write the three files and yield the path of each once it is there.
+
+    The history is last: a run that is stopped before is as if it had not been, and its drift is found again.
+    Raises UsageError where a file cannot be written.
+    """
+    for name, text in ((SNAPSHOT, outcome.snapshot), (DRIFT, as_markdown(outcome))):
+        write_text(os.path.join(folder, name), text)
+        yield os.path.join(folder, name)
+    append_history(os.path.join(folder, HISTORY), to_record(outcome.today.line))
+    yield os.path.join(folder, HISTORY)
+
+
+def _head(outcome: Outcome) -> list[str]:
+    notes = [f"Note: {note}." for note in (*outcome.notes, *outcome.earlier.problems)]
+    return [drift_head.today_is(outcome.today.line), *drift_head.comparison(outcome.drift, outcome.earlier), *notes]
+
+
+def _collection(outcome: Outcome) -> list[str]:
+    return list(drift_head.collection(outcome.drift, outcome.earlier))
+
+
+def _rule_names() -> dict[str, str]:
+    return {rule.code: rule.name for rule in all_rules()}
+
+
+def _own_files(root: str, folder: str) -> list[str]:
+    """What a daily run itself changes, relative to the root: the folder of the reports, or its files in the root."""
+    inside = os.path.relpath(os.path.realpath(folder), root).replace(os.sep, "/")
+    if inside == ".":
+        return [SNAPSHOT, HISTORY, DRIFT]
+    return [] if inside.startswith("../") or inside == ".." else [inside]

@@ -1,0 +1,107 @@
+"""The drift report as JSON (core/schemas/drift.schema.json), for other programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from skill_health.core.claim_dates import Review
+from skill_health.drift import Change, Drift, Found, SkillDrift
+from skill_health.earlier import Earlier
+from skill_health.history_line import Line
+from skill_health.today import Today
+
+SCHEMA = "skill-health/drift/1"
+
+
+def render(drift: Drift, today: Today, earlier: Earlier, reasons: list[str]) -> str:
+    """The document as text: keys in a fixed order, ASCII only, no absolute path."""
+    return json.dumps(document(drift, today, earlier, reasons), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def document(drift: Drift, today: Today, earlier: Earlier, reasons: list[str]) -> dict[str, Any]:
+    """The document as JSON values. `basis` says how much could be compared: nothing, the listing, all."""
+    before, after, window = drift.before, drift.after, earlier.window
+    return {
+        "schema": SCHEMA,
+        "run": _run(after),
+        "before": _run(before) if before else None,
+        "basis": "findings" if drift.full else "listing" if before else "nothing",
+        "differences": list(earlier.differences),
+        "passed": earlier.passed,
+        "reasons": reasons,
+        "mean": _change(Change("mean", mean_before(earlier), after.summary.mean)),
+        "same": {"skills": drift.same_n, **_change(drift.same)} if drift.same else None,
+        "window": {
+            "runs": window.n, "since": window.since or None, "median": window.median, "above": window.above,
+            "equal": window.equal, "below": window.below,
+        } if window else None,
+        "skills": [_skill(skill, today) for skill in drift.skills if _moved(skill)],
+        "added": list(drift.added),
+        "removed": list(drift.removed),
+        "renamed": [{"from": old, "to": new} for old, new in drift.renamed],
+        "new": [_found(found) | {"places": _places(found, today)} for found in drift.new],
+        "fixed": [_found(found) for found in drift.fixed],
+        "rules": [{"code": change.name, **_change(change)} for change in drift.rules],
+        "claims": None if after.stale is None else {
+            "stale": [_claim(today.reviews[claim]) for claim in drift.stale],
+            "reviewed": list(drift.reviewed),
+            "due": [_claim(today.reviews[claim]) for claim in after.due or ()],
+        },
+        "descriptions": [skill.path for skill in drift.skills if skill.relisted],
+        "problems": list(earlier.problems),
+    }  # fmt: skip
+
+
+def mean_before(earlier: Earlier) -> float | None:
+    """The collection's mean in the run that today's is compared with, where there is one."""
+    if earlier.last:
+        return earlier.last.summary.mean
+    return earlier.plan.mean if earlier.plan else None
+
+
+def _run(line: Line) -> dict[str, Any]:
+    return {key: getattr(line, key) for key in ("time", "commit", "dirty", "version", "profile", "as_of")}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"before": change.before, "after": change.after}
+
+
+def _moved(skill: SkillDrift) -> bool:
+    same = skill.score.before == skill.score.after and skill.flagged[0] == skill.flagged[1]
+    return not same or bool(skill.parts or skill.counts or skill.relisted or skill.path != skill.was)
+
+
+def _skill(skill: SkillDrift, today: Today) -> dict[str, Any]:
+    score = today.scores.get(skill.path)
+    notes = {part.name: part.note for part in score.parts} if score else {}
+    return {
+        "path": skill.path, "was": skill.was, "name": skill.score.name, "score": _change(skill.score),
+        "flagged": {"before": skill.flagged[0], "after": skill.flagged[1]},
+        "components": [
+            {
+                "name": part.value.name, **_change(part.value), "note": notes.get(part.value.name, ""),
+                "evidence": {"before": dict(part.before), "after": dict(part.after)},
+            }
+            for part in skill.parts
+        ],
+        "rules": [{"code": change.name, **_change(change)} for change in skill.counts],
+    }  # fmt: skip
+
+
+def _found(found: Found) -> dict[str, Any]:
+    return {"skill": found.path, "key": found.key, "severity": found.severity, "code": found.code, "n": found.n}
+
+
+def _places(found: Found, today: Today) -> list[dict[str, Any]]:
+    last = today.findings[found.path][found.key][-found.n :]
+    return [{"path": f.path, "line": f.line, "col": f.col, "message": f.message} for f in last]
+
+
+def _claim(review: Review) -> dict[str, Any]:
+    return {
+        "claim_id": review.claim_id, "owning_skill": review.owner, "path": review.record.path,
+        "line": review.record.line, "reviewed": review.reviewed.isoformat(), "due": review.due.isoformat(),
+        "overdue": review.overdue,
+    }  # fmt: skip

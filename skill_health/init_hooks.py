@@ -1,0 +1,128 @@
+"""Our hooks in a .pre-commit-config.yaml: the lines, where pre-commit gets them from, and how they join other hooks."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+FILE_NAME = ".pre-commit-config.yaml"
+# The same as in .pre-commit-hooks.yaml, for repositories that get the package from an index.
+HOOKS = {
+    "skill-health": (
+        "skill-health lint --force-exclude",
+        r"(?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|(skills?|references?|scripts)/.*)$",
+    ),
+    "skill-health-fixtures": (
+        "skill-health fixtures",
+        r"(?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|metadata\.json|(task|instruction)\.md)$",
+    ),
+}
+_PLAIN = re.compile(r"[A-Za-z0-9/.][\w./:@+~=-]*(?<!:)")
+
+
+class Source(NamedTuple):
+    """A git repository that holds our .pre-commit-hooks.yaml, and the tag or commit to use."""
+
+    repo: str
+    rev: str
+
+
+def source_of(direct_url: str | None, project_urls: list[str], version: str) -> Source | None:
+    """Where pre-commit can get the installed version from; None where only the package index is known.
+
+    `direct_url` is the direct_url.json of the installation (PEP 610): a version that was installed from a git
+    repository is taken from there, at its commit. `project_urls` are those of the package's metadata.
+    """
+    try:
+        origin = json.loads(direct_url or "{}")
+    except ValueError:
+        origin = {}
+    vcs = origin.get("vcs_info", {}) if isinstance(origin, dict) else {}
+    if vcs.get("vcs") == "git" and vcs.get("commit_id"):
+        return Source(str(origin.get("url", "")), str(vcs["commit_id"]))
+    urls = dict(line.split(", ", 1) for line in project_urls if ", " in line)
+    repository = next((urls[name] for name in ("Repository", "Source") if name in urls), None)
+    return Source(repository, f"v{version}") if repository else None
+
+
+def installed_source(version: str) -> Source | None:
+    """See `source_of`, for the distribution that runs."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = distribution("skill-health")
+    except PackageNotFoundError:
+        return None
+    return source_of(found.read_text("direct_url.json"), found.metadata.get_all("Project-URL") or [], version)
+
+
+def lines(source: Source | None, version: str, fixtures: bool) -> list[str]:
+    """The entry of `repos` with our hooks; `fixtures` asks for the second one."""
+    ids = [name for name in HOOKS if fixtures or name != "skill-health-fixtures"]
+    if source:
+        head = [f"- repo: {scalar(source.repo)}", f"  rev: {scalar(source.rev)}", "  hooks:"]
+        return head + [f"    - id: {name}" for name in ids]
+    text = ["- repo: local", "  hooks:"]
+    for name in ids:
+        command, files = HOOKS[name]
+        text += [
+            f"    - id: {name}", f"      name: {name}", "      language: python",
+            f"      additional_dependencies: [skill-health=={version}]", f"      entry: {command}",
+            f"      files: {files}", "      require_serial: true",
+        ]  # fmt: skip
+    return text
+
+
+def scalar(text: str) -> str:
+    """A text as a YAML scalar, quoted where it must be."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+
+
+def new_file(entry: list[str]) -> str:
+    """A .pre-commit-config.yaml with nothing but our hooks."""
+    return "repos:\n" + "".join(f"  {line}\n" for line in entry)
+
+
+def has_hook(text: str) -> bool | None:
+    """Whether a .pre-commit-config.yaml uses one of our hooks; None where it cannot be read as one."""
+    document = _load(text)
+    if document is None:
+        return None
+    hooks = [hook for repo in document["repos"] if isinstance(repo, dict) for hook in repo.get("hooks") or ()]
+    return any(isinstance(hook, dict) and str(hook.get("id", "")).startswith("skill-health") for hook in hooks)
+
+
+def joined(text: str, entry: list[str]) -> str | None:
+    """The file with our entry as the last of `repos`, nothing else changed; None where that cannot be done safely."""
+    import yaml
+
+    before = _load(text)
+    if not before or not before["repos"]:
+        return None
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    sequence = next(value for key, value in node.value if key.value == "repos")
+    if sequence.flow_style:
+        return None
+    rows = text.split("\n")
+    end = sequence.end_mark.line + (1 if sequence.end_mark.column else 0)
+    while end > 0 and (not rows[end - 1].strip() or rows[end - 1].lstrip().startswith("#")):
+        end -= 1
+    indent = " " * sequence.start_mark.column
+    ending = "\r" if rows[0].endswith("\r") else ""
+    after = "\n".join(rows[:end] + [f"{indent}{line}{ending}" for line in entry] + (rows[end:] or [""]))
+    wanted = yaml.safe_load("\n".join(entry))
+    return after if _load(after) == {**before, "repos": before["repos"] + wanted} else None
+
+
+def _load(text: str) -> dict[str, Any] | None:
+    """The mapping with a list `repos` that a text is; None for anything else, and where it uses anchors."""
+    import yaml
+
+    try:
+        if any(isinstance(token, yaml.AnchorToken) for token in yaml.scan(text, Loader=yaml.SafeLoader)):
+            return None
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) and isinstance(document.get("repos"), list) else None

@@ -1,0 +1,132 @@
+"""What a repository holds already: where its skills are, which registries lie beside them, what is set up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from skill_health.core.config import Sources
+from skill_health.core.config_file import FILE_NAME
+from skill_health.core.corpus import Discovery
+from skill_health.core.listing import AGENT_FOLDERS
+from skill_health.core.registries import SCHEMA_OF
+from skill_health.core.sources import KINDS, MARKS
+from skill_health.named import registry_paths
+
+PLUGIN_MARKS = tuple(f"{folder}/plugin.json" for folder in (".claude-plugin", ".codex-plugin", ".cursor-plugin"))
+TEST_FOLDERS = frozenset(("test", "tests", "testdata", "test-data", "__tests__", "__fixtures__"))
+MAX_REGISTRY = 1 << 20
+MAX_FILES = 5_000
+
+
+class Group(NamedTuple):
+    """Skills that stand in one folder: its path ("" for the root), its kind in words, and their number."""
+
+    folder: str
+    kind: str
+    skills: int
+
+
+class Layout(NamedTuple):
+    """What was found. `further` maps a kind of registry to files at other places than the default ones.
+
+    `tests` are the folders of skills that look like test data; `own` those that have a configuration of their own;
+    `unnamed` are registries whose path cannot be written into a configuration.
+    """
+
+    groups: tuple[Group, ...]
+    copies: int
+    further: dict[str, tuple[str, ...]]
+    tests: tuple[str, ...]
+    own: tuple[str, ...]
+    unnamed: int
+
+
+def look(discovery: Discovery) -> Layout:
+    """The layout of a repository whose skills are found."""
+    folders = [entry.folder for entry in discovery.entries]
+    above = Counter(os.path.dirname(folder) for folder in folders)
+    groups = [Group(folder, kind(discovery.root, folder), number) for folder, number in above.items()]
+    groups.sort(key=lambda group: (-group.skills, group.folder))
+    files = list(kept_files(discovery.root))
+    own = tuple(sorted({os.path.dirname(path) for path in files if os.path.basename(path) == FILE_NAME} - {""}))
+    closed = tuple(f"{folder}/" for folder in (*folders, *own) if folder)
+    found = further(discovery.root, [path for path in files if not path.startswith(closed)])
+    named = {kind: tuple(path for path in paths if path.isprintable()) for kind, paths in found.items()}
+    return Layout(
+        groups=tuple(groups),
+        copies=sum(len(entry.copies) for entry in discovery.entries),
+        further={kind: paths for kind, paths in named.items() if paths},
+        tests=tuple(sorted({path for folder in folders if (path := test_folder(folder))})),
+        own=own,
+        unnamed=sum(map(len, found.values())) - sum(map(len, named.values())),
+    )
+
+
+def kind(root: str, folder: str) -> str:
+    """What the folder of a skill belongs to: an agent, a plugin, or nothing but its collection."""
+    parts = folder.split("/")[:-1]
+    if any(part in AGENT_FOLDERS for part in parts):
+        return "agent folder"
+    for length in range(len(parts) + 1):
+        if any(os.path.isfile(os.path.join(root, *parts[:length], mark)) for mark in PLUGIN_MARKS):
+            return "plugin"
+    return "collection" if folder else "single skill"
+
+
+def kept_files(root: str) -> Iterator[str]:
+    """The JSON, JSONL and skill-health.toml files below the root that git keeps or would keep; none outside git."""
+    names = ("*.jsonl", "*metadata.json", f"*{FILE_NAME}")
+    command = ["git", "-c", "core.fsmonitor=false", "-C", root, "ls-files", "-z", "--cached", "--others"]
+    try:
+        done = subprocess.run([*command, "--exclude-standard", "--", *names], capture_output=True, check=False)
+    except OSError:
+        return
+    listed = dict.fromkeys(done.stdout.split(b"\0")) if not done.returncode else ()
+    for name in [*listed][:MAX_FILES]:
+        path = os.fsdecode(name)
+        if name and os.path.isfile(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path)):
+            yield path
+
+
+def further(root: str, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Which of these files are registries, judged by their first record, by kind; the default places left out."""
+    usual = registry_paths(root, Sources())
+    found: dict[str, list[str]] = {}
+    for path in sorted(files):
+        if not usual(path) and (kind := registry_kind(os.path.join(root, path))):
+            found.setdefault(kind, []).append(path)
+    return {kind: tuple(found[kind]) for kind in KINDS if kind in found}
+
+
+def registry_kind(path: str) -> str:
+    """The kind of registry whose schema the first record of a file fulfils; "" for none."""
+    from skill_health.core.validation import problems
+
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_REGISTRY)
+    except OSError:
+        return ""
+    task = os.path.basename(path) == "metadata.json"
+    head = data if task else data.lstrip().partition(b"\n")[0]
+    for kind in ("tasks",) if task else KINDS[:-1]:
+        if MARKS[kind] in head:
+            try:
+                record = json.loads(head)
+            except (ValueError, RecursionError):
+                return ""
+            if isinstance(record, dict) and not problems(SCHEMA_OF[kind], record):
+                return kind
+    return ""
+
+
+def test_folder(folder: str) -> str:
+    """The outermost folder of test data that a skill's folder lies in, or ""."""
+    parts = folder.split("/")[:-1]
+    at = next((at for at, part in enumerate(parts) if part.lower() in TEST_FOLDERS), None)
+    return "" if at is None else "/".join(parts[: at + 1])
