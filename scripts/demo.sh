@@ -23,18 +23,19 @@ rm -rf "$out"
 mkdir -p "$out/collection"
 show lint fixtures --score
 
-cp -R fixtures/skills fixtures/registries "$out/collection"
+cp -R fixtures/skills fixtures/registries fixtures/skill-health.toml "$out/collection"
 cd "$out/collection"
 git init --quiet
 keep "A healthy collection"
 show daily
 
 skill=skills/changelog-entries
-sed -i.bak -e '/^## Gotchas/,/^## /{/^## Gotchas/d;/^[0-9-]/d;}' "$skill/SKILL.md"
+sed -i.bak -e '/^## Gotchas/,/^## Integration/{' -e '/^## Integration/!d' -e '}' "$skill/SKILL.md"
 rm -f "$skill/SKILL.md.bak"
 printf '\nThis makes releases 37%% faster.\n' >> "$skill/SKILL.md"
 keep "A careless edit"
 show daily
 
 printf '\nWritten:\n'
-find "$out" -path '*/reports/*' -type f
+cd - > /dev/null
+find build/demo -path '*/reports/*' -type f

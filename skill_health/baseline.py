@@ -23,9 +23,9 @@ def with_baseline(report: Report, root: str, config: Config, reason: str | None,
     baseline exists yet. An entry counts once: a second finding with the same content is new.
     """
     path = os.path.join(root, config.baseline or DEFAULT)
-    known = read_baseline(path) if config.baseline or os.path.exists(path) else {}
+    fresh = not os.path.exists(path)
+    known = {} if fresh and (reason is not None or not config.baseline) else read_baseline(path)
     if reason is not None:
-        fresh = not os.path.exists(path)
         known = _rewritten(report, root, known, reason, grow or fresh)
         write_text(path, _dump(known))
     left, matched = [], 0

@@ -1,7 +1,5 @@
 """One skill -> its findings, its facts, and everything outside its own file that they depend on."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

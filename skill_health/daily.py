@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from skill_health import drift_head, drift_json, drift_markdown, drift_text, formats
@@ -59,8 +59,10 @@ def run_daily(
     earlier = find_earlier(read_history(history_file), today.line, config.daily.window)
     # The messages name the file by its path on this machine, which has no place in a report.
     problems = tuple(problem.replace(history_file, HISTORY) for problem in earlier.problems)
-    earlier = Earlier(earlier.last, earlier.plan, earlier.other, earlier.differences, earlier.passed, earlier.window, problems)
+    earlier = replace(earlier, problems=problems)
     before = earlier.last or earlier.other
+    # Skills that were not asked for then are not new now.
+    before = before if before and before.paths == today.line.paths else None
     drift = compare(before, today.line, full=earlier.last is not None) if before else Drift(None, today.line)
     why = reasons(drift, drift_json.mean_before(earlier), config.daily)
     if config.profile == COMPAT:

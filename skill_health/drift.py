@@ -18,11 +18,11 @@ class Change:
     """A number before and after. None: it was not known or did not apply, which is not zero."""
 
     name: str
-    before: float | None
-    after: float | None
+    before: int | float | None
+    after: int | float | None
 
     @property
-    def by(self) -> float | None:
+    def by(self) -> int | float | None:
         """By how much it rose, to 4 decimals; None where one side is not known."""
         return None if self.before is None or self.after is None else round(self.after - self.before, 4)
 
@@ -148,7 +148,7 @@ def _changes(before: Mapping[str, float | None], after: Mapping[str, float | Non
     return tuple(change for change in every if change.before != change.after)
 
 
-def _keys(line: Line) -> dict[str | None, Sequence[str]]:
+def _keys(line: Line) -> Mapping[str | None, Sequence[str]]:
     """The content keys of each skill; None stands for a skill that is not there."""
     return {None: (), NO_SKILL: line.other} | {path: skill.findings for path, skill in line.skills.items()}
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict
 
 from skill_health.drift import Change, Drift
 from skill_health.drift_sections import arrow, number
 from skill_health.earlier import Earlier
-from skill_health.history_line import Line, Summary
+from skill_health.history_line import Line
 from skill_health.profiles import COMPAT
 
 
@@ -30,7 +30,7 @@ def comparison(drift: Drift, earlier: Earlier) -> Iterator[str]:
         yield f"Compared with the run of {run_of(earlier.last)}{later}."
     elif earlier.other:
         yield f"Not comparable with the run of {run_of(earlier.other)}: {'; '.join(earlier.differences)}."
-        yield "Only the skills and their descriptions are compared."
+        yield "Only the skills and their descriptions are compared." if drift.before else "Nothing is compared."
     if earlier.plan and not earlier.last:
         yield f"The collection is compared with an undated run of the plan's own checker ({COMPAT})."
     if not (earlier.last or earlier.other or earlier.plan):
@@ -40,9 +40,9 @@ def comparison(drift: Drift, earlier: Earlier) -> Iterator[str]:
 def collection(drift: Drift, earlier: Earlier) -> Iterator[str]:
     """The collection's numbers with those of the earlier run, and the trailing window."""
     after = drift.after.summary
-    before = earlier.last.summary if earlier.last else _plan(earlier)
-    for name in (entry.name for entry in fields(Summary)):
-        old, new = getattr(before, name, None), getattr(after, name)
+    before = asdict(earlier.last.summary) if earlier.last else asdict(earlier.plan) if earlier.plan else {}
+    for name, new in asdict(after).items():
+        old = before.get(name)
         if old is None or old == new:
             yield f"{name} {number(new)}"
         else:
@@ -51,20 +51,11 @@ def collection(drift: Drift, earlier: Earlier) -> Iterator[str]:
     if drift.same and drift.same_n and moved and drift.same.before is not None:
         yield f"mean of the {drift.same_n} skills scored in both runs {arrow(drift.same)}"
     if window := earlier.window:
-        runs = "run" if window.n == 1 else f"{window.n} runs"
-        since = f" since {window.since[:10]}" if window.since else ""
+        since = f", since {window.since[:10]}" if window.since else ""
         yield (
-            f"median of the mean over the last {runs}{since} {window.median:.4f}: "
+            f"median of the earlier means {window.median:.4f} (n = {window.n}{since}): "
             f"{window.above} higher than today, {window.equal} equal, {window.below} lower"
         )
-
-
-def _plan(earlier: Earlier) -> Summary | None:
-    if earlier.plan is None:
-        return None
-    plan = earlier.plan
-    # It counts no findings, so the numbers of findings stand alone.
-    return Summary(plan.skills, plan.mean, plan.min, plan.max, plan.flagged)
 
 
 def _runs(n: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from skill_health.core.claim_dates import Review
 from skill_health.drift import Change, Drift, Found, SkillDrift
+from skill_health.drift_sections import places
 from skill_health.earlier import Earlier
 from skill_health.history_line import Line
 from skill_health.today import Today
@@ -95,8 +96,7 @@ def _found(found: Found) -> dict[str, Any]:
 
 
 def _places(found: Found, today: Today) -> list[dict[str, Any]]:
-    last = today.findings[found.path][found.key][-found.n :]
-    return [{"path": f.path, "line": f.line, "col": f.col, "message": f.message} for f in last]
+    return [{"path": f.path, "line": f.line, "col": f.col, "message": f.message} for f in places(found, today)]
 
 
 def _claim(review: Review) -> dict[str, Any]:

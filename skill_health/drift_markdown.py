@@ -43,4 +43,5 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    return markdown_text(text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…")
+    shown = text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    return markdown_text(shown).replace(" -&gt; ", " → ")

@@ -5,11 +5,12 @@ Nothing is escaped here; whoever renders does that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skill_health.claims_news import claims_sections
 from skill_health.drift import Change, Drift, Found, SkillDrift
+from skill_health.rules._api import Finding
 from skill_health.today import Today
 
 _SWEEP = "skill-health router sweep --since {}"
@@ -34,15 +35,17 @@ class Section:
 
 
 def sections(drift: Drift, today: Today, rules: Mapping[str, str], prefix: str = "") -> Iterator[Section]:
-    """The sections that have anything to say. `rules` are the names of the rules by code; `prefix` leads to the root."""
+    """The sections that have anything to say. `rules` are the rules' names by code; `prefix` leads to the root."""
     fell = [s for s in drift.skills if (s.score.by or 0) < 0]
     rose = [s for s in drift.skills if (s.score.by or 0) > 0]
     yield from _section("Fell", _scores(sorted(fell, key=lambda s: (s.score.by or 0, s.path)), today, rules, prefix))
     yield from _section("Rose", _scores(sorted(rose, key=lambda s: (-(s.score.by or 0), s.path)), today, rules, prefix))
     unscored = [s for s in drift.skills if s.score.by is None and s.score.before != s.score.after]
     yield from _section("Scored in one of the runs only", _unscored(unscored, prefix))
-    yield from _section("Newly flagged", _flagged(drift, today, prefix))
-    yield from _section("No longer flagged", (Item(prefix + s.path) for s in drift.skills if s.flagged == (True, False)))
+    yield from _section("Newly flagged" if drift.full else "Flagged", _flagged(drift, today, prefix))
+    yield from _section(
+        "No longer flagged", (Item(prefix + s.path) for s in drift.skills if s.flagged == (True, False))
+    )
     yield from _section("New findings", _new(drift.new, today, rules, prefix))
     yield from _section("Fixed findings", _fixed(drift, rules, prefix))
     yield from _section("Findings by rule", (Item(_count(change, rules)) for change in drift.rules))
@@ -54,7 +57,7 @@ def sections(drift: Drift, today: Today, rules: Mapping[str, str], prefix: str =
     yield from _relisted(drift, prefix)
 
 
-def number(value: float | None) -> str:
+def number(value: int | float | None) -> str:
     """A score or a count as people read it."""
     if value is None:
         return "none"
@@ -63,9 +66,8 @@ def number(value: float | None) -> str:
 
 def arrow(change: Change) -> str:
     """`0.9000 -> 0.8000 (-0.1000)`."""
-    shown = f"{number(change.before)} -> {number(change.after)}"
-    whole = isinstance(change.before, int) and isinstance(change.after, int)
-    return shown if change.by is None else f"{shown} ({change.by:+d})" if whole else f"{shown} ({change.by:+.4f})"
+    shown, by = f"{number(change.before)} -> {number(change.after)}", change.by
+    return shown if by is None else f"{shown} ({by:+d})" if isinstance(by, int) else f"{shown} ({by:+.4f})"
 
 
 def _section(title: str, items: Iterable[Item], note: str = "", command: str = "") -> Iterator[Section]:
@@ -73,9 +75,7 @@ def _section(title: str, items: Iterable[Item], note: str = "", command: str = "
         yield Section(title, found, note, command)
 
 
-def _scores(
-    skills: Iterable[SkillDrift], today: Today, rules: Mapping[str, str], prefix: str
-) -> Iterator[Item]:
+def _scores(skills: Iterable[SkillDrift], today: Today, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
     for skill in skills:
         details = [*_parts(skill, today), *(_count(change, rules) for change in skill.counts)]
         yield Item(f"{prefix}{skill.path}: {arrow(skill.score)}", tuple(details))
@@ -113,9 +113,12 @@ def _unscored(skills: Iterable[SkillDrift], prefix: str) -> Iterator[Item]:
 
 
 def _flagged(drift: Drift, today: Today, prefix: str) -> Iterator[Item]:
-    for skill in drift.skills:
-        if skill.flagged[1] and not skill.flagged[0]:
-            yield Item(prefix + skill.path, _flags(skill.path, today))
+    """The skills that were not flagged before; all that are, where that is not known."""
+    before = {skill.path: skill.flagged[0] for skill in drift.skills}
+    before |= dict.fromkeys(drift.added, True) if drift.full else {}
+    for path, skill in drift.after.skills.items():
+        if skill.flagged and not before.get(path):
+            yield Item(prefix + path, _flags(path, today))
 
 
 def _flags(path: str, today: Today) -> tuple[str, ...]:
@@ -125,9 +128,16 @@ def _flags(path: str, today: Today) -> tuple[str, ...]:
 
 def _new(new: Iterable[Found], today: Today, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
     for found in new:
-        # Of several that read the same, the last ones are taken for the new ones.
-        for f in today.findings[found.path][found.key][-found.n :]:
-            yield Item(f"{prefix}{f.path}:{f.line}:{f.col}: {f.severity.value} {_rule(f.code, rules)}: {f.message}")
+        f, *others = places(found, today)
+        lines = ", ".join(str(other.line) for other in others[:9])
+        more = f" (and {len(others)} more like it: line{'s' * (len(others) > 1)} {lines})"
+        what = f"{f.severity.value} {_rule(f.code, rules)}: {f.message}"
+        yield Item(f"{prefix}{f.path}:{f.line}:{f.col}: {what}{more if others else ''}")
+
+
+def places(found: Found, today: Today) -> Sequence[Finding]:
+    """Where something new is. Of several that read the same the last ones are taken for the new ones."""
+    return today.findings[found.path][found.key][-found.n :]
 
 
 def _fixed(drift: Drift, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:

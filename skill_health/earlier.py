@@ -11,6 +11,9 @@ from skill_health.history_line import SCHEMA, Line, from_record
 from skill_health.plan_history import PlanLine, plan_line
 from skill_health.profiles import COMPAT
 
+# The plan's own checker always sees all of skills/.
+_WHOLE = ((".",), ("skills",))
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -32,8 +35,9 @@ class Earlier:
     """What is known from before.
 
     `last` is the last comparable line. Where there is none, `plan` is the last line of the plan's own checker that
-    can stand in for the collection as a whole, and `other` the last line of all, with the `differences` that keep it
-    from being compared. `passed` counts the lines after the one compared with. `problems` are lines that are none.
+    can stand in for the collection as a whole, and `other` the last line of all (of the same paths where there is
+    one), with the `differences` that keep it from being compared. `passed` counts the lines after the one compared
+    with. `problems` are lines that are none.
     """
 
     last: Line | None = None
@@ -61,24 +65,28 @@ def find_earlier(history: History, today: Line, span: int) -> Earlier:
         if line is None:
             unknown += 1
         elif isinstance(line, PlanLine):
-            undated += 1
-            if today.profile == COMPAT:
+            if today.profile == COMPAT and today.paths in _WHOLE:
                 series.append(line)
+            else:
+                undated += 1
         else:
             lines.append(line)
             if not any(differences(line, today)):
                 series.append(line)
     if unknown:
         problems.append(f"{_lines(unknown)} no line of {SCHEMA} and left out")
-    if undated and today.profile != COMPAT:
-        problems.append(f"{_lines(undated)} the plan's own and left out: the profile {COMPAT} compares with them")
+    if undated:
+        problems.append(
+            f"{_lines(undated)} the plan's own and left out: only a run over everything with the profile {COMPAT} "
+            "can be compared with them"
+        )
     window = _window(series[-span:], today)
     same = [line for line in series if isinstance(line, Line)]
     if same:
         passed = len(lines) - 1 - max(nth for nth, line in enumerate(lines) if line is same[-1])
         return Earlier(last=same[-1], passed=passed, window=window, problems=tuple(problems))
     plans = [line for line in series if isinstance(line, PlanLine)]
-    other = lines[-1] if lines else None
+    other = next((line for line in reversed(lines) if line.paths == today.paths), lines[-1] if lines else None)
     why = tuple(differences(other, today)) if other else ()
     return Earlier(None, plans[-1] if plans else None, other, why, 0, window, tuple(problems))
 

@@ -1,7 +1,5 @@
 """Corpus and rules -> findings: pure, independent of order, cached per skill."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +27,7 @@ class Result(NamedTuple):
     facts: dict[str, dict[str, Any]]
     ignored: int
     warnings: tuple[str, ...]
-    registries: Registries | None = None
+    registries: "Registries | None" = None
 
 
 def run(

@@ -1,7 +1,5 @@
 """`<!-- skill-health: ignore CODE reason -->` for the next block, `ignore-file` for the whole file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Our hooks in a .pre-commit-config.yaml: the lines, where pre-commit gets them from, and how they join other hooks."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, NamedTuple
@@ -100,6 +98,8 @@ def joined(text: str, entry: list[str]) -> str | None:
     before = _load(text)
     if not before or not before["repos"]:
         return None
+    if any(isinstance(token, yaml.AnchorToken) for token in yaml.scan(text, Loader=yaml.SafeLoader)):
+        return None
     node = yaml.compose(text, Loader=yaml.SafeLoader)
     sequence = next(value for key, value in node.value if key.value == "repos")
     if sequence.flow_style:
@@ -116,12 +116,10 @@ def joined(text: str, entry: list[str]) -> str | None:
 
 
 def _load(text: str) -> dict[str, Any] | None:
-    """The mapping with a list `repos` that a text is; None for anything else, and where it uses anchors."""
+    """The mapping with a list `repos` that a text is; None for anything else."""
     import yaml
 
     try:
-        if any(isinstance(token, yaml.AnchorToken) for token in yaml.scan(text, Loader=yaml.SafeLoader)):
-            return None
         document = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None

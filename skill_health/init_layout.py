@@ -1,7 +1,5 @@
 """What a repository holds already: where its skills are, which registries lie beside them, what is set up."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -24,7 +22,7 @@ MAX_FILES = 5_000
 
 
 class Group(NamedTuple):
-    """Skills that stand in one folder: its path ("" for the root), its kind in words, and their number."""
+    """Skills, copies among them, in one folder: its path ("" for the root), its kind in words, and their number."""
 
     folder: str
     kind: str
@@ -48,9 +46,10 @@ class Layout(NamedTuple):
 
 def look(discovery: Discovery) -> Layout:
     """The layout of a repository whose skills are found."""
-    folders = [entry.folder for entry in discovery.entries]
+    copies = [os.path.dirname(copy) for entry in discovery.entries for copy in entry.copies]
+    folders = [*(entry.folder for entry in discovery.entries), *copies]
     above = Counter(os.path.dirname(folder) for folder in folders)
-    groups = [Group(folder, kind(discovery.root, folder), number) for folder, number in above.items()]
+    groups = [Group(folder, group_kind(discovery.root, folder), number) for folder, number in above.items()]
     groups.sort(key=lambda group: (-group.skills, group.folder))
     files = list(kept_files(discovery.root))
     own = tuple(sorted({os.path.dirname(path) for path in files if os.path.basename(path) == FILE_NAME} - {""}))
@@ -59,7 +58,7 @@ def look(discovery: Discovery) -> Layout:
     named = {kind: tuple(path for path in paths if path.isprintable()) for kind, paths in found.items()}
     return Layout(
         groups=tuple(groups),
-        copies=sum(len(entry.copies) for entry in discovery.entries),
+        copies=len(copies),
         further={kind: paths for kind, paths in named.items() if paths},
         tests=tuple(sorted({path for folder in folders if (path := test_folder(folder))})),
         own=own,
@@ -67,7 +66,7 @@ def look(discovery: Discovery) -> Layout:
     )
 
 
-def kind(root: str, folder: str) -> str:
+def group_kind(root: str, folder: str) -> str:
     """What the folder of a skill belongs to: an agent, a plugin, or nothing but its collection."""
     parts = folder.split("/")[:-1]
     if any(part in AGENT_FOLDERS for part in parts):

@@ -1,7 +1,5 @@
 """From the result of a run to scores: gathers what each component needs and calls the pure functions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -138,8 +137,8 @@ def _settings_digest(config: Config, root: str) -> str:
     A profile of the user's own counts with its content.
     """
     told = config_with(config, daily=Daily(), fail_on="error", fail_under=0.0, baseline="")
-    profile = {} if config.profile == COMPAT else asdict(load_profile(config.profile, root))
-    return _digest(config_digest(told), json.dumps(profile, sort_keys=True))
+    profile = COMPAT if config.profile == COMPAT else repr(load_profile(config.profile, root))
+    return _digest(config_digest(told), profile)
 
 
 def _digest(*parts: str) -> str:

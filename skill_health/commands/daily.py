@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -34,7 +33,9 @@ def _share(_: click.Context, __: click.Parameter, value: float | None) -> float 
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @click.option("--no-write", is_flag=True, help="Print only: write no snapshot, report or history.")
-@click.option("--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", help="What to print.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", help="What to print."
+)
 @click.option("--time", callback=_time, metavar="ISO", help="Date the run so, and judge claims on that day (now).")
 @click.option("--due-days", type=click.IntRange(0), metavar="N", help="List claims that are due within N days.")
 @click.option("--max-drop", type=float, callback=_share, metavar="X", help="Drift: the collection falls by more.")
@@ -48,20 +49,21 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     Writes skill-health.json (the snapshot), skill-health-drift.md and one line of skill-health-history.jsonl.
     """
     from skill_health import daily
+    from skill_health.core.config import config_with
     from skill_health.lint import configure
 
     paths = paths or (".",)
     overrides = {"profile": options["profile"]} if options["profile"] else {}
     root, config = configure(paths, options["config_file"], overrides)
     given = {key: options[key] for key in ("due_days", "max_drop", "max_skill_drop", "new_errors")}
-    limits = replace(config.daily, **{key: value for key, value in given.items() if value is not None})
+    limits = config.daily._replace(**{key: value for key, value in given.items() if value is not None})
     folder = os.path.abspath(options["reports"] or os.path.join(root, limits.reports))
     time: datetime = options["time"] or datetime.now(UTC)
     as_of: date = options["as_of"]
     if options["time"] and ctx.get_parameter_source("as_of") is click.core.ParameterSource.DEFAULT:
         as_of = time.date()
     outcome = daily.run_daily(
-        paths, root, replace(config, daily=limits), as_of, f"{time:%Y-%m-%dT%H:%M:%SZ}", folder, options["jobs"],
+        paths, root, config_with(config, daily=limits), as_of, f"{time:%Y-%m-%dT%H:%M:%SZ}", folder, options["jobs"],
         not options["no_cache"],
     )  # fmt: skip
     written = () if options["no_write"] else daily.write(outcome, folder)

@@ -5,6 +5,7 @@ The rules and their order are the library's own; a test holds the tokens against
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ class LightState(StateBlock):
         # Only a line of = or - below a line of text can make a heading of it (CommonMark 0.31, section 4.3).
         self.underlined = any(
             line[-1:] in ("=", "-", " ", "\t") and above and not above.isspace() and _is_underline(line)
-            for above, line in zip(lines, lines[1:], strict=False)
+            for above, line in itertools.pairwise(lines)
         )
 
     def push(self, ttype: str, tag: str, nesting: Any) -> Any:

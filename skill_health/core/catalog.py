@@ -3,10 +3,8 @@
 The budgets and what happens beyond them are those of `hosts`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.hosts import Host
 from skill_health.core.measure import estimate_tokens
@@ -18,8 +16,7 @@ Texts = Sequence[tuple[str, str]]
 Lengths = dict[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """What is left of one skill: a state, and how many characters of its description are shown."""
 
     name: str
@@ -27,8 +24,7 @@ class Shown:
     chars: int
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(NamedTuple):
     """A collection as one host lists it.
 
     `used` and `wanted` are what the listing takes and what it would take in full, in the unit of the

@@ -1,16 +1,13 @@
 """When a registered claim has to be looked at again."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from skill_health.core.config import Volatility
 from skill_health.core.registries import Record, Registries
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """A claim with the last day that somebody looked at its source, and the day it is due again.
 
     `field` names the date that counts; `days` is how long the claim keeps by its volatility;

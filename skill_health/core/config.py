@@ -1,14 +1,10 @@
 """`[tool.skill-health]` of pyproject.toml, or skill-health.toml -> frozen Config."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class PerPath:
+class PerPath(NamedTuple):
     """Rules to ignore (or select) for the files that match a glob."""
 
     glob: str
@@ -16,8 +12,7 @@ class PerPath:
     select: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Thresholds of the rules. Sizes are lines, estimated tokens or characters, as named."""
 
     body_lines: int = 500
@@ -30,8 +25,7 @@ class Limits:
     negatives: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Volatility:
+class Volatility(NamedTuple):
     """After how many days a claim is stale, by its volatility."""
 
     high: int = 30
@@ -39,8 +33,7 @@ class Volatility:
     low: int = 365
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """Globs, relative to the root, of the registries and the evaluation material."""
 
     claims: tuple[str, ...] = (
@@ -74,8 +67,7 @@ class Sources:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Daily:
+class Daily(NamedTuple):
     """What counts as drift, and where the daily run keeps its files (relative to the root)."""
 
     max_drop: float = 0.05
@@ -86,8 +78,7 @@ class Daily:
     reports: str = "reports"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """One frozen configuration. `source` is the file it came from, relative to the root, or ""."""
 
     source: str = ""
@@ -96,16 +87,16 @@ class Config:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    severity: Mapping[str, str] = field(default_factory=dict)
+    severity: Mapping[str, str] = {}
     per_path: tuple[PerPath, ...] = ()
     baseline: str = ""
     fail_on: str = "error"
     fail_under: float = 0.0
-    limits: Limits = field(default_factory=Limits)
-    volatility: Volatility = field(default_factory=Volatility)
-    sources: Sources = field(default_factory=Sources)
-    daily: Daily = field(default_factory=Daily)
-    hosts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    limits: Limits = Limits()
+    volatility: Volatility = Volatility()
+    sources: Sources = Sources()
+    daily: Daily = Daily()
+    hosts: Mapping[str, Mapping[str, float]] = {}
 
 
 def load_config(root: str, file: str | None = None) -> Config:
@@ -123,11 +114,11 @@ def load_config(root: str, file: str | None = None) -> Config:
 def config_with(config: Config, **overrides: Any) -> Config:
     """The configuration with these fields replaced, as a command line does.
 
-    None leaves a field as it is; a list becomes a tuple. Raises TypeError for a name that is no field.
+    None leaves a field as it is; a list becomes a tuple. Raises ValueError for a name that is no field.
     """
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in overrides.items()}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return replace(config, **changes)
+    return config._replace(**changes)
 
 
 def config_digest(config: Config) -> str:
@@ -135,6 +126,11 @@ def config_digest(config: Config) -> str:
     import hashlib
     import json
 
-    values = asdict(replace(config, source=""))
-    text = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(_plain(config._replace(source="")), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {key: _plain(inner) for key, inner in value._asdict().items()}
+    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value

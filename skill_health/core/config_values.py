@@ -1,10 +1,9 @@
-"""Settings as TOML has them -> Config, by the types of the dataclasses' own fields."""
+"""Settings as TOML has them -> Config, by the types of its own fields."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from typing import Any
 
 from skill_health.core.config import Config, Daily, Limits, PerPath, Sources, Volatility
@@ -33,7 +32,13 @@ def build(settings: dict[str, Any], source: str = "") -> Config:
 
 def keys_of(table: type) -> dict[str, str]:
     """The keys that a table may have, as written in a file, and the annotations of their fields."""
-    return {entry.name.replace("_", "-"): str(entry.type) for entry in fields(table) if entry.name != "source"}
+    return {name.replace("_", "-"): _written(kind) for name, kind in table.__annotations__.items() if name != "source"}
+
+
+def _written(kind: Any) -> str:
+    """An annotation as it stands in the source."""
+    text = kind.__name__ if isinstance(kind, type) else str(kind)
+    return text.replace("collections.abc.", "").replace(f"{Config.__module__}.", "")
 
 
 def dotted_keys() -> Iterator[str]:

@@ -1,10 +1,8 @@
 """The paths a user names -> the skills to check and the collection that they stand in."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core.config import Config
 from skill_health.core.copies import follow_links, identical
@@ -18,8 +16,7 @@ MAX_FILES = 2_000
 __all__ = ["Discovery", "Entry", "discover", "find_root"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One skill as it was found. Paths are relative to the root, with `/`.
 
     `path` is SKILL.md's, `folder` its directory's ("" for the root itself), `folder_name` and `file_name` their real
@@ -40,8 +37,7 @@ class Entry:
     target: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(NamedTuple):
     """The skills of a collection in the order of their paths, and what could not be searched.
 
     `root` is absolute and real; `loose` are the named files that no skill owns, such as registries, relative to it.

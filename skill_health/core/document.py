@@ -4,8 +4,6 @@ Lines and columns count from 1 and are those of the file on disk; columns count 
 A character offset into a text counts from 0.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
@@ -156,3 +154,14 @@ class Document(NamedTuple):
         if at < 0:
             at = max(0, source.find(segment[:16])) if segment else 0
         return line, at + offset - start + 1
+
+
+def sections_of(headings: list[Heading], last_line: int) -> list[Section]:
+    """The sections that these headings, in the order of the text, open in a file of so many lines."""
+    ends = [last_line] * len(headings)
+    stack: list[int] = []
+    for i, heading in enumerate(headings):
+        while stack and headings[stack[-1]].level >= heading.level:
+            ends[stack.pop()] = heading.line - 1
+        stack.append(i)
+    return [Section(heading, heading.line, end) for heading, end in zip(headings, ends, strict=True)]

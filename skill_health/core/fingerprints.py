@@ -10,11 +10,9 @@ across publishers share a run of 8 words by chance, nearly all of it YAML boiler
 of 4 words 0.9 %.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from zlib import crc32
 
 GRAM = 5
@@ -25,8 +23,7 @@ GUARANTEE = GRAM + WINDOW - 1
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """The words of a text, case-folded, and where each starts and ends in it (character offsets)."""
 
     words: tuple[str, ...]
@@ -34,8 +31,7 @@ class Words:
     ends: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """`length` words that are the same from word `a` of the one text and word `b` of the other."""
 
     a: int

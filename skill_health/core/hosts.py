@@ -3,18 +3,14 @@
 The table is `hosts.json`, dated and with its sources; a configuration overrides any number in it, or adds a host.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """How one host lists skills.
 
     The budget is `budget` where that is above 0, else `budget_percent` of `context_tokens`; it counts what
@@ -53,12 +49,12 @@ def hosts(overrides: Mapping[str, Mapping[str, float]] | None = None) -> tuple[H
     names of numbers are passed over, since the configuration reports them.
     """
     known = {key: Host(key, **entry) for key, entry in _table()["hosts"].items()}
-    numbers = {f.name for f in fields(Host) if f.type == "float"}
+    numbers = {name for name, kind in Host.__annotations__.items() if kind is float}
     for key, given in (overrides or {}).items():
         found = {name: float(value) for name, value in given.items() if name in numbers}
         if "budget_percent" in found or "context_tokens" in found:
             found.setdefault("budget", 0.0)
-        known[key] = replace(known.get(key, Host(key, key)), **cast(Any, found))
+        known[key] = known.get(key, Host(key, key))._replace(**cast(Any, found))
     return tuple(known[key] for key in sorted(known))
 
 

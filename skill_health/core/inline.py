@@ -1,7 +1,5 @@
 """The inline rules of markdown-it-py that matter to us, with the positions that its tokens lack."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Bytes of JSON or JSON lines -> objects, or one plain sentence about what is wrong and where."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from skill_health.core import inline
 from skill_health.core.blocks import LightState
-from skill_health.core.skill import (
+from skill_health.core.document import (
     CodeBlock,
     CodeSpan,
     Comment,
@@ -20,9 +20,9 @@ from skill_health.core.skill import (
     Link,
     ListItem,
     Prose,
-    Section,
     Table,
-)  # fmt: skip
+    sections_of,
+)
 
 _PREFIX = re.compile(r"[ \t>]*")
 _NOT_SLUG = re.compile(r"[^\w\- ]")
@@ -186,20 +186,10 @@ class _Builder:
 
     def document(self) -> Document:
         return Document(
-            self.lines, self.first, tuple(self.headings), tuple(_sections(self.headings, len(self.lines))),
+            self.lines, self.first, tuple(self.headings), tuple(sections_of(self.headings, len(self.lines))),
             tuple(self.links), tuple(self.codes), tuple(self.blocks), tuple(self.comments), tuple(self.prose),
             tuple(self.items), tuple(self.tables), tuple(self.anchors),
         )  # fmt: skip
 
 
 _HANDLED = tuple(name[3:] for name in vars(_Builder) if name.startswith("on_"))
-
-
-def _sections(headings: list[Heading], last_line: int) -> list[Section]:
-    ends = [last_line] * len(headings)
-    stack: list[int] = []
-    for i, heading in enumerate(headings):
-        while stack and headings[stack[-1]].level >= heading.level:
-            ends[stack.pop()] = heading.line - 1
-        stack.append(i)
-    return [Section(heading, heading.line, end) for heading, end in zip(headings, ends, strict=True)]

@@ -1,7 +1,5 @@
 """What can be counted in one skill: the numbers behind the score, the limits and the history."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

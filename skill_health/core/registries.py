@@ -1,7 +1,5 @@
 """Claims, mechanisms, activation cases, router prompts and task metadata beside the skills."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Read off the headings of 544 public skills (November 2026). A phrase in `anywher
 title ("Common pitfalls and fixes"); one in `whole` is too general for that and must be the title itself.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

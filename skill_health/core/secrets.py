@@ -4,17 +4,14 @@ Formats as published by their issuers, read 2026-11. A format is here only where
 no doubt; a password or a signed web token (mostly a sample in documentation) has no such format.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(NamedTuple):
     """A credential in a text: characters `start` to `end`, and what it is."""
 
     start: int

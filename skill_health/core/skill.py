@@ -6,8 +6,6 @@ Lines and columns count from 1 and are those of the file on disk; columns count 
 A character offset into a text counts from 0.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from skill_health.core.document import (
@@ -69,7 +67,7 @@ class Field(NamedTuple):
     span: Span
     style: str = "plain"
     tag: str = "str"
-    fields: tuple[Field, ...] = ()
+    fields: "tuple[Field, ...]" = ()
 
 
 class Frontmatter(NamedTuple):

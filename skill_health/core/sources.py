@@ -1,7 +1,5 @@
 """The files that hold registries: which ones a configuration means, their bytes, and one digest over them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -3,14 +3,11 @@
 `jsonschema` costs more to import than a small run takes, so it is imported at the first record.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from skill_health.core.near import nearest
 from skill_health.core.strict_json import kind_of, quote
@@ -27,8 +24,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One way in which data breaks its schema: the top-level key it stands under ("" for none) and a sentence."""
 
     key: str

@@ -1,7 +1,5 @@
 """What a format renders."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +28,7 @@ class Report(NamedTuple):
     ignored: int = 0
     baselined: int = 0
     warnings: tuple[str, ...] = ()
-    scores: Scores | None = None
+    scores: "Scores | None" = None
     urls: Mapping[str, Any] = {}
     statistics: bool = False
     subject: str = ""

@@ -19,8 +19,6 @@ the value is cached and comes back as `summary.facts[CODE]`. `REDACT = True` kee
 of its hits out of every output.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from enum import Enum
@@ -111,8 +109,8 @@ class Finding(NamedTuple):
 class Context(Protocol):
     """What a per-skill rule may ask beyond the skill. Every answer becomes part of the cache key."""
 
-    config: Config
-    registries: Registries
+    config: "Config"
+    registries: "Registries"
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder exists at this path, relative to the root (`..` allowed)."""
@@ -150,8 +148,8 @@ class CorpusContext(Protocol):
     `as_of` is the day that claims are judged at.
     """
 
-    config: Config
-    registries: Registries
+    config: "Config"
+    registries: "Registries"
     as_of: date
 
     def exists(self, path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from functools import cache
 from importlib import import_module
@@ -16,7 +17,7 @@ def all_rules() -> tuple[Rule, ...]:
     """Every rule of the package, sorted by code. Raises ValueError where two share a code."""
     rules = [_load(family, name) for family in families() for name in _modules(family)]
     rules.sort(key=lambda rule: rule.code)
-    for one, two in zip(rules, rules[1:], strict=False):
+    for one, two in itertools.pairwise(rules):
         if one.code == two.code:
             raise ValueError(f"{one.code} is both {one.family}/{one.name} and {two.family}/{two.name}")
     return tuple(rules)

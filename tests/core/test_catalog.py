@@ -104,11 +104,13 @@ def test_shortening_is_handing_out_one_character_at_a_time(
     texts = [(name, " ".join(text.split())) for name, text in texts]
     host = replace(PLAIN, overflow="shorten", unit=unit, budget=budget, bare="{name}:\n")
     listing = simulate(texts, host)
-    if listing.count(OMITTED) == 0:
-        slack = 4 if unit == "tokens" else 1
-        for shown, expected in zip(listing.skills, one_character_at_a_time(texts, host), strict=True):
-            assert expected - slack <= shown.chars <= expected + slack
-    assert listing.used <= max(budget, 0)
+    assert listing.used <= budget
+    if listing.count(OMITTED) == 0 and texts:
+        shown = [each.chars for each in listing.skills]
+        expected = one_character_at_a_time(texts, host)
+        # The host gives what is left over, less than a round, to some of the entries.
+        assert 0 <= sum(expected) - sum(shown) <= (5 if unit == "tokens" else 2) * len(texts)
+        assert max(shown) <= max(expected)
 
 
 @given(pairs, st.integers(1, 200), st.sampled_from(["names", "shorten", "omit"]))

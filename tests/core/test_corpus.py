@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -663,4 +662,4 @@ def test_a_single_skill_needs_one_walk(tree: Write, monkeypatch: pytest.MonkeyPa
 def test_entries_are_values(tree: Write) -> None:
     root = tree(files("a/SKILL.md"))
     (entry,) = discover([str(root)], CONFIG).entries
-    assert hash(entry) == hash(replace(entry))
+    assert hash(entry) == hash(entry._replace())

@@ -1,14 +1,12 @@
 """The claims of a skill: passages of its body that assert a figure, each with what sources it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from skill_health.core.skill import Skill
 from skill_health.rules.claims._hint import candidate_lines
 
 _WHERE = {"cell": "table row", "heading": "section", "paragraph": "paragraph"}
-_last: tuple[Skill, list[Claim]] | None = None
+_last: "tuple[Skill, list[Claim]] | None" = None
 
 
 class Claim(NamedTuple):

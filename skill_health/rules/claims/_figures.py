@@ -1,7 +1,5 @@
 """Figures in prose: percentages, multiples, durations, token counts, money, and named benchmarks."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

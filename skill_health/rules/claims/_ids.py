@@ -1,7 +1,5 @@
 """Claim ids in the body of a skill."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Passages (a paragraph, a list item, a table row) with what sources them: links, citations and claim ids."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every figure in a skill's body with its place: outside examples, targets and table headers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,12 +1,9 @@
 """Evaluation material: what stands in the task directories beside the skills, and must not stand in a skill."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from skill_health.core.registries import Record
 from skill_health.rules._api import CorpusContext
@@ -30,8 +27,7 @@ _FILE = re.compile(r"[\w-][\w./-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,4}\b")
 _MAX_NAMED = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One file of a task: its path relative to the root, what it is, and its text."""
 
     path: str
@@ -39,8 +35,7 @@ class Part:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One task directory. `given` is what the agent is told or gets: the prompt and the starting files named in it."""
 
     name: str

@@ -1,10 +1,8 @@
 """Passages that a text shares with evaluation material, by fingerprints first and word by word then."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skill_health.core import fingerprints as prints
 from skill_health.core.fingerprints import Run, Words
@@ -31,8 +29,7 @@ MOST_HERE = 16
 MOST_THERE = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """What a text and a part of a task share: `words` words at `span`, quoted as they stand here and there.
 
     `least` is how many words a passage of this sort must have to be told at all.
@@ -48,8 +45,7 @@ class Passage:
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(NamedTuple):
     """The material by its fingerprints: hash -> (text, word) pairs; `texts` are (task, part, words)."""
 
     texts: tuple[tuple[Task, Part, Words], ...]
@@ -57,7 +53,7 @@ class Index:
     boilerplate: frozenset[int]
 
     @classmethod
-    def of(cls, tasks: Iterable[Task]) -> Index:
+    def of(cls, tasks: Iterable[Task]) -> "Index":
         """Index every part of every task. What more than half of the tasks share is boilerplate."""
         tasks = tuple(tasks)
         texts = tuple((task, part, prints.split(part.text)) for task in tasks for part in task.parts)

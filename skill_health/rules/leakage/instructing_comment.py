@@ -60,7 +60,7 @@ _ADDRESSED = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"\s*(?:skill-health|markdownlint|prettier|vale|textlint|spdx|toc|start doctoc|eslint)\b", re.IGNORECASE
+    r"(?:skill-health|markdownlint|prettier|vale|textlint|spdx|toc|start doctoc|eslint)\b", re.IGNORECASE
 )
 _REFERENCE = re.compile(r"^ {0,3}\[(?://|comment|_|\.)\]: *(?:#|<>) *[\"'(](?P<text>.*)[\"')] *$", re.IGNORECASE)
 _HELP = "Say it in the visible text, where a reviewer sees it, or delete the comment."
@@ -81,7 +81,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _judge(text: str, span: Span) -> Iterator[Hit]:
-    if _ASIDE.match(text):
+    if _ASIDE.match(text.lstrip()):
         return
     flat = " ".join(text[:20_000].split())
     if match := _ORDER.search(flat):

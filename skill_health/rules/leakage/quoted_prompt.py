@@ -26,11 +26,8 @@ Reword the description, or retire the prompt and write a new one. There is no au
 evidence · the descriptions of a published router benchmark were tuned on the prompts that test them; read 2026-11.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from skill_health.core import fingerprints as prints
 from skill_health.core.fingerprints import Words
@@ -53,8 +50,7 @@ _LEAST_TERMS = 8
 _HELP = "Reword the passage, or retire the prompt and write a new one."
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A text of a skill that prompts are compared with. `line` is that of its first word; 0 for the description."""
 
     skill: Summary

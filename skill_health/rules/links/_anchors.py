@@ -1,7 +1,5 @@
 """The anchors of a Markdown text, and whether a fragment is one of them."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

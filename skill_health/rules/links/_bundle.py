@@ -1,7 +1,5 @@
 """Links in the Markdown files that come with a skill, found by a scan that costs far less than the parser."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

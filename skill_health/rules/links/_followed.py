@@ -1,7 +1,5 @@
 """The links of SKILL.md, each read and followed once for all rules of the family."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from skill_health.core.skill import Link, Skill

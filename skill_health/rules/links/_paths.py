@@ -1,7 +1,5 @@
 """Paths of bundled files in inline code: `scripts/x.py`, `python scripts/x.py --flag`, `references/y.md`."""
 
-from __future__ import annotations
-
 from posixpath import basename, dirname
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The imports of bundled Python scripts, read and never run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +9,7 @@ from skill_health.rules._api import Context
 from skill_health.rules.links._targets import own_files
 
 if TYPE_CHECKING:
-    import ast
+    pass
 
 _SKIPPED = re.compile(
     r"(?:\A|/)(?:tests?|eval[^/]*|fixtures|examples?|templates?|assets|node_modules|\.[^/]*)/|(?:\A|/)test_", re.I

@@ -1,7 +1,5 @@
 """Where a link points: reading a target as written, and finding it in the skill or on disk."""
 
-from __future__ import annotations
-
 import re
 from posixpath import normpath
 from typing import NamedTuple

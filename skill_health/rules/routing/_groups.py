@@ -27,6 +27,11 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
+def shown(name: str) -> str:
+    """A name as messages quote it; a hostile one may be a megabyte long."""
+    return repr(name if len(name) <= 80 else name[:77] + "...")
+
+
 def names_other(description: str, name: str) -> bool:
     """Whether a description names this skill, as a hand-over such as "use NAME instead" does.
 

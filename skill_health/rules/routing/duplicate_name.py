@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import collection_of, name_key
+from skill_health.rules.routing._groups import collection_of, name_key, shown
 
 CODE = "RT001"
 SEVERITY = Severity.ERROR
@@ -52,7 +52,8 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             other = beside or same[0]
             yield Hit(
                 skill.name_span,
-                f"the name {skill.name!r} is also that of {other.path}" + ("" if beside else ", in another collection"),
+                f"the name {shown(skill.name)} is also that of {other.path}"
+                + ("" if beside else ", in another collection"),
                 "Rename one of the two, folder and name." if beside else "Rename one where both may be installed.",
                 skill.path,
                 severity=None if beside else Severity.INFO,

@@ -37,7 +37,7 @@ from collections.abc import Iterator, Sequence
 from skill_health.core import tfidf
 from skill_health.core.stopwords import STOP
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import name_key, tied
+from skill_health.rules.routing._groups import name_key, shown, tied
 
 CODE = "RT003"
 SEVERITY = Severity.WARNING
@@ -87,8 +87,8 @@ def _hit(pairs: list[tuple[float, Summary, Summary, str, Sequence[str]]]) -> Hit
     more = f", and {others} more" if others else ""
     return Hit(
         later.description_span,
-        f"the description {how} that of {first.name!r} ({first.path}{more}); shared: {', '.join(shared)}",
-        f"Say what sets the two apart, or name the boundary: for ... use {first.name} instead.",
+        f"the description {how} that of {shown(first.name)} ({first.path}{more}); shared: {', '.join(shared)}",
+        "Say what sets the two apart, or name the other one as the boundary: for ... use NAME instead.",
         later.path,
         also=(first.path,),
     )

@@ -33,14 +33,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import collections, name_key, tied
+from skill_health.rules.routing._groups import collections, name_key, shown, tied
 
 CODE = "RT002"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
-_LEAST = 5
+_LEAST, _MOST = 5, 100
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
@@ -49,7 +49,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         seen: dict[str, list[Summary]] = {}
         for skill in group:
             key = name_key(skill.name)
-            if len(key) < _LEAST:
+            if not _LEAST <= len(key) <= _MOST:
                 continue
             keys = _keys(key)
             near = [other for each in keys for other in seen.get(each, ())]
@@ -57,7 +57,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             if other:
                 yield Hit(
                     skill.name_span,
-                    f"the name {skill.name!r} is easily mistaken for {other.name!r} ({other.path})",
+                    f"the name {shown(skill.name)} is easily mistaken for {shown(other.name)} ({other.path})",
                     "Rename one by what sets it apart, or merge the two.",
                     skill.path,
                     also=(other.path,),

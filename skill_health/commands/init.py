@@ -1,0 +1,39 @@
+"""`skill-health init`: set a repository up: its settings, and the hook that keeps its skills healthy."""
+
+from __future__ import annotations
+
+import click
+
+from skill_health.core.errors import CLEAN
+
+
+@click.command(short_help="Set a repository up: settings and pre-commit hook.")
+@click.argument("path", default=".", metavar="[PATH]")
+@click.option("--profile", metavar="NAME", help="Scoring profile to set: standard, plan, plan-v2.3.0 or a .toml file.")
+@click.option("--workflow", is_flag=True, help="Write a GitHub workflow too: lint every change, report daily.")
+@click.option("--baseline", is_flag=True, help="Record today's findings as known, so that only new ones count.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@click.option("--force", is_flag=True, help="Replace files that are there, and add the hook to those of others.")
+def command(path: str, profile: str | None, workflow: bool, baseline: bool, dry_run: bool, force: bool) -> int:
+    """Write skill-health.toml and the pre-commit hook for the repository that the folder PATH is in (default: here).
+
+    Looks first where the skills and registries are. What is there already is left alone, unless --force is given, and
+    nothing outside the repository is written.
+    """
+    from skill_health.init import Wanted, plan
+    from skill_health.init_write import carry_out, following, found
+
+    decided = plan(path, Wanted(profile, workflow, baseline, force))
+    for line in found(decided):
+        click.echo(line)
+    click.echo()
+    for line in carry_out(decided, dry_run):
+        click.echo(line)
+    if all(step.action == "keep" for step in decided.steps):
+        click.echo("nothing was written")
+        if not any(step.add for step in decided.steps):
+            return CLEAN
+    click.echo("\nnext:")
+    for line in following(decided):
+        click.echo(f"  {line}")
+    return CLEAN
