@@ -1,41 +1,66 @@
 #!/usr/bin/env bash
-# The main job over the fixtures: lint and score them; then two daily runs over a copy of the healthy collection,
-# with a careless edit between them, and the drift report that follows. Writes below build/demo/ only.
+# The main job over the fixtures: a healthy collection, a rotten one, and what a month and a careless edit do to a copy of
+# the healthy one. All dates are fixed, so that the output is the same on any day. Writes below build/demo/ only.
+# Usage: scripts/demo.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-python=$PWD/${1:-.venv/bin/python}
-out=$PWD/build/demo
+python=${1:-.venv/bin/python}
+[[ $python == /* ]] || python=$PWD/$python
+out=build/demo
 
-# Shows a command and runs it; findings and drift (exit code 1) are what the demo is about, anything worse ends it.
+# The copy is a repository of its own: neither the user's settings of git nor a hook that calls this may interfere.
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+export GIT_AUTHOR_NAME=demo GIT_AUTHOR_EMAIL=demo@example.com GIT_COMMITTER_NAME=demo GIT_COMMITTER_EMAIL=demo@example.com
+export SKILL_HEALTH_CACHE_DIR=$PWD/$out/cache
+
+bold='' plain=''
+if [[ -t 1 && -z ${NO_COLOR:-} ]]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+
+heading() { printf '\n%s== %s ==%s\n' "$bold" "$1" "$plain"; }
+
+# Shows a command and runs it. Findings and drift (exit code 1) are what the demo is about; anything worse ends it.
 show() {
     local code=0
-    printf '\n$ skill-health %s\n' "$*"
+    printf '\n%s$ skill-health %s%s\n' "$bold" "$*" "$plain"
     "$python" -m skill_health "$@" || code=$?
-    [ "$code" -le 1 ] || exit "$code"
+    [[ $code -le 1 ]] || exit "$code"
 }
 
-keep() {
+# Commits all that has changed, at a fixed time.
+commit() {
     git add --all
-    git -c user.name=demo -c user.email=demo@example.com commit --quiet --message "$1"
+    GIT_AUTHOR_DATE=$1T03:00:00Z GIT_COMMITTER_DATE=$1T03:00:00Z git commit --quiet --message "$2"
 }
 
 rm -rf "$out"
 mkdir -p "$out/collection"
-show lint fixtures --score
 
+heading 'A healthy collection'
+show lint fixtures --score --as-of 2026-11-21
+
+heading 'A rotten one: a skill that many hosts skip, and one that knows the answers of its own test'
+show lint fixtures/rotten/skills/colon-trap fixtures/rotten/skills/leaky-answers --select frontmatter,leakage
+
+heading 'What else leaks there, and what the rotten skills score'
+show lint fixtures/rotten --select leakage --statistics --score
+
+heading 'Drift: the daily run over a copy of the healthy collection'
 cp -R fixtures/skills fixtures/registries fixtures/skill-health.toml "$out/collection"
 cd "$out/collection"
 git init --quiet
-keep "A healthy collection"
-show daily
+commit 2026-11-21 'A healthy collection'
+show daily --time 2026-11-21T04:00:00Z
 
-skill=skills/changelog-entries
-sed -i.bak -e '/^## Gotchas/,/^## Integration/{' -e '/^## Integration/!d' -e '}' "$skill/SKILL.md"
-rm -f "$skill/SKILL.md.bak"
-printf '\nThis makes releases 37%% faster.\n' >> "$skill/SKILL.md"
-keep "A careless edit"
-show daily
+heading 'A month later: somebody has cut a section, praised the result and reworded a description'
+changelog=skills/changelog-entries/SKILL.md
+sed -i.orig -e '/^## Gotchas/,/^## Integration/{' -e '/^## Integration/!d' -e '}' "$changelog"
+printf '\nReleases with such a changelog are adopted 37 %% faster.\n' >> "$changelog"
+sed -i.orig -e 's/^description: .*/description: Helps with CSV files. Use when a file has to be cleaned./' skills/csv-cleaning/SKILL.md
+find . -name '*.orig' -delete
+commit 2026-12-21 'A careless edit'
+show daily --time 2026-12-21T04:00:00Z
 
-printf '\nWritten:\n'
 cd - > /dev/null
-find build/demo -path '*/reports/*' -type f
+heading 'Written'
+find "$out/collection/reports" -type f | sort

@@ -30,7 +30,9 @@ def settings(root: str, layout: Layout, profile: str | None, baseline: str) -> s
         parts.append(f"\nprofile = {toml(profile)}\n")
     parts.append(FAIL_ON)
     if baseline:
-        parts.append(f"\n# Findings to live with. The list may only shrink; --grow-baseline lets it grow.\n{entry(baseline)}")
+        parts.append(
+            f"\n# Findings to live with. The list may only shrink; --grow-baseline lets it grow.\n{entry(baseline)}"
+        )
     if layout.tests:
         globs = [f"/{glob(folder)}/" for folder in layout.tests if folder.isprintable()]
         parts.append("\n# Skills below these folders look like test data. Take the mark away to leave them alone.\n")

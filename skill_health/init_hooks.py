@@ -101,8 +101,9 @@ def joined(text: str, entry: list[str]) -> str | None:
     if any(isinstance(token, yaml.AnchorToken) for token in yaml.scan(text, Loader=yaml.SafeLoader)):
         return None
     node = yaml.compose(text, Loader=yaml.SafeLoader)
-    sequence = next(value for key, value in node.value if key.value == "repos")
-    if sequence.flow_style:
+    values = node.value if isinstance(node, yaml.MappingNode) else []
+    sequence = next((value for key, value in values if key.value == "repos"), None)
+    if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style:
         return None
     rows = text.split("\n")
     end = sequence.end_mark.line + (1 if sequence.end_mark.column else 0)

@@ -48,8 +48,9 @@ def look(discovery: Discovery) -> Layout:
     """The layout of a repository whose skills are found."""
     copies = [os.path.dirname(copy) for entry in discovery.entries for copy in entry.copies]
     folders = [*(entry.folder for entry in discovery.entries), *copies]
-    above = Counter(os.path.dirname(folder) for folder in folders)
+    above = Counter(os.path.dirname(folder) for folder in folders if folder)
     groups = [Group(folder, group_kind(discovery.root, folder), number) for folder, number in above.items()]
+    groups += [Group("", "a skill itself", 1)] * ("" in folders)
     groups.sort(key=lambda group: (-group.skills, group.folder))
     files = list(kept_files(discovery.root))
     own = tuple(sorted({os.path.dirname(path) for path in files if os.path.basename(path) == FILE_NAME} - {""}))
@@ -67,14 +68,16 @@ def look(discovery: Discovery) -> Layout:
 
 
 def group_kind(root: str, folder: str) -> str:
-    """What the folder of a skill belongs to: an agent, a plugin, or nothing but its collection."""
-    parts = folder.split("/")[:-1]
+    """What a folder of skills belongs to: an agent, a plugin, or nothing but itself."""
+    parts = folder.split("/") if folder else []
     if any(part in AGENT_FOLDERS for part in parts):
         return "agent folder"
+    if "plugins" in parts:
+        return "plugin"
     for length in range(len(parts) + 1):
         if any(os.path.isfile(os.path.join(root, *parts[:length], mark)) for mark in PLUGIN_MARKS):
             return "plugin"
-    return "collection" if folder else "single skill"
+    return "collection"
 
 
 def kept_files(root: str) -> Iterator[str]:

@@ -44,12 +44,12 @@ def carry_out(plan: Plan, dry_run: bool) -> Iterator[str]:
             yield clean(f"left alone: {shown(step.place)} {step.why}") + ("; add to it:" if step.add else "")
             yield from (f"  {clean(line)}" for line in step.add.splitlines())
             continue
-        before = _lines_of(step.place) if step.action == "replace" else 0
-        detail = f" ({before} line{'s' * (before != 1)} before)" if step.action == "replace" else ""
+        details = [f"{_lines_of(step.place)} lines before"] if step.action == "replace" else []
         if step.text is None:
-            detail = f" ({_baseline(plan, step, dry_run)} findings to live with){detail}"
+            details.insert(0, f"{_baseline(plan, step, dry_run)} findings to live with")
         elif not dry_run:
             write_text(step.place, step.text)
+        detail = f" ({'; '.join(details)})" if details else ""
         yield clean(f"{(PLANNED if dry_run else DONE)[step.action]} {shown(step.place)}{detail}")
         if dry_run:
             yield from (f"  | {clean(line)}".rstrip() for line in (step.text or "").splitlines())

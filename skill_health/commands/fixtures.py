@@ -14,10 +14,14 @@ from skill_health.rules._api import Severity
 
 @click.command(short_help="Check the claims, mechanisms, prompts and tasks beside the skills.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ...")
+@click.option(
+    "--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ..."
+)
 @click.option("--output", metavar="FILE", help="Write the report to a file instead of the terminal.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (auto).")
-@click.option("--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity.")
+@click.option(
+    "--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity."
+)
 @common_options
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check every registry of the collection that PATH belongs to (default: the one here).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -68,7 +67,7 @@ def test_everything_fits_and_nothing_is_listed_of_nothing() -> None:
     assert listing.skills == (Shown("b", FULL, 3), Shown("a", FULL, 3))
     assert (listing.used, listing.wanted) == (14, 14)
     assert simulate([], PLAIN).skills == ()
-    assert simulate([("a", "x" * 500)], replace(PLAIN, budget=0)).skills == (Shown("a", FULL, 500),)
+    assert simulate([("a", "x" * 500)], PLAIN._replace(budget=0)).skills == (Shown("a", FULL, 500),)
 
 
 def test_omitting_stops_at_the_first_entry_that_does_not_fit() -> None:
@@ -79,13 +78,13 @@ def test_omitting_stops_at_the_first_entry_that_does_not_fit() -> None:
 
 
 def test_names_stay_where_descriptions_are_dropped() -> None:
-    listing = simulate([("c", "x"), ("a", "x" * 20), ("b", "x" * 20)], replace(PLAIN, overflow="names"))
+    listing = simulate([("c", "x"), ("a", "x" * 20), ("b", "x" * 20)], PLAIN._replace(overflow="names"))
     assert listing.skills == (Shown("c", FULL, 1), Shown("a", FULL, 20), Shown("b", NAME_ONLY, 0))
     assert listing.used == 5 + 24 + 2
 
 
 def test_a_cap_cuts_one_description_whatever_the_budget() -> None:
-    listing = simulate([("a", "x" * 12), ("b", "x" * 10)], replace(PLAIN, skill_chars=10))
+    listing = simulate([("a", "x" * 12), ("b", "x" * 10)], PLAIN._replace(skill_chars=10))
     assert listing.skills == (Shown("a", TRUNCATED, 10), Shown("b", FULL, 10))
 
 
@@ -94,7 +93,7 @@ def test_line_breaks_count_as_one_blank() -> None:
 
 
 def test_an_empty_description_is_shown_in_full() -> None:
-    assert simulate([("a", ""), ("b", "x" * 90)], replace(PLAIN, overflow="names")).skills[0] == Shown("a", FULL, 0)
+    assert simulate([("a", ""), ("b", "x" * 90)], PLAIN._replace(overflow="names")).skills[0] == Shown("a", FULL, 0)
 
 
 @given(pairs, st.integers(1, 200), st.sampled_from(["characters", "tokens"]))
@@ -102,7 +101,7 @@ def test_shortening_is_handing_out_one_character_at_a_time(
     texts: list[tuple[str, str]], budget: int, unit: str
 ) -> None:
     texts = [(name, " ".join(text.split())) for name, text in texts]
-    host = replace(PLAIN, overflow="shorten", unit=unit, budget=budget, bare="{name}:\n")
+    host = PLAIN._replace(overflow="shorten", unit=unit, budget=budget, bare="{name}:\n")
     listing = simulate(texts, host)
     assert listing.used <= budget
     if listing.count(OMITTED) == 0 and texts:
@@ -115,7 +114,7 @@ def test_shortening_is_handing_out_one_character_at_a_time(
 
 @given(pairs, st.integers(1, 200), st.sampled_from(["names", "shorten", "omit"]))
 def test_no_host_shows_more_than_there_is(texts: list[tuple[str, str]], budget: int, overflow: str) -> None:
-    listing = simulate(texts, replace(PLAIN, overflow=overflow, budget=budget))
+    listing = simulate(texts, PLAIN._replace(overflow=overflow, budget=budget))
     assert [shown.name for shown in listing.skills] == [name for name, _ in texts]
     for shown, (_, text) in zip(listing.skills, texts, strict=True):
         whole = len(" ".join(text.split()))

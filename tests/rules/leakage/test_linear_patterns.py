@@ -23,7 +23,7 @@ PATTERNS = {
     for module in MODULES
     for name, value in vars(module).items()
     if isinstance(value, re.Pattern)
-} | {f"secrets.{n}.{entry[0]}": entry[3] for n, entry in enumerate(secrets._FORMATS)}
+} | {f"secrets.{n}.{entry[0]}": entry[2] for n, entry in enumerate(secrets._FORMATS)}
 PIECES = [
     "a", "-", "a-", "A1", "0", "1,000", "a.", "@a", "a@a.", "://", "http://a.", "/home/a/", "C:\\Users\\", "\\Users\\a", "10.",
     "ignore all ", "do not tell ", "agent: ", "[//]: # (", "use for any ", "helps with all ", "always use this skill ",

@@ -1,0 +1,137 @@
+"""Where does the time for one skill go: the parser by its steps, the rules by family and one by one?"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+
+from benchmarks._measure import Options
+from benchmarks._trees import prepare
+from skill_health.check import FileContext, as_findings, load_skill, summary_of
+from skill_health.core.blocks import LightState
+from skill_health.core.config import load_config
+from skill_health.core.corpus import discover
+from skill_health.core.decode import decode
+from skill_health.core.files import read_bytes
+from skill_health.core.inline import parser
+from skill_health.core.markdown import parse_document
+from skill_health.core.measure import measure
+from skill_health.core.registries import load_registries
+from skill_health.core.skill import Skill
+from skill_health.ignores import read_ignores
+from skill_health.rules._api import Rule
+from skill_health.rules._load import all_rules
+
+TITLE = "Inside one process: the parser and the rules"
+ROUNDS = 5
+BASE = "markdown-it-py, full parse"
+_SHOWN = 25
+
+
+def run(options: Options) -> Iterator[str]:
+    """Profile every step over the collection; all figures are processor time, medians over the rounds."""
+    tree = prepare(options)
+    root = str(tree.root)
+    config = load_config(root, None)
+    entries = [entry for entry in discover([root], config, root).entries if not entry.problem]
+    datas = [read_bytes(f"{root}/{entry.path}")[0] for entry in entries]
+    skills = [load_skill(entry, data, "") for entry, data in zip(entries, datas, strict=True)]
+    yield f"{len(skills):,} skills of {tree.name}, {options.rounds} rounds."
+    yield _parsers(datas, [decode(data)[0] for data in datas], skills, entries, options.rounds)
+    registries = load_registries(root, config.sources)
+    spent: dict[str, list[int]] = defaultdict(list)
+    for _ in range(options.rounds):
+        for name, cost in _rules(skills, lambda: FileContext(root, config, registries)).items():
+            spent[name].append(cost)
+    per_skill = {name: median(costs) / len(skills) / 1e3 for name, costs in spent.items()}
+    yield _families(per_skill)
+    yield _slowest(per_skill)
+
+
+def _parsers(datas: Sequence[bytes], texts: Sequence[str], skills: Sequence[Skill], entries: Any, rounds: int) -> str:
+    plain = MarkdownIt("commonmark").enable("table")
+
+    def plain_blocks(i: int) -> None:
+        state = StateBlock(texts[i], plain, {}, [])
+        plain.block.tokenize(state, state.line, state.lineMax)
+
+    def our_blocks(i: int) -> None:
+        md = parser()
+        state = LightState(texts[i], md)
+        md.block.tokenize(state, state.line, state.lineMax)
+
+    steps: dict[str, Callable[[int], object]] = {
+        BASE: lambda i: plain.parse(texts[i]),
+        "markdown-it-py, block rules only": plain_blocks,
+        "ours, block rules only": our_blocks,
+        "ours, Markdown in full": lambda i: parse_document(skills[i].lines, skills[i].body.first_line),
+        "ours, the whole skill from its bytes": lambda i: load_skill(entries[i], datas[i], ""),
+    }
+    totals: dict[str, list[int]] = {name: [] for name in steps}
+    for _ in range(rounds):
+        for name, step in steps.items():
+            start = time.thread_time_ns()
+            for i in range(len(datas)):
+                step(i)
+            totals[name].append(time.thread_time_ns() - start)
+    lines = ["| step | n | ratio | min - max | CPU for each skill |", "|---|---|---|---|---|"]
+    for name, costs in totals.items():
+        each = [cost / base for cost, base in zip(costs, totals[BASE], strict=True)]
+        lines.append(
+            f"| {name} | {rounds} | **{median(each):.2f}** | {min(each):.2f} - {max(each):.2f} "
+            f"| {median(costs) / len(datas) / 1e6:.2f} ms |"
+        )
+    return "\n".join(lines)
+
+
+def _rules(skills: Sequence[Skill], context: Callable[[], FileContext]) -> Mapping[str, int]:
+    """Nanoseconds over all skills, by what they went to. A question that two rules ask is charged to the first."""
+    spent: dict[str, int] = defaultdict(int)
+    clock = time.thread_time_ns
+    rules: Sequence[Rule] = all_rules()
+    for skill in skills:
+        given = context()
+        start = clock()
+        for name, step in (("summary", summary_of), ("measures", measure), ("inline comments", read_ignores)):
+            step(skill)
+            now = clock()
+            spent[f"engine: {name}"] += now - start
+            start = now
+        for rule in rules:
+            start = clock()
+            if rule.check is not None:
+                as_findings(rule, rule.check(skill, given), skill, given)
+            if rule.collect is not None:
+                rule.collect(skill, given)
+            spent[f"{rule.family}: {rule.code} {rule.name}"] += clock() - start
+    return spent
+
+
+def _families(per_skill: Mapping[str, float]) -> str:
+    families: dict[str, float] = defaultdict(float)
+    numbers: dict[str, int] = defaultdict(int)
+    for name, cost in per_skill.items():
+        family = name.partition(":")[0]
+        families[family] += cost
+        numbers[family] += 1
+    lines = ["| rules by family | number | CPU for each skill | share |", "|---|---|---|---|"]
+    total = sum(families.values())
+    for family, cost in sorted(families.items(), key=lambda item: -item[1]):
+        lines.append(f"| {family} | {numbers[family]} | {cost:,.0f} us | {cost / total:.0%} |")
+    lines.append(f"| all | {sum(numbers.values())} | {total:,.0f} us | 100% |")
+    return "\n".join(lines)
+
+
+def _slowest(per_skill: Mapping[str, float]) -> str:
+    ranked = sorted(per_skill.items(), key=lambda item: -item[1])
+    lines = ["| the slowest rules | CPU for each skill |", "|---|---|"]
+    lines += [f"| {name} | {cost:,.1f} us |" for name, cost in ranked[:_SHOWN]]
+    if rest := ranked[_SHOWN:]:
+        lines.append(f"| {len(rest)} more together | {sum(cost for _, cost in rest):,.1f} us |")
+    return "\n".join(lines)

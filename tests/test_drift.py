@@ -1,0 +1,301 @@
+"""The pure comparison of two lines, the choice of the line to compare with, and the limits."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skill_health.core.config import Daily
+from skill_health.core.history import History
+from skill_health.drift import Drift, compare
+from skill_health.earlier import find_earlier
+from skill_health.history_line import Line, SkillLine, Summary, from_record, to_record
+from skill_health.plan_history import plan_line
+from skill_health.renames import renames
+from skill_health.verdict import reasons
+
+BASE = Line("2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r")
+ERROR, WARNING, INFO = (f"{word}:LI00{n}:{n:016x}" for n, word in enumerate(("error", "warning", "info"), 1))
+
+keys = st.lists(st.sampled_from([ERROR, WARNING, INFO, ERROR.replace("1:0", "9:0")]), max_size=5).map(sorted).map(tuple)
+shares = st.one_of(st.none(), st.integers(0, 10_000).map(lambda n: n / 10_000))
+
+
+@st.composite
+def skills(draw: st.DrawFn) -> SkillLine:
+    found = draw(keys)
+    score = draw(shares)
+    return SkillLine(
+        name=draw(st.sampled_from("abcd")),
+        score=score,
+        flagged=None if score is None else draw(st.booleans()),
+        components=draw(st.dictionaries(st.sampled_from(["gotchas", "links"]), shares)),
+        evidence=draw(st.dictionaries(st.sampled_from(["gotchas", "links"]), st.just({"count": 1}))),
+        counts=dict(Counter(key.split(":")[1] for key in found)),
+        description=draw(st.sampled_from([None, "x", "y", "z"])),
+        listed=draw(st.booleans()),
+        findings=found,
+    )
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> Line:
+    found = draw(st.dictionaries(st.sampled_from([f"skills/{name}/SKILL.md" for name in "abcde"]), skills()))
+    stale = draw(st.one_of(st.none(), st.sets(st.sampled_from(["claim-a", "claim-b"])).map(sorted).map(tuple)))
+    summary = Summary(skills=len(found), mean=draw(shares))
+    due = None if stale is None else ()
+    return replace(BASE, skills=found, other=draw(keys), stale=stale, due=due, summary=summary)
+
+
+def differences(drift: Drift) -> list[Any]:
+    moved = [
+        s
+        for s in drift.skills
+        if s.path != s.was
+        or s.parts
+        or s.counts
+        or s.relisted
+        or s.flagged[0] != s.flagged[1]
+        or s.score.before != s.score.after
+    ]
+    groups = (
+        drift.added,
+        drift.removed,
+        drift.renamed,
+        drift.new,
+        drift.fixed,
+        drift.rules,
+        drift.stale,
+        drift.reviewed,
+    )
+    return [*moved, *(entry for group in groups for entry in group)]
+
+
+@given(lines(), st.booleans())
+def test_a_line_does_not_differ_from_itself(line: Line, full: bool) -> None:
+    assert differences(compare(line, line, full)) == []
+
+
+@given(lines(), lines())
+def test_swapping_the_lines_swaps_the_differences(one: Line, two: Line) -> None:
+    there, back = compare(one, two), compare(two, one)
+    assert (there.new, there.fixed) == (back.fixed, back.new)
+    assert (there.added, there.removed) == (back.removed, back.added)
+    assert sorted(there.renamed) == sorted((new, old) for old, new in back.renamed)
+    assert (there.stale, there.reviewed) == (back.reviewed, back.stale)
+    assert [(c.name, c.before, c.after) for c in there.rules] == [(c.name, c.after, c.before) for c in back.rules]
+    assert {(s.was, s.path, s.score.before, s.score.after) for s in there.skills} == {
+        (s.path, s.was, s.score.after, s.score.before) for s in back.skills
+    }
+
+
+@given(lines(), lines())
+def test_the_totals_add_up(before: Line, after: Line) -> None:
+    drift = compare(before, after)
+
+    def total(line: Line) -> Counter[str]:
+        found = [*line.other, *(key for skill in line.skills.values() for key in skill.findings)]
+        return Counter(key.split(":")[1] for key in found)
+
+    net: Counter[str] = Counter()
+    for found in drift.new:
+        net[found.code] += found.n
+    for found in drift.fixed:
+        net[found.code] -= found.n
+    codes = total(before).keys() | total(after).keys()
+    assert {code: total(after)[code] - total(before)[code] for code in codes} == {code: net[code] for code in codes}
+    assert {change.name: change.by for change in drift.rules} == {code: n for code, n in net.items() if n}
+    assert len(after.skills) - len(before.skills) == len(drift.added) - len(drift.removed)
+    paired = {skill.path for skill in drift.skills}
+    assert paired | set(drift.added) == set(after.skills) and not paired & set(drift.added)
+
+
+@given(lines())
+def test_a_line_survives_the_file(line: Line) -> None:
+    text = json.dumps(to_record(line), sort_keys=True)
+    again = from_record(json.loads(text))
+    assert json.dumps(to_record(again), sort_keys=True) == text
+    assert differences(compare(line, again)) == []
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=5)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@given(lines(), st.lists(st.integers(0, 10**6), min_size=1, max_size=4), JSON)
+def test_any_damage_to_a_line_is_survived(line: Line, way: list[int], value: Any) -> None:
+    record = json.loads(json.dumps(to_record(line)))
+    place, at = record, sorted(record)[way[0] % len(record)]
+    for step in way[1:]:
+        inner = place[at]
+        if not isinstance(inner, dict) or not inner:
+            break
+        place, at = inner, sorted(inner)[step % len(inner)]
+    place[at] = value
+    today = replace(BASE, time="2026-11-21T04:00:00Z")
+    earlier = find_earlier(History((record,)), today, 7)
+    if earlier.last or earlier.other:
+        compare(earlier.last or earlier.other or today, today)
+    else:
+        assert earlier.problems
+
+
+def skill(name: str = "a", description: str | None = "x", **more: Any) -> SkillLine:
+    return SkillLine(name, description=description, **more)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param({"one": skill()}, {"two": skill()}, (("one", "two"),), id="moved"),
+        pytest.param({"one": skill()}, {"two": skill("b")}, (("one", "two"),), id="other-name-same-description"),
+        pytest.param({"one": skill()}, {"two": skill("a", "y")}, (("one", "two"),), id="same-name-other-description"),
+        pytest.param({"one": skill("a", None)}, {"two": skill("b", None)}, (), id="both-without-description"),
+        pytest.param({"one": skill()}, {"two": skill("b", "y")}, (), id="another-skill"),
+        pytest.param({"one": skill()}, {"one": skill("b", "y"), "two": skill()}, (), id="copied-away-but-still-there"),
+        pytest.param({"one": skill()}, {"two": skill("b"), "three": skill("c")}, (), id="two-candidates"),
+        pytest.param(
+            {"one": skill(), "two": skill("b")}, {"three": skill("b"), "four": skill()},
+            (("one", "four"), ("two", "three")), id="name-decides-between-equal-descriptions",
+        ),
+    ],
+)  # fmt: skip
+def test_renames(before: dict[str, SkillLine], after: dict[str, SkillLine], expected: tuple[Any, ...]) -> None:
+    assert sorted(renames(before, after)) == sorted(expected)
+    assert sorted(renames(after, before)) == sorted((new, old) for old, new in expected)
+
+
+def test_a_renamed_skill_keeps_its_findings() -> None:
+    found = {"counts": {"LI001": 2}, "findings": (ERROR, ERROR)}
+    drift = compare(replace(BASE, skills={"one": skill(**found)}), replace(BASE, skills={"two": skill(**found)}))
+    assert (drift.new, drift.fixed, drift.rules) == ((), (), ())
+    assert drift.renamed == (("one", "two"),)
+
+
+def line(day: int, mean: float | None = 0.9, **more: Any) -> Line:
+    return replace(BASE, time=f"2026-11-{day:02}T04:00:00Z", summary=Summary(1, mean), **more)
+
+
+def history(*found: Line | dict[str, Any]) -> History:
+    records = (to_record(entry) if isinstance(entry, Line) else entry for entry in found)
+    return History(tuple(json.loads(json.dumps(record)) for record in records))
+
+
+PLAN = {
+    "ok": True,
+    "summary": {"skill_count": 3, "corpus_score": 0.8, "min_score": 0.7, "max_score": 1.0, "flagged": 1},
+}
+
+
+def test_the_last_comparable_line_is_taken() -> None:
+    found = find_earlier(history(line(1), line(2), line(3, configuration="other")), line(4), 7)
+    assert found.last is not None and found.last.time[:10] == "2026-11-02"
+    assert (found.passed, found.other, found.differences) == (1, None, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"profile": "plan", "configuration": "x"}, "the profile was plan and is standard"),
+        ({"configuration": "x"}, "the configuration has changed since 2026-11-01"),
+        ({"version": "0.0.9", "rules": "x"}, "skill-health was 0.0.9 and is 0.1.0"),
+        ({"rules": "x"}, "other rules ran on 2026-11-01"),
+        ({"paths": ("skills/a",)}, "the paths were skills/a and are ."),
+    ],
+)
+def test_what_keeps_a_line_from_being_compared_is_said(change: dict[str, Any], said: str) -> None:
+    found = find_earlier(history(line(1, **change)), line(2), 7)
+    assert found.last is None and found.window is None
+    assert found.differences == (said,)
+
+
+def test_the_window_has_its_size_and_leaves_missing_means_out() -> None:
+    means = [0.1, 0.5, None, 0.9, 0.9, 1.0]
+    found = find_earlier(history(*(line(n, mean) for n, mean in enumerate(means, 1))), line(7, 0.9), 5)
+    window = found.window
+    assert window is not None
+    assert (window.n, window.median, window.above, window.equal, window.below) == (4, 0.9, 1, 2, 1)
+    assert window.since[:10] == "2026-11-02"
+    assert find_earlier(history(line(1)), line(2, None), 7).window is None
+
+
+def test_the_plans_own_lines_count_under_its_profile_only() -> None:
+    own = {"profile": "plan-v2.3.0"}
+    found = find_earlier(history(PLAN, PLAN), line(2, 0.7, **own), 7)
+    assert (found.last, found.plan) == (None, plan_line(PLAN))
+    assert found.window is not None and (found.window.n, found.window.since) == (2, "")
+    assert reasons(Drift(None, line(2, 0.7, **own)), 0.8, Daily()) == [
+        "the collection's score fell by 0.1000, from 0.8000 to 0.7000: more than 0.05 (max-drop)"
+    ]
+    found = find_earlier(history(PLAN, line(1, 0.9, **own)), line(2, 0.7, **own), 7)
+    assert found.last is not None and found.plan is None
+    assert found.window is not None and found.window.n == 2
+    found = find_earlier(history(PLAN), line(2), 7)
+    assert (found.last, found.plan, found.window) == (None, None, None)
+    assert "plan-v2.3.0" in found.problems[0]
+
+
+@pytest.mark.parametrize("damage", [{"ok": 1}, {"summary": 3}, {"summary": {}}, {"schema": "x"}])
+def test_what_is_no_line_of_the_plan(damage: dict[str, Any]) -> None:
+    assert plan_line(PLAN | damage) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("corpus_score", None), ("corpus_score", -1), ("skill_count", 0), ("flagged", True)]
+)
+def test_a_damaged_summary_is_no_line_of_the_plan(key: str, value: object) -> None:
+    assert plan_line({"ok": True, "summary": PLAN["summary"] | {key: value}}) is None  # type: ignore[operator]
+
+
+def test_lines_of_no_known_form_are_counted() -> None:
+    newer = {**to_record(line(1)), "schema": "skill-health/history/2"}
+    found = find_earlier(History(({"a": 1}, newer), ("h:3: line 3 is torn",)), line(2), 7)
+    assert found.problems == (
+        "h:3: line 3 is torn",
+        "2 lines of the history are no line of skill-health/history/1 and left out",
+    )
+
+
+def drift_of(before: float | None, after: float | None, errors: int = 0) -> Drift:
+    old = {"a": skill(score=before, flagged=False)}
+    new = {"a": skill(score=after, flagged=False, findings=(ERROR,) * errors)}
+    return compare(line(1, before, skills=old), line(2, after, skills=new))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "errors", "limits", "n"),
+    [
+        pytest.param(0.9, 0.9, 0, {}, 0, id="nothing"),
+        pytest.param(0.9, 0.85, 0, {}, 0, id="exactly-the-limit"),
+        pytest.param(0.9, 0.8499, 0, {}, 1, id="over-the-limit-of-the-collection"),
+        pytest.param(0.9, 0.7, 0, {}, 2, id="over-both"),
+        pytest.param(0.9, 0.7, 0, {"max_drop": 1.0}, 1, id="over-that-of-a-skill"),
+        pytest.param(0.9, 0.7, 0, {"max_drop": 1.0, "max_skill_drop": 0.2}, 0, id="allowed"),
+        pytest.param(0.1, 0.9, 0, {"max_drop": 0.0, "max_skill_drop": 0.0}, 0, id="rose"),
+        pytest.param(0.9, 0.9, 1, {}, 1, id="new-error"),
+        pytest.param(0.9, 0.9, 1, {"new_errors": 1}, 0, id="new-error-allowed"),
+        pytest.param(0.9, None, 0, {}, 0, id="missing-is-not-zero"),
+        pytest.param(None, 0.1, 0, {}, 0, id="was-missing"),
+    ],
+)
+def test_limits(before: float | None, after: float | None, errors: int, limits: dict[str, Any], n: int) -> None:
+    assert len(reasons(drift_of(before, after, errors), before, Daily(**limits))) == n
+
+
+def test_what_could_not_be_compared_exceeds_no_limit() -> None:
+    one, two = (
+        line(1, 0.9, skills={"a": skill(score=1.0)}),
+        line(2, 0.1, skills={"a": skill(score=0.1, findings=(ERROR,))}),
+    )
+    drift = compare(one, two, full=False)
+    assert reasons(drift, None, Daily()) == []
+    assert (drift.new, drift.fixed, drift.rules) == ((), (), ())

@@ -1,0 +1,218 @@
+"""The hooks as other repositories use them: the real pre-commit, real commits, this checkout as the hooks' repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skill_health import init_hooks
+
+pytestmark = pytest.mark.real
+
+Commit = Callable[..., "subprocess.CompletedProcess[str]"]
+
+GOOD = """---
+name: {name}
+description: Sorts {what} by size. Use when {what} must be put in order.
+---
+
+# {name}
+
+Sort the {what}, then check the order.
+"""
+BOM = "\ufeff"
+
+
+def skill(name: str, what: str = "lists") -> str:
+    return GOOD.format(name=name, what=what)
+
+
+def call(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    return subprocess.run(
+        list(map(str, command)), cwd=cwd, env=kept, capture_output=True, encoding="utf-8", timeout=600, check=False
+    )
+
+
+def must(*command: str | Path, cwd: Path) -> str:
+    done = call(*command, cwd=cwd)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> init_hooks.Source:
+    """This checkout, as it is on disk, as a git repository of its own at one commit; pre-commit keeps its home beside."""
+    root = tmp_path_factory.mktemp("hooks")
+    os.environ["PRE_COMMIT_HOME"] = str(root / "home")
+    os.environ["PIP_CONSTRAINT"] = str(checkout / "constraints.txt")
+    repo = root / "skill-health"
+    names = must("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=checkout)
+    for name in filter(None, names.split("\0")):
+        if (checkout / name).is_file():
+            (repo / name).parent.mkdir(parents=True, exist_ok=True)
+            (repo / name).write_bytes((checkout / name).read_bytes())
+    must("git", "init", "--quiet", cwd=repo)
+    must("git", "add", "--all", cwd=repo)
+    must("git", "commit", "--quiet", "--message", "As it is", cwd=repo)
+    return init_hooks.Source(str(repo), must("git", "rev-parse", "HEAD", cwd=repo).strip())
+
+
+@pytest.fixture
+def repository(hooks: init_hooks.Source, tmp_path: Path) -> Path:
+    """A repository with two good skills, a registry and the two hooks that `init` writes, committed and installed."""
+    lines = init_hooks.lines(hooks, "0.1.0", fixtures=True)
+    put(tmp_path, ".pre-commit-config.yaml", init_hooks.new_file(lines))
+    put(tmp_path, "skills/sort-lists/SKILL.md", skill("sort-lists"))
+    put(tmp_path, "skills/sort-trees/SKILL.md", skill("sort-trees", "trees"))
+    put(tmp_path, "prompts.jsonl", prompt("p1", "Sort this list.", "sort-lists"))
+    must("git", "init", "--quiet", cwd=tmp_path)
+    must(sys.executable, "-m", "pre_commit", "install", cwd=tmp_path)
+    done = commit(tmp_path)
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+def use(root: Path, source: init_hooks.Source, hook: str) -> None:
+    """Let the repository use one other hook instead, committed without running any."""
+    text = f"repos:\n- repo: {source.repo}\n  rev: {source.rev}\n  hooks:\n  - id: {hook}\n"
+    put(root, ".pre-commit-config.yaml", text)
+    must("git", "add", "--all", cwd=root)
+    must("git", "commit", "--quiet", "--no-verify", "--message", "Another hook", cwd=root)
+
+
+def prompt(key: str, text: str, expected: str) -> str:
+    return json.dumps({"prompt_id": key, "prompt": text, "expected_primary_skill": expected}) + "\n"
+
+
+def put(root: Path, path: str, text: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text, encoding="utf-8", newline="")
+
+
+def commit(root: Path) -> subprocess.CompletedProcess[str]:
+    """Stage everything and commit it, as a user would; the hooks run. All that they print is on stderr."""
+    must("git", "add", "--all", cwd=root)
+    return call("git", "commit", "--message", "A change", cwd=root)
+
+
+def test_a_bad_skill_is_refused_and_the_mended_one_passes(repository: Path) -> None:
+    bad = skill("sort-maps", "maps").replace("description: Sorts", "description: Sorting: sorts")
+    put(repository, "skills/sort-maps/SKILL.md", bad)
+    refused = commit(repository)
+    assert refused.returncode == 1
+    assert "skills/sort-maps/SKILL.md:3:" in refused.stderr and "error FM003" in refused.stderr
+    assert "help: " in refused.stderr and "1 skill checked: 1 error" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    put(repository, "skills/sort-maps/SKILL.md", skill("sort-maps", "maps"))
+    assert commit(repository).returncode == 0
+
+
+def test_collection_wide_rules_see_unchanged_siblings(repository: Path) -> None:
+    put(repository, "skills/sort-maps/SKILL.md", skill("sort-lists", "maps"))
+    refused = commit(repository)
+    assert refused.returncode == 1
+    assert "error RT001" in refused.stderr and "sort-lists/SKILL.md" in refused.stderr
+
+
+def test_a_change_beside_the_skill_file_counts(repository: Path) -> None:
+    put(repository, "skills/sort-lists/SKILL.md", skill("sort-lists") + "\nSee [the table](references/table.md).\n")
+    put(repository, "skills/sort-lists/references/table.md", "# Table\n\nSizes.\n")
+    assert commit(repository).returncode == 0
+    put(repository, "skills/sort-lists/references/table.md", "# Table\n\nSend it to AKIAQ3EGPKH7DWLZ2XCB.\n")
+    refused = commit(repository)
+    assert refused.returncode == 1
+    assert "skills/sort-lists/references/table.md:3:" in refused.stderr
+
+
+def test_the_fix_hook_mends_and_stops_the_commit(repository: Path, hooks: init_hooks.Source) -> None:
+    use(repository, hooks, "skill-health-fix")
+    path = repository / "skills/sort-lists/SKILL.md"
+    put(repository, "skills/sort-lists/SKILL.md", BOM + skill("sort-lists"))
+    stopped = commit(repository)
+    assert stopped.returncode == 1
+    assert "files were modified by this hook" in stopped.stderr and "fixed skills/sort-lists/SKILL.md" in stopped.stderr
+    assert path.read_text("utf-8") == skill("sort-lists")
+    put(repository, "skills/sort-trees/SKILL.md", skill("sort-trees", "trees").replace("description: S", "description: A: s"))
+    stopped = commit(repository)
+    assert stopped.returncode == 1 and 'description: "A: sorts' in (repository / "skills/sort-trees/SKILL.md").read_text()
+    assert commit(repository).returncode == 0
+
+
+def test_the_fix_hook_renames(repository: Path, hooks: init_hooks.Source) -> None:
+    use(repository, hooks, "skill-health-fix")
+    put(repository, "skills/sort-maps/skill.md", skill("sort-maps", "maps"))
+    stopped = commit(repository)
+    assert stopped.returncode == 1 and "internal error" not in stopped.stderr, stopped.stderr
+    assert os.listdir(repository / "skills/sort-maps") == ["SKILL.md"], stopped.stderr
+    assert commit(repository).returncode == 0
+
+
+def test_the_fixtures_hook_refuses_a_bad_record(repository: Path) -> None:
+    good = (repository / "prompts.jsonl").read_text("utf-8")
+    put(repository, "prompts.jsonl", good + '{"prompt_id": "p2", "prompt": "Sort.", "expected_primary_skil": null}\n')
+    refused = commit(repository)
+    assert refused.returncode == 1
+    assert "prompts.jsonl:2:" in refused.stderr and "error FX001" in refused.stderr
+    assert "2 router prompts checked" in refused.stderr
+    put(repository, "prompts.jsonl", good + prompt("p2", "Sort these rows.", "sort-rows"))
+    refused = commit(repository)
+    assert refused.returncode == 1 and "error FX003" in refused.stderr
+    put(repository, "prompts.jsonl", good + prompt("p2", "Sort these leaves.", "sort-trees"))
+    assert commit(repository).returncode == 0
+
+
+def test_a_renamed_skill_breaks_the_labels_that_name_it(repository: Path) -> None:
+    (repository / "skills/sort-lists").rename(repository / "skills/sort-queues")
+    put(repository, "skills/sort-queues/SKILL.md", skill("sort-queues", "queues"))
+    refused = commit(repository)
+    assert refused.returncode == 1 and "prompts.jsonl:1:" in refused.stderr and "FX003" in refused.stderr
+
+
+def test_unrelated_files_do_not_trigger(repository: Path) -> None:
+    for path in ("README.md", "src/app.py", "docs/skill.markdown"):
+        put(repository, path, "text\n")
+    done = commit(repository)
+    assert done.returncode == 0 and done.stderr.count("(no files to check)") == 2, done.stderr
+    put(repository, "scripts/build.py", "print()\n")
+    put(repository, "data/rows.jsonl", "{}\n")
+    done = commit(repository)
+    assert done.returncode == 0 and done.stderr.count("Passed") == 2, done.stderr
+
+
+def test_what_the_configuration_excludes_is_left_alone(repository: Path) -> None:
+    put(repository, "skill-health.toml", 'exclude = ["vendor/"]\n')
+    put(repository, "vendor/skills/x/SKILL.md", "no frontmatter\n")
+    done = commit(repository)
+    assert done.returncode == 0, done.stderr
+    put(repository, "skill-health.toml", 'exclud = ["vendor/"]\n')
+    refused = commit(repository)
+    assert refused.returncode == 1 and "skill-health.toml:1" in refused.stderr and '"exclude"' in refused.stderr
+
+
+def test_a_file_name_cannot_pose_as_an_option(repository: Path) -> None:
+    put(repository, "--output=owned/SKILL.md", skill("owned", "things"))
+    put(repository, "--report=skills/a/SKILL.md", skill("a", "things"))
+    must("git", "add", "--all", cwd=repository)
+    commit(repository)
+    assert sorted(path.name for path in repository.iterdir() if not path.name.startswith(".")) == [
+        "--output=owned", "--report=skills", "prompts.jsonl", "skills",
+    ]  # fmt: skip
+    assert not (repository / "owned").exists()
+
+
+def test_all_files_at_once(repository: Path) -> None:
+    done = call(sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose", cwd=repository)
+    assert done.returncode == 0 and "2 skills checked: no findings" in done.stdout, done.stdout
+    assert "1 router prompt checked" in done.stdout
+
+
+def test_our_own_hooks_and_configuration_are_valid(checkout: Path) -> None:
+    must(sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml", cwd=checkout)
+    must(sys.executable, "-m", "pre_commit", "validate-config", ".pre-commit-config.yaml", cwd=checkout)
