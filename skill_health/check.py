@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,13 +12,14 @@ from skill_health.core.files import read_small
 from skill_health.core.markdown import parse_document
 from skill_health.core.measure import measure
 from skill_health.core.parse import parse_skill, unreadable
+from skill_health.core.patterns import lazy
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Skill, Span
 from skill_health.ignores import Ignore, read_ignores
 from skill_health.inputs import answer, digest
 from skill_health.rules._api import Finding, Hit, Rule
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazy(r"\d+")
 _EXCERPT = 240
 
 

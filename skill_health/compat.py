@@ -13,15 +13,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skill_health.core.files import read_bytes
+from skill_health.core.patterns import lazy
 from skill_health.core.registries import Record
 from skill_health.engine import Result
 from skill_health.scoring import Flag, Part, Score
 
 SECTIONS = ("When to Activate", "Core Concepts", "Practical Guidance", "Gotchas", "Integration", "References")
-_FIRST_PERSON = re.compile(r"\b(I can|Use me|You can use this)\b")
-_GOTCHAS = re.compile(r"^## Gotchas\s*\n(.+?)(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
-_NUMBERED = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
-_FENCE = re.compile(r"^\s*```", re.MULTILINE)
+_FIRST_PERSON = lazy(r"\b(I can|Use me|You can use this)\b")
+_GOTCHAS = lazy(r"^## Gotchas\s*\n(.+?)(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
+_NUMBERED = lazy(r"^\s*\d+\.\s+", re.MULTILINE)
+_FENCE = lazy(r"^\s*```", re.MULTILINE)
 _NUMBERS = (
     re.compile(r"\b\d+(?:\.\d+)?\s*%", re.IGNORECASE),
     re.compile(r"\b\d+(?:\.\d+)?\s*x\b", re.IGNORECASE),
@@ -33,9 +34,9 @@ _NUMBERS = (
 _BENCHMARKS = (
     "LoCoMo", "LongMemEval", "BrowseComp", "SWE-bench", "RULER", "DMR", "HotPotQA", "MMLU", "GSM8K", "HumanEval",
 )  # fmt: skip
-_CLAIM_ID = re.compile(r"\bclaim-[a-z0-9][a-z0-9-]*[a-z0-9]\b")
-_INTERNAL = re.compile(r"\[([^\]]+)\]\((?:\.\./)?skills/([a-z0-9-]+)/(?:[^)]*)\)")
-_EXTERNAL = re.compile(r"\[(?:[^\]]+)\]\((https?://[^)]+)\)")
+_CLAIM_ID = lazy(r"\bclaim-[a-z0-9][a-z0-9-]*[a-z0-9]\b")
+_INTERNAL = lazy(r"\[([^\]]+)\]\((?:\.\./)?skills/([a-z0-9-]+)/(?:[^)]*)\)")
+_EXTERNAL = lazy(r"\[(?:[^\]]+)\]\((https?://[^)]+)\)")
 _WEIGHTS = {
     "sections": 0.20, "gotchas": 0.15, "examples": 0.10, "links": 0.15, "activation": 0.10, "claims": 0.15,
     "mechanisms": 0.10, "frontmatter": 0.05,

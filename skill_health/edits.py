@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Span
 from skill_health.rules._api import Edit
 
 _BOM = b"\xef\xbb\xbf"
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+_LINE = lazy(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 def edit_bytes(data: bytes, edits: Iterable[Edit]) -> bytes:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from skill_health.core.patterns import lazy
+
 SCHEMA = "skill-health/history/1"
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_KEY = re.compile(r"(?:error|warning|info):[A-Z]{2}[0-9]{3}:[0-9a-f]{16}")
+_TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_DAY = lazy(r"\d{4}-\d\d-\d\d")
+_COMMIT = lazy(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_KEY = lazy(r"(?:error|warning|info):[A-Z]{2}[0-9]{3}:[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Comment, Document, Skill
 from skill_health.rules._api import Finding
 
-_MARK = re.compile(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
-_CODE = re.compile(r"[A-Z]{2}\d{0,3}\b|[a-z]+(?:-[a-z]+)+\b")
+_MARK = lazy(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
+_CODE = lazy(r"[A-Z]{2}\d{0,3}\b|[a-z]+(?:-[a-z]+)+\b")
 
 
 class Ignore(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable
 
 from skill_health.core.config import Sources
+from skill_health.core.patterns import lazy
 from skill_health.core.sources import expand
 from skill_health.init_layout import Layout
 
-_GLOB = re.compile(r"[*?\[\\]")
+_GLOB = lazy(r"[*?\[\\]")
 
 HEAD = """\
 # Settings of skill-health. This file also marks the root of the collection: paths in findings are relative to it.

@@ -1,8 +1,9 @@
 """Our hooks in a .pre-commit-config.yaml: the lines, where pre-commit gets them from, and how they join other hooks."""
 
 import json
-import re
 from typing import Any, NamedTuple
+
+from skill_health.core.patterns import lazy
 
 FILE_NAME = ".pre-commit-config.yaml"
 # The same as in .pre-commit-hooks.yaml, for repositories that get the package from an index.
@@ -16,7 +17,7 @@ HOOKS = {
         r"(?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|metadata\.json|(task|instruction)\.md)$",
     ),
 }
-_PLAIN = re.compile(r"[A-Za-z0-9/.][\w./:@+~=-]*(?<!:)")
+_PLAIN = lazy(r"[A-Za-z0-9/.][\w./:@+~=-]*(?<!:)")
 
 
 class Source(NamedTuple):

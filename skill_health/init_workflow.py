@@ -6,11 +6,12 @@ import re
 import shlex
 
 from skill_health.core.errors import UsageError
+from skill_health.core.patterns import lazy
 from skill_health.init_hooks import Source
 
 FILE_NAME = ".github/workflows/skill-health.yml"
 # Nothing that a shell, YAML or an expression of the workflow language would take for more than a path.
-_SAFE = re.compile(r"[\w./ -]*", re.ASCII)
+_SAFE = lazy(r"[\w./ -]*", re.ASCII)
 
 _TEXT = """\
 # Lints every change, and once a day compares the skills with the days before.

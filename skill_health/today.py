@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 from skill_health.core.claim_dates import Review, due_claims, reviews
 from skill_health.core.config import Config, Daily, config_digest, config_with
 from skill_health.core.corpus import Entry
+from skill_health.core.patterns import lazy
 from skill_health.core.registries import Registries
 from skill_health.drift import NO_SKILL
 from skill_health.engine import Result
@@ -25,7 +25,7 @@ from skill_health.rules._load import all_rules
 from skill_health.scoring import CorpusScore, Score
 from skill_health.select import selected
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazy(r"\d+")
 _NAME_CHARS = 200
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,6 @@ import pytest
 from skill_health import init_hooks
 
 pytestmark = pytest.mark.real
-
-Commit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 GOOD = """---
 name: {name}
@@ -47,11 +45,12 @@ def must(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> init_hooks.Source:
-    """This checkout, as it is on disk, as a git repository of its own at one commit; pre-commit keeps its home beside."""
+def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[init_hooks.Source]:
+    """This checkout, as it is on disk, as a git repository of its own at one commit; pre-commit keeps its home beside.
+
+    So all tests share the one environment that pre-commit builds for that commit.
+    """
     root = tmp_path_factory.mktemp("hooks")
-    os.environ["PRE_COMMIT_HOME"] = str(root / "home")
-    os.environ["PIP_CONSTRAINT"] = str(checkout / "constraints.txt")
     repo = root / "skill-health"
     names = must("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=checkout)
     for name in filter(None, names.split("\0")):
@@ -61,7 +60,10 @@ def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> init_hook
     must("git", "init", "--quiet", cwd=repo)
     must("git", "add", "--all", cwd=repo)
     must("git", "commit", "--quiet", "--message", "As it is", cwd=repo)
-    return init_hooks.Source(str(repo), must("git", "rev-parse", "HEAD", cwd=repo).strip())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PRE_COMMIT_HOME", str(root / "home"))
+        patch.setenv("PIP_CONSTRAINT", str(checkout / "constraints.txt"))
+        yield init_hooks.Source(str(repo), must("git", "rev-parse", "HEAD", cwd=repo).strip())
 
 
 @pytest.fixture
@@ -139,9 +141,15 @@ def test_the_fix_hook_mends_and_stops_the_commit(repository: Path, hooks: init_h
     assert stopped.returncode == 1
     assert "files were modified by this hook" in stopped.stderr and "fixed skills/sort-lists/SKILL.md" in stopped.stderr
     assert path.read_text("utf-8") == skill("sort-lists")
-    put(repository, "skills/sort-trees/SKILL.md", skill("sort-trees", "trees").replace("description: S", "description: A: s"))
+    put(
+        repository,
+        "skills/sort-trees/SKILL.md",
+        skill("sort-trees", "trees").replace("description: S", "description: A: s"),
+    )
     stopped = commit(repository)
-    assert stopped.returncode == 1 and 'description: "A: sorts' in (repository / "skills/sort-trees/SKILL.md").read_text()
+    assert (
+        stopped.returncode == 1 and 'description: "A: sorts' in (repository / "skills/sort-trees/SKILL.md").read_text()
+    )
     assert commit(repository).returncode == 0
 
 
@@ -199,8 +207,7 @@ def test_what_the_configuration_excludes_is_left_alone(repository: Path) -> None
 def test_a_file_name_cannot_pose_as_an_option(repository: Path) -> None:
     put(repository, "--output=owned/SKILL.md", skill("owned", "things"))
     put(repository, "--report=skills/a/SKILL.md", skill("a", "things"))
-    must("git", "add", "--all", cwd=repository)
-    commit(repository)
+    assert commit(repository).returncode == 0
     assert sorted(path.name for path in repository.iterdir() if not path.name.startswith(".")) == [
         "--output=owned", "--report=skills", "prompts.jsonl", "skills",
     ]  # fmt: skip
@@ -209,7 +216,7 @@ def test_a_file_name_cannot_pose_as_an_option(repository: Path) -> None:
 
 def test_all_files_at_once(repository: Path) -> None:
     done = call(sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose", cwd=repository)
-    assert done.returncode == 0 and "2 skills checked: no findings" in done.stdout, done.stdout
+    assert done.returncode == 0 and "2 skills checked: 0 errors" in done.stdout, done.stdout
     assert "1 router prompt checked" in done.stdout
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-_KEY = re.compile(r"\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
+from skill_health.core.patterns import lazy
+
+_KEY = lazy(r"\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
 
 Place = tuple[str | int, ...]
 

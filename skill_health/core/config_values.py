@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from skill_health.core.config import Config, Daily, Limits, PerPath, Sources, Volatility
 from skill_health.core.config_mistakes import Mistake, Place, dotted, unknown, wrong
+from skill_health.core.patterns import lazy
 
 SEVERITIES = ("error", "warning", "info")
 CHOICES = {"fail-on": (*SEVERITIES, "never")}
@@ -17,7 +17,7 @@ AT_LEAST_ONE = frozenset(
     ("limits.body-lines", "limits.body-tokens", "limits.reference-lines", "limits.trigger-within", "volatility.high",
      "volatility.medium", "volatility.low", "daily.window")
 )  # fmt: skip
-HOST_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+HOST_NAME = lazy(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 HOST_NUMBERS = ("context-tokens", "budget-percent", "budget", "chars-per-token", "skill-chars")
 HOST_MAX = 10**15
 

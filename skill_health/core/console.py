@@ -7,8 +7,10 @@ import re
 import sys
 from typing import TextIO
 
+from skill_health.core.patterns import lazy
+
 # C0, C1, DEL, bidi controls, zero-width characters, line separators, tag characters, surrogates, BOM.
-_UNSAFE = re.compile(
+_UNSAFE = lazy(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _STYLES = {"red": "31", "yellow": "33", "blue": "34", "green": "32", "dim": "2", "bold": "1", "cyan": "36"}

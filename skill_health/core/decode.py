@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from skill_health.core.files import MAX_BYTES
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Defect, Span
 
 MAX_LINE = 20_000
-_CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = lazy("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def decode(data: bytes) -> tuple[str, str, str, list[Defect]]:

@@ -10,17 +10,18 @@ across publishers share a run of 8 words by chance, nearly all of it YAML boiler
 of 4 words 0.9 %.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 from zlib import crc32
+
+from skill_health.core.patterns import lazy
 
 GRAM = 5
 WINDOW = 4
 GUARANTEE = GRAM + WINDOW - 1
 
 # Scripts that do not put spaces between words: every character counts as one.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+_WORD = lazy(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 class Words(NamedTuple):

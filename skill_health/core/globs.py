@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_SPECIAL = re.compile(r"[*?\[\\]")
+from skill_health.core.patterns import lazy
+
+_SPECIAL = lazy(r"[*?\[\\]")
 _CLASS_NAMES = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "blank": " \\t", "digit": "0-9", "lower": "a-z", "space": "\\s",
     "upper": "A-Z", "punct": "!-/:-@\\[-`{-~", "xdigit": "0-9A-Fa-f", "graph": "!-~", "print": " -~",

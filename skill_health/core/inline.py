@@ -1,6 +1,5 @@
 """The inline rules of markdown-it-py that matter to us, with the positions that its tokens lack."""
 
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -10,10 +9,11 @@ from markdown_it.rules_inline import StateInline
 
 from skill_health.core.blocks import dispatch
 from skill_health.core.decode import MAX_LINE
+from skill_health.core.patterns import lazy
 
-_TRIGGER = re.compile(r"[`<]|\](?:[(:\[]|$|[^\w\s])|\[[^\]\n]{1,200}\]")
-_STOP = re.compile(r"[!\\\[\]`<]")
-_EMPHASIS = re.compile(r"(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
+_TRIGGER = lazy(r"[`<]|\](?:[(:\[]|$|[^\w\s])|\[[^\]\n]{1,200}\]")
+_STOP = lazy(r"[!\\\[\]`<]")
+_EMPHASIS = lazy(r"(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
 
 
 class Found(NamedTuple):

@@ -6,7 +6,6 @@ code, a link, an image or HTML occurs, and only those rules: emphasis and entiti
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from skill_health.core import inline
@@ -23,10 +22,11 @@ from skill_health.core.document import (
     Table,
     sections_of,
 )
+from skill_health.core.patterns import lazy
 
-_PREFIX = re.compile(r"[ \t>]*")
-_NOT_SLUG = re.compile(r"[^\w\- ]")
-_ANCHOR = re.compile(r"""<[a-zA-Z][^<>]{0,200}?\b(?:id|name)=["']([^"'<>]{1,200})["']""")
+_PREFIX = lazy(r"[ \t>]*")
+_NOT_SLUG = lazy(r"[^\w\- ]")
+_ANCHOR = lazy(r"""<[a-zA-Z][^<>]{0,200}?\b(?:id|name)=["']([^"'<>]{1,200})["']""")
 
 
 def parse_document(lines: tuple[str, ...], first_line: int = 1) -> Document:

@@ -1,9 +1,9 @@
 """What can be counted in one skill: the numbers behind the score, the limits and the history."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.roles import roles_of
 from skill_health.core.sections import entries, governing, is_procedure, outermost
 from skill_health.core.skill import Skill
@@ -11,9 +11,9 @@ from skill_health.core.triggers import has_boundary, has_trigger
 
 _PUNCTUATION = bytes(range(33, 48)) + bytes(range(58, 65)) + bytes(range(91, 97)) + bytes(range(123, 127))
 _ASCII = bytes(range(128))
-_WIDE = re.compile("[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-_FIRST_PERSON = re.compile(r"\b(?:I can|Use me|You can use this)\b")
-_NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_WIDE = lazy("[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_FIRST_PERSON = lazy(r"\b(?:I can|Use me|You can use this)\b")
+_NAME = lazy(r"[^\W_]+(?:-[^\W_]+)*")
 
 
 class Measures(NamedTuple):

@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
+
 
 class Role(NamedTuple):
     """The titles that give a section its role, in lower case."""
@@ -84,9 +86,9 @@ ROLES: dict[str, Role] = {
     ),
 }  # fmt: skip
 
-_CLEAN = re.compile(r"[^a-z0-9'\- ]+")
-_NUMBER = re.compile(r"^(?:(?:step|phase|part|section|stage) )?\d[\d.]* *")
-_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage) ?\d", re.IGNORECASE)
+_CLEAN = lazy(r"[^a-z0-9'\- ]+")
+_NUMBER = lazy(r"^(?:(?:step|phase|part|section|stage) )?\d[\d.]* *")
+_STEP = lazy(r"^\W{0,4}(?:step|phase|stage) ?\d", re.IGNORECASE)
 
 
 def _whole() -> dict[str, frozenset[str]]:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
+
 
 class Secret(NamedTuple):
     """A credential in a text: characters `start` to `end`, and what it is."""
@@ -19,16 +21,15 @@ class Secret(NamedTuple):
     kind: str
 
 
-# Most formats hold a run of at least this many letters, digits, "_" and "-". Looking for such runs first, and for thirty
-# prefixes only around them, is several times faster than looking for the prefixes in the whole text.
+# Most formats hold a run of at least this many letters, digits, "_" and "-". Looking for such runs first, and for the
+# prefixes only around them, is several times faster than looking for thirty prefixes in the whole text.
 _RUN = b"a" * 24
 _RUN_TABLE = bytes(97 if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-") else 32 for c in range(256))
 _BEFORE = 80
-_RULES = ("-" * 24, "_" * 24)
 
 # (what it is, literals of which one must occur, the whole format, whether it holds such a run)
 _FORMATS = tuple(
-    (kind, tuple(literals.split()), re.compile(pattern), run)
+    (kind, tuple(literals.encode().split()), lazy(pattern), run)
     for kind, run, literals, pattern in (
         ("AWS access key id", False, "AKIA ASIA", r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
         ("Azure storage key", False, "AccountKey=", r"\bAccountKey=[A-Za-z0-9+/]{86}=="),
@@ -63,7 +64,8 @@ _FORMATS = tuple(
         ("age secret key", True, "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
     )
 )  # fmt: skip
-_EVERYDAY = re.compile(
+_ANY_LITERAL = lazy(b"|".join(re.escape(one) for _, literals, _, run in _FORMATS if run for one in literals))
+_EVERYDAY = lazy(
     r"example|sample|dummy|fake|placeholder|redacted|your|changeme|secret|token|x{4}|0{6}|\*{3}|12345678|abcdefg|01234567|87654321"
 )
 # What follows the prefix in keys that their issuers print in their own documentation.
@@ -95,28 +97,27 @@ def entropy(text: str) -> float:
 
 
 def _candidates(text: str) -> Iterator[Secret]:
-    for kind, literals, pattern, run in _FORMATS:
-        if not run and any(literal in text for literal in literals):
-            for match in pattern.finditer(text):
-                yield Secret(match.start(), match.end(), kind)
     # One byte for each character, so that the places are those of the text.
-    marks = text.encode("ascii", "replace").translate(_RUN_TABLE)
+    raw = text.encode("ascii", "replace")
+    for kind, literals, pattern, run in _FORMATS:
+        if not run and any(literal in raw for literal in literals):
+            yield from _found(kind, pattern, text, 0, len(text))
+    marks = raw.translate(_RUN_TABLE)
     at, done = marks.find(_RUN), 0
     while at >= 0:
         end = marks.find(b" ", at)
         end = len(text) if end < 0 else end
-        if not text.startswith(_RULES, at):
-            yield from _around(text, max(done, at - _BEFORE), end)
-            done = end
-        at = marks.find(_RUN, end)
+        start = max(done, at - _BEFORE)
+        if _ANY_LITERAL.search(raw, start, end):
+            for kind, literals, pattern, run in _FORMATS:
+                if run and any(literal in raw[start:end] for literal in literals):
+                    yield from _found(kind, pattern, text, start, end)
+        at, done = marks.find(_RUN, end), end
 
 
-def _around(text: str, start: int, end: int) -> Iterator[Secret]:
-    window = text[start:end]
-    for kind, literals, pattern, run in _FORMATS:
-        if run and any(literal in window for literal in literals):
-            for match in pattern.finditer(text, start, end):
-                yield Secret(match.start(), match.end(), kind)
+def _found(kind: str, pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Secret]:
+    for match in pattern.finditer(text, start, end):
+        yield Secret(match.start(), match.end(), kind)
 
 
 def _placeholder(value: str) -> bool:

@@ -9,12 +9,13 @@ ICDE 2014: two texts above the threshold share at least one of their rarer terms
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-_TERM = re.compile(r"\w\w+")
+from skill_health.core.patterns import lazy
+
+_TERM = lazy(r"\w\w+")
 
 _SLACK = 1e-9
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from skill_health.core.patterns import lazy
+
 # 2026-11, from 13,551 public descriptions and the skills of Anthropic, OpenAI and Microsoft.
-_CLAUSE = re.compile(
+_CLAUSE = lazy(
     r"\bwhen(?:ever)?\b|\bwherever\b|\btrigger|\bactivat|\binvo(?:ke|ca)|\bonce\b|\bprior to\b|\bif\b"
     r"|\bbefore\b|\bafter\b"
     r"|\buse (?:this|it|for|to|in|on|as|during|while|at|by|only|proactively|after|before|immediately|cases?)\b"
@@ -19,7 +21,7 @@ _CLAUSE = re.compile(
     r"|\bketika\b|\bsaat\b",
     re.IGNORECASE,
 )
-_BOUNDARY = re.compile(
+_BOUNDARY = lazy(
     r"\bnot (?:for|to be used|intended|when)\b|\b(?:do not|don't|never) (?:use|trigger|activate|invoke|apply)\b"
     r"|\b(?:instead|unless|except|rather than|out of scope)\b",
     re.IGNORECASE,

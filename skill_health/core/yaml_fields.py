@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import yaml
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Defect, Field, Span
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_ANCHOR = re.compile(r"(?:^|[\s\[{,:-])([&*])[^\s,\[\]{}]")
-_NESTED = re.compile(r"[\[{]")
+_ANCHOR = lazy(r"(?:^|[\s\[{,:-])([&*])[^\s,\[\]{}]")
+_NESTED = lazy(r"[\[{]")
 _STYLES = {None: "plain", "": "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
 _MAX_NODES = 10_000
 _MAX_DEPTH = 50

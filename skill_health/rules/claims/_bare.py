@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules.claims._assertion import sentence, stated
 from skill_health.rules.claims._claims import claims
@@ -15,7 +16,7 @@ from skill_health.rules.claims._passages import column, extent, sources
 from skill_health.rules.claims._places import Place, place_quote, places
 
 MAX_HITS = 200
-_AS_OF = re.compile(r"\bas of (?:[A-Z][a-z]{2,9} )?(?:19|20)\d\d\b", re.IGNORECASE)
+_AS_OF = lazy(r"\bas of (?:[A-Z][a-z]{2,9} )?(?:19|20)\d\d\b", re.IGNORECASE)
 
 
 def bare(skill: Skill) -> Iterator[tuple[int, int, int, str]]:

@@ -4,6 +4,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
+
 # Benchmarks that model and agent claims are usually about (read 2026-11).
 BENCHMARKS = (
     "SWE-bench", "SWE-Lancer", "Terminal-Bench", "BrowseComp", "WebArena", "VisualWebArena", "OSWorld", "AgentBench",
@@ -14,7 +16,7 @@ BENCHMARKS = (
 
 _NUMBER = r"\d[\d,]*+(?:\.\d++)?+[kKMB]?"
 _RANGE = rf"(?<![\w.,/-]){_NUMBER}(?:\s?(?:-|–|—|to)\s?(?:{_NUMBER}))?\+?"
-_FIGURE = re.compile(
+_FIGURE = lazy(
     rf"(?P<money>[$€£]\s?{_NUMBER}(?:\s?(?:-|–|—)\s?[$€£]?{_NUMBER})?)"
     rf"|(?:{_RANGE})(?:"
     r"(?P<percent>\s?(?:%|percent\b|pp\b|pt\b|percentage points?\b)\+?)"
@@ -24,7 +26,7 @@ _FIGURE = re.compile(
     r"|(?P<duration>[\s-]?(?:ms|µs|ns|s|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?|years?)\b)"
     r")"
 )
-_SCORE = re.compile(r"(?<![\w.$/-])(?:0\.\d{2,}|\d{1,3}\.\d)(?![\w.%])")
+_SCORE = lazy(r"(?<![\w.$/-])(?:0\.\d{2,}|\d{1,3}\.\d)(?![\w.%])")
 
 
 class Figure(NamedTuple):
@@ -48,7 +50,7 @@ def benchmark(sentence: str) -> re.Match[str] | None:
 @cache
 def _benchmarks() -> re.Pattern[str]:
     names = "|".join(sorted(map(re.escape, BENCHMARKS), key=len, reverse=True))
-    return re.compile(rf"(?<![\w-])(?:{names})(?![\w]|-\w)")
+    return lazy(rf"(?<![\w-])(?:{names})(?![\w]|-\w)")
 
 
 def score(sentence: str) -> re.Match[str] | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from skill_health.core.patterns import lazy
 
 # The last digit of a figure and the beginning of its unit: begins with a character set, so that a search is fast.
-_HINT = re.compile(
+_HINT = lazy(
     r"[\d$€£](?:[kKMB]?\+?[\s-]?(?:%|percent|p[pt]\b|[xX×]|-?fold\b|times\b|tokens?\b|[mµn]?s\b|secs?\b|seconds?\b|mins?\b|"
     r"minutes?\b|hrs?\b|hours?\b|days?\b|weeks?\b|months?\b|years?\b)|\.\d|(?<=[$€£])\s?\d)"
 )

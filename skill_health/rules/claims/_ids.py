@@ -1,15 +1,15 @@
 """Claim ids in the body of a skill."""
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Skill
 
 MAX_IDS = 1000  # per skill; a file with more is data, and must not cost more
-CLAIM_ID = re.compile(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
+CLAIM_ID = lazy(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
 
 
 class Id(NamedTuple):

@@ -5,13 +5,14 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Document, Prose, Skill
 from skill_health.rules.claims._ids import Id, claim_ids
 from skill_health.rules.claims._places import row_start
 
 REACH = 400  # how many neighbours are looked at, so that a list of a million items costs no more
 
-_CITATION = re.compile(
+_CITATION = lazy(
     r"https?://"
     r"|\[\^[\w-]{1,40}\]|\[\d{1,3}(?:,\s?\d{1,3})*\]"
     r"|\barXiv:\s?\w|\bdoi:\s?10\.|\b(?:RFC|CVE|ISO|IEC|NIST SP)[ -]\d"
@@ -19,8 +20,8 @@ _CITATION = re.compile(
     r"|\b[A-Z][\w'’.-]{1,40},?\s\(?(?:19|20)\d\d[a-z]?\)"
     r"|\([^()\n]{2,100},\s(?:19|20)\d\d[a-z]?\)"
 )
-_SOURCE_LINE = re.compile(r"[\s*_>(\[]*(?:sources?|refs?|references?|data|based on|see|from)\b", re.IGNORECASE)
-_FILE = re.compile(r"[\w./-]*\w\.(?:md|csv|json|jsonl|tsv|pdf|ipynb|html|txt|ya?ml)(?:#[\w-]+)?")
+_SOURCE_LINE = lazy(r"[\s*_>(\[]*(?:sources?|refs?|references?|data|based on|see|from)\b", re.IGNORECASE)
+_FILE = lazy(r"[\w./-]*\w\.(?:md|csv|json|jsonl|tsv|pdf|ipynb|html|txt|ya?ml)(?:#[\w-]+)?")
 
 
 class Sources(NamedTuple):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from skill_health.core.patterns import lazy
+
 # After a figure: "40 % fewer", "3x faster".
 COMPARED = r"""
     faster slower fewer higher lower better worse cheaper smaller larger bigger longer shorter greater more less
@@ -97,7 +99,7 @@ def either(words: str) -> str:
 @cache
 def pattern(source: str) -> re.Pattern[str]:
     """A regular expression without regard to case, compiled when it is first needed: most skills need few of them."""
-    return re.compile(source, re.IGNORECASE)
+    return lazy(source, re.IGNORECASE)
 
 
 NO_CLAIMS = rf"\b{either(_HEADINGS)}\b"

@@ -27,9 +27,9 @@ evidence · In the first published claims registry for skills 3 of 6 sources are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Span
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
 
@@ -38,9 +38,9 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-_ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+-]+:|//|\w[\w-]*+(?:\.[\w-]++)++/")
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
-_LINE = re.compile(r":\d+(?:[-:]\d+)?$")
+_ELSEWHERE = lazy(r"[a-zA-Z][a-zA-Z0-9+-]+:|//|\w[\w-]*+(?:\.[\w-]++)++/")
+_EXTENSION = lazy(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_LINE = lazy(r":\d+(?:[-:]\d+)?$")
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:

@@ -8,7 +8,7 @@ skillAttributes, for Copilot; cursor.com/docs/context/skills; geminicli.com/docs
 
 from __future__ import annotations
 
-import re
+from skill_health.core.patterns import lazy
 
 SPECIFICATION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 HOSTS = {
@@ -23,7 +23,7 @@ HOSTS = {
 }  # fmt: skip
 KNOWN = frozenset(SPECIFICATION).union(*HOSTS.values())
 
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")
 _FOLDED = {key.replace("_", "-"): key for key in KNOWN}
 # Short words such as name, model or paths are one letter away from honest other keys (names, models, path).
 _FUZZY = tuple(key for key in sorted(KNOWN) if len(key) >= 9 or key in ("license", "metadata"))

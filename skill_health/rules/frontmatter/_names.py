@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
+from skill_health.core.patterns import lazy
+
 MAX_LENGTH = 64
-_WORDS = re.compile(r"[^\W_]+")
+_WORDS = lazy(r"[^\W_]+")
 _FILLER = frozenset("a an the for and of to with in skill skills agent expert helper tool tools".split())
 _LONGEST_REPEAT = 120
 # Words that YAML 1.1 does not read as text.

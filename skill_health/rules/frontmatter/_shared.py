@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Defect, Field, Frontmatter, Skill, Span
 from skill_health.rules._api import Edit, Fix, Hit
 
@@ -13,7 +13,7 @@ TAG_WORDS = {
     "seq": "a list", "map": "a mapping", "str": "a string",
 }  # fmt: skip
 # What a quoted scalar cannot hold as it is: control characters, line separators, non-characters.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNSAFE = lazy("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _BLOCKING = frozenset({
     "no-frontmatter", "unclosed-frontmatter", "empty-frontmatter", "not-a-mapping", "yaml-error", "tab-indent",
     "alias-bomb", "too-deep",

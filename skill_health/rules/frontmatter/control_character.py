@@ -29,9 +29,9 @@ MUST · YAML 1.2.2, section 5.1 (printable characters only), for the frontmatter
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, remedy
@@ -41,7 +41,7 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 KINDS = {"control-character": "Delete the character."}
-_CONTROL = re.compile("\x1b\\[[0-9;]{0,20}[A-Za-z]|[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
+_CONTROL = lazy("\x1b\\[[0-9;]{0,20}[A-Za-z]|[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

@@ -35,9 +35,9 @@ platform.claude.com (2026-11).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import readable, shown
@@ -46,13 +46,13 @@ CODE = "FM018"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
-_QUOTED = re.compile("\"[^\"]*\"|“[^“”]*”|`[^`]*`|«[^«»]*»|(?<![a-z])'[^']*'(?![a-z])")
+_QUOTED = lazy("\"[^\"]*\"|“[^“”]*”|`[^`]*`|«[^«»]*»|(?<![a-z])'[^']*'(?![a-z])")
 # "I" needs a verb after it: it is a preposition in Danish and Swedish and an article in Italian.
 _VERBS = (
     r"am|can|will|would|could|have|do|help|assist|provide|create|write|build|make|generate|analy[sz]e|review|check"
     r"|process|convert|turn|find|guide|teach|show|manage|handle|use|run|take|know|specialize|work"
 )
-_PERSON = re.compile(
+_PERSON = lazy(
     rf"(?:^|[.!?]\s)\s*+(I (?:{_VERBS})\b|I['’](?:m|ll|ve|d) [a-z]+|We(?:['’](?:re|ll|ve|d))? [a-z]+"
     r"|You(?:['’](?:re|ll|ve|d))? [a-z]+|You MUST\b|Let me\b|(?:Use|Ask|Call|Invoke|Give|Tell|Try) me\b)"
 )

@@ -36,9 +36,9 @@ shoelace-style/webawesome 2558, Unity-Technologies/skills 63 (2026).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import readable, shown
@@ -47,7 +47,7 @@ CODE = "FM017"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
-_TAG = re.compile(r"<(?:/?[A-Za-z]|!)[^<>]{0,200}>")
+_TAG = lazy(r"<(?:/?[A-Za-z]|!)[^<>]{0,200}>")
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from skill_health.core.patterns import lazy
 
 TAG, OVERRIDE, SELECTORS, ZERO_WIDTH = "tag", "override", "selectors", "zero-width"
 
 # Bidirectional controls, zero-width and filler characters, variation selectors, the Tags block (Unicode 16).
 # A selector on its own chooses an emoji or a glyph; two in a row choose nothing.
-_HIDDEN = re.compile(
+_HIDDEN = lazy(
     "[\u202a-\u202e\u2066-\u2069]+"
     "|[\u200b-\u200d\u2060-\u2064\u206a-\u206f\u180e\ufeff\u115f\u1160\u3164\uffa0\u034f]+"
     "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
     "|[\U000e0000-\U000e007f]+"
 )
 _ASCII = bytes(range(128))
-_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
+_FLAG = lazy("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 _OVERRIDES = frozenset("\u202d\u202e")
 # Scripts whose spelling or line breaking needs joiners or zero-width spaces, by the names of their letters.
 _JOINING = (

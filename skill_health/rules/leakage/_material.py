@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.registries import Record
 from skill_health.rules._api import CorpusContext
 
@@ -23,7 +24,7 @@ _PLACES = {
 }  # fmt: skip
 _FOLDERS = ("", "tests/", "verifier/", "expected/", "oracle/", "solution/")
 _STARTING = ("starting", "environment", "workspace")
-_FILE = re.compile(r"[\w-][\w./-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,4}\b")
+_FILE = lazy(r"[\w-][\w./-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,4}\b")
 _MAX_NAMED = 40
 
 

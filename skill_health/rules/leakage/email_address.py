@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -39,11 +40,11 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
-_ADDRESS = re.compile(
+_ADDRESS = lazy(
     r"(?<![\w.+%/@:-])[\w.+-]{1,64}+@(?P<host>(?:[a-z0-9][a-z0-9-]{0,62}\.){1,5}[a-z]{2,24})(?![\w.:/-]*[\w:/])",
     re.IGNORECASE,
 )
-_NOBODY = re.compile(
+_NOBODY = lazy(
     r"example|sample|your|company|corp\b|acme|domain|email|test|invalid|localhost|placeholder|\bfoo|\bbar\b|org\.com|^co\.com"
     r"|service\.|gserviceaccount|yourapp|startup|\.local$|\.internal$|\.(?:js|ts|py|md|json|git|sh|png|svg|zip)$",
     re.IGNORECASE,
@@ -53,7 +54,7 @@ _ROLE = frozenset(
     "admin postmaster webmaster root name first.last firstname.lastname you me someone somebody john jane john.doe jane.doe "
     "alice bob carol dev devs ops feedback maintainers".split()
 )
-_SIGNED = re.compile(
+_SIGNED = lazy(
     r"contact|author|maintain|support|licen[cs]|security|copyright|credit|written by|report (?:bugs|issues)"
 )
 _HELP = "Ask the user for the address, or write one at example.com."

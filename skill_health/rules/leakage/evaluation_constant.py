@@ -30,11 +30,11 @@ read 2026-11).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts, span_of
@@ -47,12 +47,12 @@ DEFAULT = True
 
 _MOST_SKILLS = 2
 _MOST_TOKENS = 2000
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"(?<![\w.,/-])(?P<number>\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?|\d{1,15}(?:\.\d{1,10})?)(?![\w/-]|[.,]\d)"
     r"|(?<![\w-])(?P<hex>(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,128})(?![\w-])"
     r"|(?<![\w.-])(?P<file>[A-Za-z0-9][\w-]{2,60}\.(?:csv|tsv|jsonl?|xlsx?|parquet|txt|xml|html?|pdf|docx|pptx|png|db|log))(?![\w-])"
 )
-_PARTS = re.compile(r"[-_]+|(?<=[a-z])(?=\d)")
+_PARTS = lazy(r"[-_]+|(?<=[a-z])(?=\d)")
 # Words that make up the names of files whatever these are about.
 _COMMON = frozenset(
     "readme skill skills agent agents task tasks metadata rubric verify verifier solve test tests unit outputs output out input inputs "

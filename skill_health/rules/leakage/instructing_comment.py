@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -41,7 +42,7 @@ SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
 
-_ORDER = re.compile(
+_ORDER = lazy(
     r"\b(?:ignore|disregard|forget|override|bypass) (?:all |any |the |your |these |every )*"
     r"(?:previous|prior|above|earlier|other|system|safety|user'?s?|preceding|existing) "
     r"(?:\w+ )?(?:instructions?|prompts?|rules?|guidelines?|messages?|context|directions?)\b"
@@ -53,16 +54,16 @@ _ORDER = re.compile(
     r"(?:agent|assistant|model|ai|llm|claude)\b",
     re.IGNORECASE,
 )
-_ADDRESSED = re.compile(
+_ADDRESSED = lazy(
     r"\b(?:ai|llm|claude|gpt|chatgpt|codex|gemini|copilot|assistants?|agents?|models?|language model)s?\b[ ,:-]{1,4}"
     r"(?:(?:reading|processing) this[ ,:-]{1,4})?(?:you )?"
     r"(?:must|should|shall|always|never|do not|don'?t|has to|have to|need to|please|is required to)\b",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(
+_ASIDE = lazy(
     r"(?:skill-health|markdownlint|prettier|vale|textlint|spdx|toc|start doctoc|eslint)\b", re.IGNORECASE
 )
-_REFERENCE = re.compile(r"^ {0,3}\[(?://|comment|_|\.)\]: *(?:#|<>) *[\"'(](?P<text>.*)[\"')] *$", re.IGNORECASE)
+_REFERENCE = lazy(r"^ {0,3}\[(?://|comment|_|\.)\]: *(?:#|<>) *[\"'(](?P<text>.*)[\"')] *$", re.IGNORECASE)
 _HELP = "Say it in the visible text, where a reviewer sees it, or delete the comment."
 
 

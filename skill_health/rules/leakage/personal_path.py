@@ -30,9 +30,9 @@ SHOULD · Agent Skills specification, "file references: use relative paths from 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts, span_of
@@ -42,8 +42,8 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-_UNIX = re.compile(r"(?<![\w/.:}>)\]*~-])/(?P<root>Users|home)/(?P<name>[A-Za-z0-9_.-]{2,64})(?=/[\w.@~-])")
-_WINDOWS = re.compile(r"(?<![\w/])[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)(?P<name>[A-Za-z0-9_.-]{2,64})(?=\\|/)")
+_UNIX = lazy(r"(?<![\w/.:}>)\]*~-])/(?P<root>Users|home)/(?P<name>[A-Za-z0-9_.-]{2,64})(?=/[\w.@~-])")
+_WINDOWS = lazy(r"(?<![\w/])[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)(?P<name>[A-Za-z0-9_.-]{2,64})(?=\\|/)")
 
 # Names of nobody: what documentation writes, and the accounts of images, services and examples.
 _NOBODY = frozenset(

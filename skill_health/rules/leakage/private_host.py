@@ -32,6 +32,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
@@ -42,14 +43,14 @@ SINCE = "0.1.0"
 DEFAULT = True
 
 # What follows "://" (perhaps with a user) or "@".
-_HOST = re.compile(
+_HOST = lazy(
     r"(?:[^\s/@\"'`<>]{1,80}+@)?"
     r"(?P<host>(?:10|172|192)(?:\.\d{1,3}){3}(?![\w.-])"
     r"|(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,6}(?:internal|corp|intranet|lan|local)(?![\w-]|\.\w))",
     re.IGNORECASE,
 )
 _PUBLIC = tuple("cluster.local docker.internal containers.internal google.internal compute.internal orb.local".split())
-_SAMPLE = re.compile(r"example|your|my-?|company|acme|foo|bar|host", re.IGNORECASE)
+_SAMPLE = lazy(r"example|your|my-?|company|acme|foo|bar|host", re.IGNORECASE)
 _HELP = "Read the address from configuration or ask the user for it."
 
 

@@ -1,19 +1,19 @@
 """The anchors of a Markdown text, and whether a fragment is one of them."""
 
-import re
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Document, Link, Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._followed import followed
 from skill_health.rules.links._memo import remembered
 from skill_health.rules.links._targets import read_target
 
-_HEADING = re.compile(r"\n {0,3}#{1,6}[ \t]+([^\n]*)")
-_NOT_SLUG = re.compile(r"[^\w\- ]")
-_LINES = re.compile(r"L\d+(?:-L?\d+)?\Z")
-_DECLARED = re.compile(r"""(?:\{#|\b(?:id|name)=["']?)([^\s"'<>{}]{1,200})""")
-_HYPHENS = re.compile(r"-{2,}")
+_HEADING = lazy(r"\n {0,3}#{1,6}[ \t]+([^\n]*)")
+_NOT_SLUG = lazy(r"[^\w\- ]")
+_LINES = lazy(r"L\d+(?:-L?\d+)?\Z")
+_DECLARED = lazy(r"""(?:\{#|\b(?:id|name)=["']?)([^\s"'<>{}]{1,200})""")
+_HYPHENS = lazy(r"-{2,}")
 MARKDOWN = (".md", ".markdown", ".mdx")
 
 

@@ -4,17 +4,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._anchors import MARKDOWN, Files, is_checkable
 from skill_health.rules.links._intent import is_template
 from skill_health.rules.links._targets import locate, own_files, read_target
 
-_TARGET = re.compile(r"\]\(\s{0,8}<?([^)\s>]+)")
-_DEFINITION = re.compile(r"\n\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s>]+)")
-_FENCE = re.compile(r"\n[ \t>]*+(`{3,}|~{3,})([^\n]*)")
+_TARGET = lazy(r"\]\(\s{0,8}<?([^)\s>]+)")
+_DEFINITION = lazy(r"\n\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s>]+)")
+_FENCE = lazy(r"\n[ \t>]*+(`{3,}|~{3,})([^\n]*)")
 # Folders and names of files whose links are meant for another place.
-_FOREIGN = re.compile(
+_FOREIGN = lazy(
     r"(?:\A|/)(?:templates?|examples?|samples?|tests?|evals?|fixtures|expected[^/]*|assets|scripts|node_modules|\.[^/]*)/|"
     r"template|example|sample|(?:\A|/)(?:README|CHANGELOG|CONTRIBUTING|LICENSE|SKILL|AGENTS|CLAUDE)[^/]*\Z",
     re.I,

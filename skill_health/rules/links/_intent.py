@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Prose, Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._paths import CodePath
 
-_MAKES = re.compile(
+_MAKES = lazy(
     r"\b(?:creat|writ|sav|generat|output|produc|export|stor|emit|append|scaffold|dump|copy|copies|copied|mov|renam|"
     r"e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file)",
     re.I,
 )
-_SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z])")
-_KEBAB = re.compile(r"(?<![a-z0-9])[a-z0-9]++(?:-[a-z0-9]++)++")
-_OTHER = re.compile(r"\b(?<!this )skill['\u2019]s [`*]*\Z")
+_SENTENCE = lazy(r"[.!?]\s+(?=[A-Z])")
+_KEBAB = lazy(r"(?<![a-z0-9])[a-z0-9]++(?:-[a-z0-9]++)++")
+_OTHER = lazy(r"\b(?<!this )skill['\u2019]s [`*]*\Z")
 _TEMPLATES = frozenset(("template", "templates", "_template", "_templates", "skill-template", "template-skill"))
 
 

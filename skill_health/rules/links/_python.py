@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._targets import own_files
@@ -11,7 +12,7 @@ from skill_health.rules.links._targets import own_files
 if TYPE_CHECKING:
     pass
 
-_SKIPPED = re.compile(
+_SKIPPED = lazy(
     r"(?:\A|/)(?:tests?|eval[^/]*|fixtures|examples?|templates?|assets|node_modules|\.[^/]*)/|(?:\A|/)test_", re.I
 )
 

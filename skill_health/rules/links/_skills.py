@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from skill_health.core.patterns import lazy
 
-_NAME = re.compile(r"[\w\-]+\Z")
+_NAME = lazy(r"[\w\-]+\Z")
 
 
 def skill_of(path: str) -> str:

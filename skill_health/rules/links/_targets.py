@@ -4,13 +4,14 @@ import re
 from posixpath import normpath
 from typing import NamedTuple
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Link, Skill, Span
 from skill_health.rules._api import Context
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
-_STAND_IN = re.compile(
+_SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_DRIVE = lazy(r"[A-Za-z]:[\\/]")
+_EXTENSION = lazy(r"\.[A-Za-z0-9]{1,8}\Z")
+_STAND_IN = lazy(
     r"[<>{}$*|]|\.\.\.|\u2026|\bpath/to\b|\b(?:your|my|some|example|sample|foo|bar)[-_.]|\bYYYY|\bN{2,}\b|\bX{2,}\b",
     re.I,
 )

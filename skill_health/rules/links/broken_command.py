@@ -35,6 +35,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import CodeBlock, Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._intent import is_template
@@ -51,10 +52,10 @@ _SHELLS = frozenset(("bash", "sh", "shell", "zsh", "console", "shell-session", "
 _RUNNERS = frozenset(
     "python python3 py uv run bash sh zsh node deno bun ruby perl rscript npx tsx source time sudo $".split()
 )
-_MOVES = re.compile(
+_MOVES = lazy(
     r"(?:^|[;&|(]\s?)\s?(?:\$ )?(?:cd|pushd|git clone|git checkout|curl|wget|cp|mv|touch|mkdir)\b", re.M
 )
-_ELSEWHERE = re.compile(r"install|set-?up|setting up|contribut|develop|any tool", re.I)
+_ELSEWHERE = lazy(r"install|set-?up|setting up|contribut|develop|any tool", re.I)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

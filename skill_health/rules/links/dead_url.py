@@ -33,6 +33,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Document, Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.links._bundle import markdown_files
@@ -42,8 +43,8 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = False
 
-_BARE = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]++", re.I)
-_STAND_IN = re.compile(
+_BARE = lazy(r"https?://[^\s<>\"'`|\\^{}\[\]]++", re.I)
+_STAND_IN = lazy(
     r"[<>{}$*\[\]\u2026]|\.\.\.|//(?:[^/?#]*\.)?(?:example|test|invalid|localhost|local|internal|lan)(?:[:/?#]|\.(?:com|org|net)\b|\Z)|"
     r"://[^./:?#]+(?:[:/?#]|\Z)|//(?:\d+\.){3}\d+|\b(?:your|my)[-_.]?(?:domain|site|company|org|app|server|host|repo|project)|"
     r"\byour[-_]|\bX{3,}",

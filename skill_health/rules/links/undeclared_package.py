@@ -32,6 +32,7 @@ import re
 import sys
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._python import imports_of, scripts_of
@@ -41,7 +42,7 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
-_IMPORT = re.compile(r"^(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_][^\n#]*))", re.M)
+_IMPORT = lazy(r"^(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_][^\n#]*))", re.M)
 _MENTIONS = (".md", ".mdx", ".txt", ".toml", ".cfg", ".yaml", ".yml", ".sh", ".in", ".lock")
 # Import names whose package is called otherwise; the packages' own documentation, read 2026-11.
 _PACKAGES = {

@@ -29,9 +29,9 @@ evidence · CommonMark 0.31.2, section 6.3: without a matching definition this i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._targets import is_stand_in
@@ -41,7 +41,7 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-_REFERENCE = re.compile(r"(?<![\w\])\\!])\[([^\[\]\n]{2,200})\]\[([^\[\]\n]{2,100})\](?![\[(:\w])")
+_REFERENCE = lazy(r"(?<![\w\])\\!])\[([^\[\]\n]{2,200})\]\[([^\[\]\n]{2,100})\](?![\[(:\w])")
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

@@ -36,6 +36,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Section, Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 
@@ -44,13 +45,13 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
-_TITLE = re.compile(
+_TITLE = lazy(
     r"\A\W*(?:(?:skill )?integrations?(?: with (?:other )?skills?)?|"
     r"(?:related|companion|complementary|adjacent) skills?(?: (?:and|&) agents)?|"
     r"see also|works? (?:well )?with|cross[- ]references?|related)\W*\Z",
     re.I,
 )
-_HEAD = re.compile(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)++)[*_`]{0,4}(?=\s|:|\Z)(?!['\w\s*]{0,3}plugin)")
+_HEAD = lazy(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)++)[*_`]{0,4}(?=\s|:|\Z)(?!['\w\s*]{0,3}plugin)")
 
 
 def collect(skill: Skill, context: Context) -> list[list[Any]]:

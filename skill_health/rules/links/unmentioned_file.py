@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._targets import own_files
@@ -42,7 +43,7 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
-_IGNORED = re.compile(
+_IGNORED = lazy(
     r"(?:\A|/)(?:\.|__|(?:tests?|eval[^/]*|fixtures|expected[^/]*|node_modules|dist|build|agents|benchmarks?)/|"
     r"(?:LICEN[CS]E|NOTICE|COPYING|README|CHANGELOG|CHANGES|CONTRIBUTING|AUTHORS|VERSION|AGENTS|CLAUDE|SKILL|BENCHMARK|"
     r"Makefile|Dockerfile|package(?:-lock)?\.json|pyproject\.toml|requirements|setup\.|tsconfig|uv\.lock|"

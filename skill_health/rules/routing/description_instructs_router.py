@@ -32,6 +32,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -43,7 +44,7 @@ DEFAULT = True
 _OTHERS = r"(?:all |any |every |the )?(?:other|remaining) (?:available )?(?:skills?|tools?)\b"
 _CHOOSE = r"(?:use|choose|select|pick|invoke|prefer|load|activate|run|trigger)"
 _END = r"(?=\s*(?:[.,;:!)\]]|$|first\b|[-–—]{1,2}\s|and\b|over\b|instead\b|regardless\b|no matter\b))"
-_ORDER = re.compile(
+_ORDER = lazy(
     rf"\b(?:ignore|disregard|skip|do not {_CHOOSE}|don't {_CHOOSE}|never {_CHOOSE}) {_OTHERS}(?! (?:for|when|if|to)\b)"
     rf"|\b(?:instead of|rather than|in preference to|ahead of|before) (?:all|any|every) other skills?\b"
     r"|\b(?:takes?|has|have) (?:precedence|priority) over "

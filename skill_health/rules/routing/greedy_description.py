@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -47,7 +48,7 @@ _ALL = (
     r"(?:requests?|tasks?|questions?|prompts?|messages?|conversations?|quer(?:y|ies)|problems?|turns?|responses?|interactions?"
     rf"|inputs?){_END}"
 )
-_GREEDY = re.compile(
+_GREEDY = lazy(
     r"\b(?:(?:use[ds]?|invoked?|triggers?|triggered|activated?|activates|load(?:ed|s)?|runs?|appl(?:y|ies)|useful|suitable|needed)"
     r"(?: this| the| it)?(?: skill)?(?: proactively| always| automatically)?"
     rf" (?:for|on|in|with|during|before|after|when starting|when answering|at the start of) {_ALL}"
@@ -60,7 +61,7 @@ _GREEDY = re.compile(
     re.IGNORECASE,
 )
 _WORDS = ("any", "every", "all ", "all-", "whatever", "what the user", "what you", "purpose")
-_DENIED = re.compile(r"\b(?:not|never|don't|isn't|no)\b[^.;]*$", re.IGNORECASE)
+_DENIED = lazy(r"\b(?:not|never|don't|isn't|no)\b[^.;]*$", re.IGNORECASE)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

@@ -32,6 +32,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -40,7 +41,7 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-_TRIGGER = re.compile(
+_TRIGGER = lazy(
     r"\bwhen(?:ever)?\b|\btrigger(?:s|ed)?\b|\bif (?:the user|you|asked)\b|\bideal for\b|\bapplies to\b"
     r"|\b(?:use|used|invoke|invoked|activate|activates|run|load|apply|best)(?: (?:this|it|the))?(?: skill)?"
     r" (?:when|whenever|for|if|to|before|after|during|while|on|as|in|with|at|proactively|any time|anytime)\b",

@@ -38,6 +38,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.structure._references import below, reference_files
@@ -49,7 +50,7 @@ DEFAULT = True
 _HEAD = 60
 _HEADINGS = 4
 _ANCHORS = 3
-_TITLE = re.compile(
+_TITLE = lazy(
     r"^[#*_\s>-]{0,8}(?:table of )?(?:contents|toc|in this (?:file|document|reference|guide)|sections|index"
     r"|quick navigation|navigation)\b[\s:*_]{0,6}$",
     re.IGNORECASE | re.MULTILINE,

@@ -34,6 +34,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Prose, Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -46,7 +47,7 @@ _HINTS = (
     "is a placeholder",
 )  # fmt: skip
 _NOUN = r"(?:text|content|contents|instructions?|description|details?|examples?|steps?|section|documentation)"
-_MARK = re.compile(
+_MARK = lazy(
     # the whole of a paragraph, or a marker at its beginning or end
     r"\A\W{0,4}(?:TODO|TBD|FIXME|TBC)(?:\W{0,3}\Z|\s*:|\s*\(|\s+[-\u2013\u2014]\s)"
     r"|:\s*\W{0,3}(?:TODO|TBD|TBC)\W{0,3}\Z"

@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -46,8 +47,8 @@ DEFAULT = True
 _HINTS = {
     "claude-": (0,), "gpt-": (0, 4), "gemini-": (0,), "davinci-": (5,), "o1-": (0,), "o3-m": (0,), "o4-m": (0,),
 }  # fmt: skip
-_MODEL = re.compile(r"(?<![\w.-])(?:claude|(?:chat)?gpt|gemini|text|code|o[134])-[a-z0-9.-]{1,40}+")
-_HISTORY = re.compile(
+_MODEL = lazy(r"(?<![\w.-])(?:claude|(?:chat)?gpt|gemini|text|code|o[134])-[a-z0-9.-]{1,40}+")
+_HISTORY = lazy(
     r"deprecat|retire|legacy|migrat|shut|sunset|remov|replac|obsolete|no longer|\bold|former|instead of|avoid|never"
     r"|outdated|upgrad|→|->|=>|\bwas\b|not (?:use|available|supported)",
     re.IGNORECASE,

@@ -35,6 +35,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 
@@ -52,7 +53,7 @@ _MONTH = (
 )
 _DAY = rf"(?:{_MONTH} (?:\d{{1,2}},? )?20[12]\d|\d{{1,2}} {_MONTH} 20[12]\d)\b"
 _DATE = rf"(?:{_DAY}|(?:early |late |mid-?|q[1-4] |the end of )?20[12]\d\b)"
-_PHRASE = re.compile(
+_PHRASE = lazy(
     rf"\bas of (?:this writing|writing|now|today|{_DATE})"
     r"|\b(?:at|as of) (?:the |this )?time of (?:this )?writing\b"
     rf"|\b(?:before|after|until) {_DAY}"
