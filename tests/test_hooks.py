@@ -1,4 +1,4 @@
-"""The hooks as other repositories use them: the real pre-commit, real commits, this checkout as the hooks' repository."""
+"""The hooks as other repositories use them: the real pre-commit, real commits, this checkout as the source of hooks."""
 
 from __future__ import annotations
 

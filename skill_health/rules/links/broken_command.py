@@ -83,8 +83,11 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _runs(block: CodeBlock, folder_name: str) -> Iterator[tuple[str, str, int]]:
     """The scripts that the lines of a block run: (path, as written, line)."""
-    for nth, text in enumerate(block.text.split("\n")):
-        if "scripts/" not in text:
+    lines = block.text.split("\n")
+    # Where some lines have a prompt, the others are what the commands printed.
+    prompted = any(line.lstrip().startswith("$ ") for line in lines)
+    for nth, text in enumerate(lines):
+        if "scripts/" not in text or (prompted and not text.lstrip().startswith("$ ")):
             continue
         for word in text.split():
             if word.lower() in _RUNNERS or word.startswith("-"):

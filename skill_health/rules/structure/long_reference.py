@@ -46,7 +46,7 @@ from skill_health.rules.structure._references import below, reference_files
 CODE = "ST011"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
-DEFAULT = True
+DEFAULT = False
 _HEAD = 60
 _HEADINGS = 4
 _ANCHORS = 3

@@ -21,7 +21,7 @@ PATTERNS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": value
     for module in MODULES
     for name, value in vars(module).items()
-    if hasattr(value, "finditer")
+    if hasattr(value, "finditer") and hasattr(value, "pattern")
 } | {f"secrets.{n}.{entry[0]}": entry[2] for n, entry in enumerate(secrets._FORMATS)}
 PIECES = [
     "a", "-", "a-", "A1", "0", "1,000", "a.", "@a", "a@a.", "://", "http://a.", "/home/a/", "C:\\Users\\", "\\Users\\a", "10.",

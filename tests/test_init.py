@@ -1,0 +1,382 @@
+"""Setting repositories up: what is found in them, what is written, and what is never touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from skill_health import init_hooks, init_workflow
+from skill_health.core.config import load_config
+from skill_health.core.errors import UsageError
+from skill_health.core.registries import load_registries
+from skill_health.init_config import glob, toml
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Write = Callable[[Mapping[str, str]], Path]
+
+CONFIG, HOOKS, FLOW = "skill-health.toml", ".pre-commit-config.yaml", ".github/workflows/skill-health.yml"
+PROMPT = '{"prompt_id": "p1", "prompt": "Sort this list.", "expected_primary_skill": "a"}\n'
+TASK = '{"id": "t1", "slug": "t1", "target_skill": "a"}\n'
+
+
+def skill(name: str) -> str:
+    return f"---\nname: {name}\ndescription: Sorts {name}s. Use when a {name} is out of order.\n---\n# Sort\n\nSort {name}.\n"
+
+
+def skills(*folders: str) -> dict[str, str]:
+    return {f"{folder}/SKILL.md": skill(folder.rpartition("/")[2]) for folder in folders}
+
+
+def git(root: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "--quiet")
+    return tmp_path
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """All files with their bytes, git's own left out; links as what they say."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(".git/") and (path.is_symlink() or path.is_file()):
+            found[name] = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+    return found
+
+
+def hook_ids(root: Path) -> list[str]:
+    document = yaml.safe_load((root / HOOKS).read_text("utf-8"))
+    return [hook["id"] for repo in document["repos"] for hook in repo["hooks"]]
+
+
+LAYOUTS = {
+    "flat": (skills("skills/a", "skills/b"), ["   2 in skills/ (collection)"]),
+    "root": (skills("a", "b"), ["   2 in ./ (collection)"]),
+    "agent": (skills(".claude/skills/a", ".agents/skills/b"), ["   1 in .agents/skills/ (agent folder)"]),
+    "plugins": (
+        skills("plugins/x/skills/a", "y/skills/b") | {"y/.claude-plugin/plugin.json": "{}"},
+        ["   1 in plugins/x/skills/ (plugin)", "   1 in y/skills/ (plugin)"],
+    ),
+    "mixed": (
+        skills("skills/a", "skills/b", ".claude/skills/a", "vendor/x/skills/c"),
+        ["found 4 skills, 1 of them", "   2 in skills/", "   1 in .claude/skills/", "   1 in vendor/x/skills/"],
+    ),
+    "single": ({"SKILL.md": skill("one")}, ["found 1 skill:", "   1 in ./ (a skill itself)"]),
+}
+
+
+@pytest.mark.parametrize(("files", "said"), LAYOUTS.values(), ids=LAYOUTS)
+def test_a_layout_is_found_and_set_up_once(
+    run: Run, write: Write, repository: Path, files: dict[str, str], said: list[str]
+) -> None:
+    write(files)
+    first = run("init")
+    assert first.returncode == 0, first.stderr
+    for part in said:
+        assert part in first.stdout
+    assert first.stdout.endswith("\nnext:\n  skill-health lint\n  pre-commit install\n")
+    assert load_config(str(repository)).source == CONFIG
+    assert hook_ids(repository) == ["skill-health"]
+    before = tree(repository)
+    second = run("init")
+    assert (second.returncode, tree(repository)) == (0, before)
+    assert second.stdout.endswith("nothing was written\n") and "next:" not in second.stdout
+    assert run("init", "--force").returncode == 0 and tree(repository) == before
+    assert run("lint").returncode in (0, 1)
+
+
+def test_no_skill_means_nothing_to_set_up(run: Run, write: Write, repository: Path) -> None:
+    write({"README.md": "# Read me\n"})
+    done = run("init")
+    assert (done.returncode, done.stdout) == (2, "") and "no skill below" in done.stderr
+    assert list(tree(repository)) == ["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nowhere",), "no such file or folder"),
+        (("skills/a/SKILL.md",), "is a file"),
+        (("--profile", "best"), "unknown profile"),
+        (("--nonsense",), "No such option"),
+    ],
+)
+def test_a_mistake_exits_2_and_writes_nothing(
+    run: Run, write: Write, repository: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    write(skills("skills/a"))
+    done = run("init", *arguments)
+    assert done.returncode == 2 and message in done.stderr
+    assert list(tree(repository)) == ["skills/a/SKILL.md"]
+
+
+def test_a_dry_run_shows_and_writes_nothing(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a") | {"prompts.jsonl": PROMPT})
+    before = tree(repository)
+    done = run("init", "--dry-run", "--workflow", "--baseline", "--profile", "plan")
+    assert done.returncode == 0 and tree(repository) == before
+    for part in (
+        '  | profile = "plan"',
+        "  |       - id: skill-health-fixtures",
+        "  |       - run: skill-health daily",
+    ):
+        assert part in done.stdout.splitlines()
+    assert "would write skill-health-baseline.json (" in done.stdout
+
+
+def test_registries_bring_the_second_hook_and_only_unusual_places_are_written(
+    run: Run, write: Write, repository: Path
+) -> None:
+    result = '{"prompt_id": "p1", "ranking": ["a"]}\n'
+    write(skills("skills/a") | {"prompts.jsonl": PROMPT})
+    assert run("init").returncode == 0
+    assert hook_ids(repository) == ["skill-health", "skill-health-fixtures"]
+    assert "[sources]" not in (repository / CONFIG).read_text("utf-8")
+    write({
+        "eval/[old]/prompts.jsonl": PROMPT.replace("p1", "p2").replace("this", "that"),
+        "eval/results.jsonl": result,
+        "skills/a/examples/prompts.jsonl": PROMPT,
+        "eval/bench/t1/metadata.json": TASK,
+        "eval/bench/t1/task.md": "# Task\n\nSort it.\n",
+        "ignored/prompts.jsonl": PROMPT,
+        ".gitignore": "ignored/\n",
+    })  # fmt: skip
+    done = run("init", "--force")
+    assert "found registries: 2 router prompts, 1 task" in done.stdout
+    assert "replaced skill-health.toml (5 lines before)" in done.stdout
+    sources = load_config(str(repository)).sources
+    assert sources.prompts == ("prompts.jsonl", "eval/[[]old]/prompts.jsonl")
+    assert sources.tasks == ("eval/bench/*/metadata.json",)
+    registries = load_registries(str(repository), sources)
+    assert len(registries.prompts or ()) == 2 and len(registries.tasks or ()) == 1
+
+
+def test_skills_that_look_like_test_data_are_only_pointed_out(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a", "tests/data/b"))
+    run("init")
+    text = (repository / CONFIG).read_text("utf-8")
+    assert '# exclude = ["/tests/"]\n' in text
+    assert load_config(str(repository)).exclude == ()
+    (repository / CONFIG).write_text(text.replace("# exclude", "exclude"), "utf-8")
+    assert run("lint").stdout.startswith("1 skill checked")
+
+
+def test_a_collection_with_settings_of_its_own_is_pointed_out(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a", "sub/skills/b") | {"sub/skill-health.toml": ""})
+    assert "sub/ has a configuration of its own" in run("init").stdout
+    done = run("init", "sub", "--workflow")
+    assert "left alone: sub/skill-health.toml is there already" in done.stdout
+    assert "skill-health lint --format github sub\n" in (repository / FLOW).read_text("utf-8")
+    assert "  skill-health lint sub\n  pre-commit install\n" in done.stdout
+
+
+def test_settings_in_pyproject_stay_there(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a") | {"pyproject.toml": "[tool.skill-health]\nfail-on = 'warning'\n"})
+    done = run("init", "--force", "--baseline", "--profile", "plan")
+    assert "left alone: pyproject.toml holds the settings already; add to it:" in done.stdout
+    assert '  profile = "plan"\n  baseline = "skill-health-baseline.json"\n' in done.stdout
+    assert not (repository / CONFIG).exists() and (repository / "skill-health-baseline.json").is_file()
+
+
+def test_outside_git_the_named_folder_is_set_up(run: Run, write: Write, tmp_path: Path) -> None:
+    write(skills("it's here/skills/a"))
+    done = run("init", "it's here")
+    assert done.returncode == 0 and (tmp_path / "it's here" / HOOKS).is_file()
+    assert """  skill-health lint 'it'"'"'s here'\n""" in done.stdout
+    assert """  cd 'it'"'"'s here' && git init && pre-commit install\n""" in done.stdout
+
+
+def test_a_baseline_lets_a_big_repository_start_clean(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a") | {"skills/b/SKILL.md": "none\n"})
+    assert run("lint").returncode == 1
+    assert "wrote skill-health-baseline.json (1 findings to live with)" in run("init", "--baseline").stdout
+    assert run("lint").returncode == 0
+    entries = json.loads((repository / "skill-health-baseline.json").read_text("utf-8"))["findings"]
+    assert {entry["reason"] for entry in entries} == {"found when skill-health was set up"}
+    write({"skills/c/SKILL.md": "none\n"})
+    assert run("lint").returncode == 1
+    before = tree(repository)
+    assert "nothing was written" in run("init", "--baseline").stdout and tree(repository) == before
+    assert "replaced skill-health-baseline.json (2 findings" in run("init", "--baseline", "--force").stdout
+    assert run("lint").returncode == 0
+
+
+FOREIGN = """\
+# Ours.
+repos:
+- repo: https://example.com/ruff   # pinned
+  rev: v1
+  hooks:
+  - id: ruff
+    args: ["--fix"]
+  # - id: other
+
+ci:
+  skip: [ruff]
+"""
+
+
+def test_hooks_of_others_are_only_extended_when_asked(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a") | {HOOKS: FOREIGN})
+    done = run("init")
+    assert done.returncode == 0 and (repository / HOOKS).read_text("utf-8") == FOREIGN
+    assert "left alone: .pre-commit-config.yaml is there already; add to it:\n    - repo: local\n" in done.stdout
+    assert "added the hook to .pre-commit-config.yaml" in run("init", "--force").stdout
+    text = (repository / HOOKS).read_text("utf-8")
+    assert text.startswith(FOREIGN.partition("  # - id: other")[0] + "- repo: local\n  hooks:\n")
+    assert text.endswith("  # - id: other\n\nci:\n  skip: [ruff]\n")
+    assert hook_ids(repository) == ["ruff", "skill-health"]
+    assert "nothing was written" in run("init", "--force").stdout
+
+
+ENTRY = init_hooks.lines(init_hooks.Source("https://example.com/skill-health", "v0.1.0"), "0.1.0", fixtures=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "works"),
+    [
+        ("repos:\n  - repo: local\n    hooks:\n      - id: x\n", True),
+        ("repos:\n  - repo: local\n    hooks:\n      - id: x", True),
+        ("repos:\r\n- repo: local\r\n  hooks:\r\n  - id: x\r\n", True),
+        ("repos:\n- repo: local\n  hooks: [{id: x}]\ndefault_stages: [pre-commit]\n", True),
+        ("repos:\n- repo: local\n  hooks:\n  - id: x\n    entry: |\n      # a\n      # b\n", False),
+        ("repos: [{repo: local, hooks: [{id: x}]}]\n", False),
+        ("a: &x [1]\nrepos:\n- repo: local\n  hooks: *x\n", False),
+        ("repos: []\n", False),
+        ("repos:\n", False),
+        ("- a\n", False),
+        ("repos: [\n", False),
+        ("", False),
+        ("\0", False),
+        ("[" * 5000, False),
+    ],
+)
+def test_an_entry_joins_a_file_or_leaves_it_alone(text: str, works: bool) -> None:
+    longer = init_hooks.joined(text, ENTRY)
+    assert (longer is not None) == works
+    if longer is not None:
+        lines, at = (
+            longer.splitlines(),
+            longer.splitlines().index(next(x for x in longer.splitlines() if ENTRY[0] in x)),
+        )
+        assert [line.strip() for line in lines[at : at + len(ENTRY)]] == [line.strip() for line in ENTRY]
+        assert lines[:at] + lines[at + len(ENTRY) :] == text.splitlines()
+        assert init_hooks.has_hook(longer) and not init_hooks.has_hook(text)
+        assert yaml.safe_load(longer)["repos"][-1]["rev"] == "v0.1.0"
+
+
+def test_the_package_and_the_hook_file_name_the_same_hooks(checkout: Path) -> None:
+    published = {hook["id"]: hook for hook in yaml.safe_load((checkout / ".pre-commit-hooks.yaml").read_text("utf-8"))}
+    assert set(published) == {*init_hooks.HOOKS, "skill-health-fix"}
+    for name, (command, files) in init_hooks.HOOKS.items():
+        assert (published[name]["entry"], published[name]["files"]) == (command, files)
+        assert published[name]["require_serial"] is True
+    assert published["skill-health-fix"]["files"] == init_hooks.HOOKS["skill-health"][1]
+
+
+def test_where_pre_commit_gets_this_version_from() -> None:
+    direct = '{"url": "https://example.com/x.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}'
+    assert init_hooks.source_of(direct, [], "1.0") == ("https://example.com/x.git", "abc")
+    urls = ["Changelog, https://example.com/log", "Repository, https://example.com/y"]
+    assert init_hooks.source_of('{"url": "file:///x", "dir_info": {}}', urls, "1.0") == (
+        "https://example.com/y",
+        "v1.0",
+    )
+    for nothing in (None, "", "[]", "no json", '{"vcs_info": {}}'):
+        assert init_hooks.source_of(nothing, [], "1.0") is None
+
+
+def test_links_that_lead_out_of_the_repository_are_not_followed(
+    run: Run, write: Write, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "file").write_text("mine\n", "utf-8")
+    write(skills("skills/a"))
+    (repository / ".github").symlink_to(outside)
+    (repository / HOOKS).symlink_to(outside / "file")
+    before = tree(repository), tree(outside)
+    for arguments in (("--workflow",), ("--force", "--workflow")):
+        done = run("init", *arguments)
+        assert done.returncode == 2 and "leads out of the repository" in done.stderr
+        assert (tree(repository), tree(outside)) == before
+    (repository / ".github").unlink()
+    (repository / CONFIG).symlink_to(outside / "new")
+    done = run("init", "--force")
+    assert done.returncode == 2 and list(tree(outside)) == ["file"]
+
+
+def test_a_folder_in_the_way_is_a_mistake(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a"))
+    (repository / CONFIG).mkdir()
+    done = run("init", "--force")
+    assert done.returncode == 2 and "is a folder" in done.stderr and not (repository / HOOKS).exists()
+
+
+HOSTILE = ["a\nb", 'q"q', "back\\slash", "[x]*", "\x1b[31m", "\u202etxet", "\x7f", "${{ github.token }}", "-rf", "日本"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_names(run: Run, repository: Path, name: str) -> None:
+    for path, text in skills(f"{name}/skills/a", f"tests/{name}/b").items():
+        (repository / path).parent.mkdir(parents=True)
+        (repository / path).write_text(text, "utf-8")
+    (repository / name / "eval.jsonl").write_text(PROMPT, "utf-8")
+    done = run("init")
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout and "\u202e" not in done.stdout and "\x7f" not in done.stdout
+    config = load_config(str(repository))
+    if name.isprintable():
+        assert len(load_registries(str(repository), config.sources).prompts or ()) == 1
+    else:
+        assert "1 more registries have names that no configuration can hold" in done.stdout
+    assert hook_ids(repository)[0] == "skill-health"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names that are not UTF-8")
+def test_names_that_are_no_text(run: Run, repository: Path) -> None:
+    folder = os.path.join(os.fsencode(repository), b"\xff")
+    os.makedirs(os.path.join(folder, b"skills/a"))
+    with open(os.path.join(folder, b"skills/a/SKILL.md"), "w", encoding="utf-8") as file:
+        file.write(skill("a"))
+    with open(os.path.join(folder, b"p.jsonl"), "w", encoding="utf-8") as file:
+        file.write(PROMPT)
+    done = run("init", "--workflow", "--baseline")
+    assert done.returncode == 0 and "no configuration can hold" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "tab\t", "'", "é", "\u0085", "😀"])
+def test_text_survives_toml(text: str) -> None:
+    assert tomllib.loads(f"x = {toml(text)}")["x"] == text
+
+
+def test_a_glob_of_a_name_matches_that_name_only() -> None:
+    from skill_health.core.globs import glob_matcher
+
+    for name in ("a*b", "a?b", "[ab]", "a\\b", "plain"):
+        matches = glob_matcher(glob(name), True)
+        assert matches is not None and matches(name)
+        assert not matches("axb") and not matches("a")
+
+
+def test_the_workflow_is_what_it_says(checkout: Path) -> None:
+    text = init_workflow.workflow("a b", "reports", None, "0.1.0")
+    jobs = yaml.safe_load(text)["jobs"]
+    assert "skill-health lint --format github 'a b'" in [step.get("run") for step in jobs["lint"]["steps"]]
+    assert "skill-health daily 'a b'" in [step.get("run") for step in jobs["daily"]["steps"]]
+    assert "git add --all 'a b/reports'\n" in text and "${{" not in text
+    source = init_hooks.Source("https://example.com/x.git", "abc")
+    assert "'skill-health @ git+https://example.com/x.git@abc'" in init_workflow.workflow("", "r", source, "0.1.0")
+    for name in ("${{ x }}", "a\nb", "$(x)", "-rf", "`x`"):
+        with pytest.raises(UsageError):
+            init_workflow.workflow(name, "reports", None, "0.1.0")
