@@ -12,6 +12,7 @@ from skill_health.core.files import read_small
 from skill_health.core.markdown import parse_document
 from skill_health.core.measure import measure
 from skill_health.core.parse import parse_skill, unreadable
+from skill_health.core.secrets import redact
 from skill_health.core.patterns import lazy
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Document, Skill, Span
@@ -119,7 +120,8 @@ def _finding(rule: Rule, hit: Hit, skill: Skill | None, context: Any) -> Finding
         else:
             lines = (context.read(path) or "").split("\n") if path else ()
         if 0 < span.line <= len(lines):
-            source = lines[span.line - 1][: max(_EXCERPT, span.col + 120)]
+            # Another rule may point at the very line that holds a credential.
+            source = redact(lines[span.line - 1][: max(_EXCERPT, span.col + 120)])
     owner = skill.path if skill else path if path.lower().endswith("skill.md") else ""
     stable = "\0".join((rule.code, path, source.strip(), _DIGITS.sub("#", hit.message)))
     key = hashlib.blake2b(stable.encode("utf-8", "replace"), digest_size=8).hexdigest()

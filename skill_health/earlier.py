@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from skill_health.core.history import History
 from skill_health.history_line import SCHEMA, Line, from_record
@@ -54,41 +55,59 @@ def find_earlier(history: History, today: Line, span: int) -> Earlier:
 
     `span` is how many comparable lines the window has at most.
     """
-    lines: list[Line] = []
+    heads: list[tuple[Line, dict[str, Any]]] = []
     series: list[Line | PlanLine] = []
-    problems, unknown, undated = list(history.problems), 0, 0
+    unknown = undated = 0
     for record in history.records:
         try:
-            line: Line | PlanLine | None = from_record(record)
+            line = from_record(record, skills=False)
         except ValueError:
-            line = plan_line(record)
-        if line is None:
-            unknown += 1
-        elif isinstance(line, PlanLine):
-            if today.profile == COMPAT and today.paths in _WHOLE:
-                series.append(line)
-            else:
-                undated += 1
-        else:
-            lines.append(line)
-            if not any(differences(line, today)):
-                series.append(line)
+            plan = plan_line(record)
+            if plan and today.profile == COMPAT and today.paths in _WHOLE:
+                series.append(plan)
+            undated += plan is not None
+            unknown += plan is None
+            continue
+        heads.append((line, record))
+        if not any(differences(line, today)):
+            series.append(line)
+    plans = [line for line in series if isinstance(line, PlanLine)]
+    damaged: set[int] = set()
+    nth, last = _last_whole(heads, lambda line: not any(differences(line, today)), damaged)
+    other = None if last else _last_whole(heads, lambda line: line.paths == today.paths, damaged)[1]
+    other = None if last else other or _last_whole(heads, lambda line: True, damaged)[1]
+    return Earlier(
+        last=last,
+        plan=plans[-1] if plans and not last else None,
+        other=other,
+        differences=tuple(differences(other, today)) if other else (),
+        passed=len(heads) - 1 - nth if last else 0,
+        window=_window(series[-span:], today),
+        problems=(*history.problems, *_left_out(unknown + len(damaged), undated if not plans else 0)),
+    )
+
+
+def _last_whole(
+    heads: list[tuple[Line, dict[str, Any]]], wanted: Callable[[Line], bool], damaged: set[int]
+) -> tuple[int, Line | None]:
+    """The last line that is wanted, with its skills, and its place. The places of those it cannot be are added."""
+    for nth in range(len(heads) - 1, -1, -1):
+        if wanted(heads[nth][0]):
+            try:
+                return nth, from_record(heads[nth][1])
+            except ValueError:
+                damaged.add(nth)
+    return -1, None
+
+
+def _left_out(unknown: int, undated: int) -> Iterator[str]:
     if unknown:
-        problems.append(f"{_lines(unknown)} no line of {SCHEMA} and left out")
+        yield f"{_lines(unknown)} no line of {SCHEMA} and left out"
     if undated:
-        problems.append(
+        yield (
             f"{_lines(undated)} the plan's own and left out: only a run over everything with the profile {COMPAT} "
             "can be compared with them"
         )
-    window = _window(series[-span:], today)
-    same = [line for line in series if isinstance(line, Line)]
-    if same:
-        passed = len(lines) - 1 - max(nth for nth, line in enumerate(lines) if line is same[-1])
-        return Earlier(last=same[-1], passed=passed, window=window, problems=tuple(problems))
-    plans = [line for line in series if isinstance(line, PlanLine)]
-    other = next((line for line in reversed(lines) if line.paths == today.paths), lines[-1] if lines else None)
-    why = tuple(differences(other, today)) if other else ()
-    return Earlier(None, plans[-1] if plans else None, other, why, 0, window, tuple(problems))
 
 
 def differences(before: Line, today: Line) -> Iterator[str]:

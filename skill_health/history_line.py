@@ -89,17 +89,21 @@ def to_record(line: Line) -> dict[str, Any]:
     return {"schema": SCHEMA, **record, "claims": None if stale is None else {"stale": stale, "due": due or ()}}
 
 
-def from_record(record: Mapping[str, Any]) -> Line:
-    """The line that a JSON object is. Raises ValueError where it is none of this version."""
+def from_record(record: Mapping[str, Any], skills: bool = True) -> Line:
+    """The line that a JSON object is. Raises ValueError where it is none of this version.
+
+    Not `skills`: the line without its skills, which are not looked at either; a long history is read much faster so.
+    """
     if record.get("schema") != SCHEMA:
         raise ValueError("not a line of this version")
     values = _checked(record, _LINE)
     claims = values.pop("claims")
+    own = sorted(values["skills"].items()) if skills else ()
     known = {} if claims is None else _checked(claims, {"stale": _texts, "due": _texts})
     return Line(
         **values
         | {"summary": Summary(**_checked(values["summary"], _SUMMARY))}
-        | {"skills": {path: SkillLine(**_checked(skill, _SKILL)) for path, skill in sorted(values["skills"].items())}}
+        | {"skills": {path: SkillLine(**_checked(skill, _SKILL)) for path, skill in own}}
         | known
     )
 
@@ -122,6 +126,10 @@ def _text(value: Any) -> bool:
 
 def _flag(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _whole(value: Any) -> bool:
@@ -154,7 +162,7 @@ _keys = _list_of(_matches(_KEY))
 _LINE: dict[str, Check] = {
     "time": _matches(_TIME), "as_of": _matches(_DAY), "version": _text, "profile": _text, "configuration": _text,
     "rules": _text, "paths": _texts, "commit": _or_null(_matches(_COMMIT)), "dirty": _or_null(_flag),
-    "summary": _map_of(lambda _: True), "skills": _map_of(_map_of(lambda _: True)), "other": _keys,
+    "summary": _object, "skills": _object, "other": _keys,
     "claims": _or_null(_map_of(_texts)),
 }  # fmt: skip
 _SUMMARY: dict[str, Check] = {

@@ -52,16 +52,21 @@ def entry(baseline: str) -> str:
 def places(root: str, kind: str, paths: Iterable[str]) -> list[str]:
     """The globs of a kind of registry: those of the default ones that match something here, and these files."""
     usual = [pattern for pattern in getattr(Sources(), kind) if any(expand(root, pattern))]
-    globs = [glob(path) for path in paths]
+    globs = [_source(path) for path in paths]
     if kind == "tasks":
         tops = (os.path.dirname(os.path.dirname(path)) for path in paths)
-        globs = [f"{glob(top)}/*/metadata.json".removeprefix("/") for top in tops]
+        globs = [f"{_source(top)}/*/metadata.json".removeprefix("/") for top in tops]
     return list(dict.fromkeys([*usual, *globs]))
 
 
 def glob(path: str) -> str:
     """A pattern that matches this path only."""
     return _GLOB.sub(lambda match: f"[{match.group()}]" if match.group() != "\\" else "\\\\", path)
+
+
+def _source(path: str) -> str:
+    """A pattern of `sources` that matches this path only: there a name without a wildcard is taken as it is."""
+    return "/".join(glob(name) if any(mark in name for mark in "*?[") else name for name in path.split("/"))
 
 
 def array(values: Iterable[str]) -> str:

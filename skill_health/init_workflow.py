@@ -30,31 +30,34 @@ jobs:
     if: github.event_name == 'push' || github.event_name == 'pull_request'
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v5
+      - uses: actions/checkout@v6
       - uses: actions/setup-python@v6
         with:
           python-version: "3.13"
-      - run: python -m pip install {requirement}
+      - run: python -I -m pip install {requirement}
       - run: skill-health lint --format github{where}
   daily:
     if: github.event_name == 'schedule' || github.event_name == 'workflow_dispatch'
     runs-on: ubuntu-latest
+    concurrency: skill-health-daily
     permissions:
       contents: write
     steps:
-      - uses: actions/checkout@v5
+      - uses: actions/checkout@v6
       - uses: actions/setup-python@v6
         with:
           python-version: "3.13"
-      - run: python -m pip install {requirement}
+      - run: python -I -m pip install {requirement}
       - run: skill-health daily{where}
       - name: Keep the history
-        if: always()
+        if: "!cancelled()"
         run: |
+          if [ ! -d {reports} ]; then exit 0; fi
           git config user.name "github-actions[bot]"
           git config user.email "41898282+github-actions[bot]@users.noreply.github.com"
-          git add --all {reports}
-          git diff --cached --quiet || git commit --message "Daily report of skill-health"
+          git add -- {reports}
+          if git diff --cached --quiet; then exit 0; fi
+          git commit --quiet --message "Skill health of $(date -u +%F)"
           git push
 """
 

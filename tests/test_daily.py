@@ -160,7 +160,7 @@ def test_two_runs_with_an_edit_between(repository: Path, run: Run) -> None:
     assert found["before"]["commit"] == commit and found["run"]["dirty"] is True
     assert (found["added"], found["removed"]) == (["skills/kiwis/SKILL.md"], [])
     assert found["renamed"] == [{"from": "skills/plums/SKILL.md", "to": "skills/prunes/SKILL.md"}]
-    assert found["descriptions"] == ["skills/pears/SKILL.md"]
+    assert found["descriptions"] == ["skills/pears/SKILL.md", "skills/tidy/SKILL.md"]
     assert [claim["claim_id"] for claim in found["claims"]["stale"]] == ["claim-sort"]
     assert found["claims"]["stale"][0]["overdue"] == 23
     moved = {skill["path"]: skill for skill in found["skills"]}

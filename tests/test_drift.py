@@ -265,6 +265,15 @@ def test_lines_of_no_known_form_are_counted() -> None:
     )
 
 
+def test_a_line_with_damaged_skills_is_passed_over_and_counted() -> None:
+    bad = {**to_record(line(2)), "skills": {"skills/a/SKILL.md": {"score": "high"}}}
+    found = find_earlier(history(line(1), bad), line(3), 7)
+    assert found.last is not None and found.last.time[:10] == "2026-11-01"
+    assert found.problems == ("1 line of the history is no line of skill-health/history/1 and left out",)
+    found = find_earlier(history(bad), line(3), 7)
+    assert (found.last, found.other) == (None, None) and len(found.problems) == 1
+
+
 def drift_of(before: float | None, after: float | None, errors: int = 0) -> Drift:
     old = {"a": skill(score=before, flagged=False)}
     new = {"a": skill(score=after, flagged=False, findings=(ERROR,) * errors)}

@@ -369,14 +369,38 @@ def test_a_glob_of_a_name_matches_that_name_only() -> None:
         assert not matches("axb") and not matches("a")
 
 
-def test_the_workflow_is_what_it_says(checkout: Path) -> None:
+def steps(text: str, job: str) -> list[str]:
+    return [step.get("run", "") for step in yaml.safe_load(text)["jobs"][job]["steps"]]
+
+
+def test_the_workflow_is_what_it_says() -> None:
     text = init_workflow.workflow("a b", "reports", None, "0.1.0")
-    jobs = yaml.safe_load(text)["jobs"]
-    assert "skill-health lint --format github 'a b'" in [step.get("run") for step in jobs["lint"]["steps"]]
-    assert "skill-health daily 'a b'" in [step.get("run") for step in jobs["daily"]["steps"]]
-    assert "git add --all 'a b/reports'\n" in text and "${{" not in text
+    assert "skill-health lint --format github 'a b'" in steps(text, "lint")
+    assert "skill-health daily 'a b'" in steps(text, "daily")
+    assert "git add -- 'a b/reports'\n" in text and "${{" not in text
     source = init_hooks.Source("https://example.com/x.git", "abc")
     assert "'skill-health @ git+https://example.com/x.git@abc'" in init_workflow.workflow("", "r", source, "0.1.0")
     for name in ("${{ x }}", "a\nb", "$(x)", "-rf", "`x`"):
         with pytest.raises(UsageError):
             init_workflow.workflow(name, "reports", None, "0.1.0")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the steps are for bash")
+def test_the_daily_job_keeps_its_history(
+    run: Run, write: Write, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    remote = tmp_path_factory.mktemp("remote")
+    git(remote, "init", "--quiet", "--bare")
+    write(skills("skills/a"))
+    assert run("init", "--workflow").returncode == 0
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message", "Begin")
+    git(repository, "remote", "add", "origin", str(remote))
+    git(repository, "push", "--quiet", "--set-upstream", "origin", "HEAD")
+    script = steps((repository / FLOW).read_text("utf-8"), "daily")[-1]
+    for expected in (1, 2, 3, 3):
+        subprocess.run(["bash", "-e", "-c", script], cwd=repository, check=True, capture_output=True)
+        log = subprocess.run(["git", "log", "--oneline"], cwd=remote, check=True, capture_output=True, text=True).stdout
+        assert len(log.splitlines()) == expected, log
+        if expected < 3:
+            assert run("daily").returncode == 0

@@ -243,3 +243,12 @@ def test_the_whole_repository_or_one_file_is_the_same(run: Run, write: Write) ->
     whole = json.loads(run("lint", "--format", "json").stdout)["findings"]
     one = json.loads(run("lint", "--format", "json", "skills/trap/SKILL.md").stdout)["findings"]
     assert [f for f in whole if f["skill"] == "skills/trap/SKILL.md"] == one
+
+
+def test_no_finding_shows_a_credential(run: Run, write: Write) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    write({"skills/good/SKILL.md": GOOD + f"\nSee [this](gone.md) with {secret} now.\n"})
+    for name in formats.names():
+        done = run("lint", "--format", name)
+        assert done.returncode == 1 and secret not in done.stdout
+        assert "LE001" in done.stdout and "LI001" in done.stdout

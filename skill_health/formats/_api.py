@@ -38,10 +38,10 @@ class Report(NamedTuple):
         return sum(f.severity is severity for f in self.findings)
 
     def by_rule(self) -> list[tuple[Finding, int]]:
-        """One finding of each rule and how many there are, most frequent first."""
-        counts = Counter(f.code for f in self.findings)
-        first = {f.code: f for f in reversed(self.findings)}
-        return [(first[code], n) for code, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+        """One finding of each rule and severity and how many there are, most frequent first."""
+        counts = Counter((f.code, f.severity.rank) for f in self.findings)
+        first = {(f.code, f.severity.rank): f for f in reversed(self.findings)}
+        return [(first[kind], n) for kind, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
     def shown(self, path: str) -> str:
         """A path as the user can open it from where they are."""

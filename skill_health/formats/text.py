@@ -10,6 +10,7 @@ from skill_health.rules._api import Finding, Severity
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _WIDTH = 100
+_MARKED = 40
 
 
 def render(report: Report, color: bool) -> str:
@@ -51,7 +52,7 @@ def _excerpt(finding: Finding, color: bool) -> Iterator[str]:
     same_line = finding.end_line in (0, finding.line)
     length = finding.end_col - finding.col if same_line and finding.end_col > finding.col else 1
     marked = clean(finding.source[at : at + length])
-    room = max(1, _WIDTH - len(before))
+    room = max(1, min(_MARKED, _WIDTH - len(before)))
     caret = "^" * max(1, min(len(marked), room))
     number = str(finding.line)
     yield paint(f"    {number} | ", "dim", color) + clean(shown.rstrip())
