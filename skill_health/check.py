@@ -127,5 +127,11 @@ def _finding(rule: Rule, hit: Hit, skill: Skill | None, context: Any) -> Finding
     key = hashlib.blake2b(stable.encode("utf-8", "replace"), digest_size=8).hexdigest()
     return Finding(
         rule.code, rule.name, rule.family, hit.severity or rule.severity, path, span.line, max(1, span.col), span.end_line,
-        span.end_col, hit.message, hit.help, source, owner, key, hit.fix, hit.fix is not None, hit.also,
+        span.end_col, hit.message, _sentence(hit.help), source, owner, key, hit.fix, hit.fix is not None, hit.also,
     )  # fmt: skip
+
+
+def _sentence(help_: str) -> str:
+    first = help_.split(" ", 1)[0]
+    text = help_[:1].upper() + help_[1:] if first.isalpha() else help_
+    return text if not text or text[-1] in ".!?:`)" else text + "."

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 from skill_health import drift_head, drift_json, drift_markdown, drift_text, formats
 from skill_health.core.config import Config
 from skill_health.core.files import write_text
-from skill_health.core.history import append_history, read_history
+from skill_health.core.history import append_history
+from skill_health.core.history_tail import read_backwards
 from skill_health.core.roots import git_top
 from skill_health.drift import Drift, compare
 from skill_health.drift_sections import sections
@@ -55,11 +56,7 @@ def run_daily(
     revision = read_revision(root, git_top(root) is not None, _own_files(root, folder))
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     today = look(report, result, config, as_of, time, asked, revision)
-    history_file = os.path.join(folder, HISTORY)
-    earlier = find_earlier(read_history(history_file), today.line, config.daily.window)
-    # The messages name the file by its path on this machine, which has no place in a report.
-    problems = tuple(problem.replace(history_file, HISTORY) for problem in earlier.problems)
-    earlier = replace(earlier, problems=problems)
+    earlier = find_earlier(read_backwards(os.path.join(folder, HISTORY)), today.line, config.daily.window)
     before = earlier.last or earlier.other
     # Skills that were not asked for then are not new now.
     before = before if before and before.paths == today.line.paths else None

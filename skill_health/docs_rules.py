@@ -13,7 +13,8 @@ _HEAD = """# Rules
 
 {count} rules, {on} of them on by default. `skill-health explain CODE` shows the page of one on the terminal, and
 [configuration](../configuration.md) says how to switch rules on and off, one by one, by prefix or by family.
-
+"""
+_PRECISION = """
 Precision is the share of sampled findings on public skills that were judged not wrong, with their number;
 [docs/precision.md](../precision.md) has the method and every judgement.
 """
@@ -24,6 +25,7 @@ def rule_pages(rules: Sequence[Rule]) -> dict[str, str]:
     """The pages by their path below docs/."""
     pages = {f"rules/{rule.code}.md": MARK + page(rule) for rule in rules}
     parts = [MARK + _HEAD.format(count=len(rules), on=sum(rule.default for rule in rules))]
+    parts += [_PRECISION] if precision() else []
     for family, group in groupby(sorted(rules, key=lambda rule: (rule.family, rule.code)), lambda rule: rule.family):
         parts.append(f"\n## {family}\n\n{table(_COLUMNS, map(_row, group))}")
     pages["rules/README.md"] = "".join(parts)

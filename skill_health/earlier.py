@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from skill_health.core.history import History
 from skill_health.history_line import SCHEMA, Line, from_record
 from skill_health.plan_history import PlanLine, plan_line
 from skill_health.profiles import COMPAT
@@ -50,54 +50,90 @@ class Earlier:
     problems: tuple[str, ...] = ()
 
 
-def find_earlier(history: History, today: Line, span: int) -> Earlier:
-    """Look through a history, oldest line first, for what today's line can be compared with.
+def find_earlier(lines: Iterable[tuple[int, bytes]], today: Line, span: int) -> Earlier:
+    """Look through a history for what today's line can be compared with.
 
-    `span` is how many comparable lines the window has at most.
+    `lines` are numbered and come last line first (`read_backwards`); no more of them are read than needed. `span` is
+    how many comparable lines the window has at most.
     """
-    heads: list[tuple[Line, dict[str, Any]]] = []
-    series: list[Line | PlanLine] = []
-    unknown = undated = 0
-    for record in history.records:
-        try:
-            line = from_record(record, skills=False)
-        except ValueError:
-            plan = plan_line(record)
-            if plan and today.profile == COMPAT and today.paths in _WHOLE:
-                series.append(plan)
-            undated += plan is not None
-            unknown += plan is None
-            continue
-        heads.append((line, record))
-        if not any(differences(line, today)):
-            series.append(line)
-    plans = [line for line in series if isinstance(line, PlanLine)]
-    damaged: set[int] = set()
-    nth, last = _last_whole(heads, lambda line: not any(differences(line, today)), damaged)
-    other = None if last else _last_whole(heads, lambda line: line.paths == today.paths, damaged)[1]
-    other = None if last else other or _last_whole(heads, lambda line: True, damaged)[1]
+    found = _Search(today)
+    for number, raw in lines:
+        if len(found.series) >= span and (found.last or found.plan):
+            break
+        found.look_at(number, raw)
+    other = None if found.last else found.other or found.elsewhere
     return Earlier(
-        last=last,
-        plan=plans[-1] if plans and not last else None,
+        last=found.last,
+        plan=None if found.last else found.plan,
         other=other,
         differences=tuple(differences(other, today)) if other else (),
-        passed=len(heads) - 1 - nth if last else 0,
-        window=_window(series[-span:], today),
-        problems=(*history.problems, *_left_out(unknown + len(damaged), undated if not plans else 0)),
+        passed=found.passed if found.last else 0,
+        window=_window(found.series[:span], today),
+        problems=(*reversed(found.problems), *_left_out(found.unknown, found.undated)),
     )
 
 
-def _last_whole(
-    heads: list[tuple[Line, dict[str, Any]]], wanted: Callable[[Line], bool], damaged: set[int]
-) -> tuple[int, Line | None]:
-    """The last line that is wanted, with its skills, and its place. The places of those it cannot be are added."""
-    for nth in range(len(heads) - 1, -1, -1):
-        if wanted(heads[nth][0]):
-            try:
-                return nth, from_record(heads[nth][1])
-            except ValueError:
-                damaged.add(nth)
-    return -1, None
+@dataclass(slots=True)
+class _Search:
+    """What has been found on the way back. `elsewhere` is the last line of other paths."""
+
+    today: Line
+    last: Line | None = None
+    plan: PlanLine | None = None
+    other: Line | None = None
+    elsewhere: Line | None = None
+    passed: int = 0
+    series: list[Line | PlanLine] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    unknown: int = 0
+    undated: int = 0
+
+    def look_at(self, number: int, raw: bytes) -> None:
+        """Take what one line gives."""
+        if self.other and not self.last and _cannot_match(raw, self.today):
+            self.passed += 1
+            return
+        try:
+            record = json.loads(raw.decode("utf-8"))
+            if not isinstance(record, dict):
+                raise ValueError("not an object")
+        except (ValueError, RecursionError):
+            self.problems.append(f"line {number} of the history is torn, or no JSON object, and left out")
+            return
+        try:
+            line = from_record(record, skills=False)
+            self._take(line, record)
+        except ValueError:
+            self._take_foreign(plan_line(record))
+
+    def _take(self, line: Line, record: Mapping[str, Any]) -> None:
+        same = not any(differences(line, self.today))
+        if self.last is None:
+            # Only a line that is compared with needs its skills, and only then must they be sound.
+            if same:
+                self.last = from_record(record)
+            else:
+                self.passed += 1
+                if line.paths == self.today.paths:
+                    self.other = self.other or from_record(record)
+                else:
+                    self.elsewhere = self.elsewhere or line
+        if same:
+            self.series.append(line)
+
+    def _take_foreign(self, plan: PlanLine | None) -> None:
+        if plan is None:
+            self.unknown += 1
+        elif self.today.profile == COMPAT and self.today.paths in _WHOLE:
+            self.plan = self.plan or plan
+            self.series.append(plan)
+        else:
+            self.undated += 1
+
+
+def _cannot_match(raw: bytes, today: Line) -> bool:
+    """Whether a line is certainly neither comparable nor the plan's: cheaper to see than to parse."""
+    return b'"corpus_score"' not in raw and not (today.configuration.encode() in raw and today.rules.encode() in raw)
 
 
 def _left_out(unknown: int, undated: int) -> Iterator[str]:
@@ -130,7 +166,7 @@ def _window(series: list[Line | PlanLine], today: Line) -> Window | None:
     if not means or now is None:
         return None
     above, equal = sum(mean > now for mean in means), sum(mean == now for mean in means)
-    first = next(line for line in series if _mean(line) is not None)
+    first = next(line for line in reversed(series) if _mean(line) is not None)
     since = first.time if isinstance(first, Line) else ""
     return Window(len(means), round(median(means), 4), above, equal, len(means) - above - equal, since)
 

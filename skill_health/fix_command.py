@@ -11,6 +11,7 @@ from skill_health.core.config import Config
 from skill_health.core.console import clean, paint, wants_color
 from skill_health.core.corpus import discover
 from skill_health.core.registries import load_registries
+from skill_health.core.secrets import redact
 from skill_health.fixes import Plan, plan_fixes, write_plan
 from skill_health.rules._load import all_rules
 from skill_health.select import selected
@@ -44,4 +45,5 @@ def diff_lines(plan: Plan, color: bool) -> Iterator[str]:
             yield clean(f"{path}: line endings or a byte-order mark change")
         for line in unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm=""):
             style = styles.get(line[0])
-            yield paint(clean(line), style, color) if style else clean(line)
+            shown = clean(redact(line))
+            yield paint(shown, style, color) if style else shown

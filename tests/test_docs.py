@@ -154,7 +154,7 @@ def test_fields_of_a_schema() -> None:
     ]
 
 
-BLOCK = re.compile(r"^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^`([^`\n]+)`:\n\n````\w+\n(.*?)^````$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,9 @@ def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout
         (tmp_path / path).write_text(text, encoding="utf-8")
     env = os.environ | {"PYTHONPATH": str(tmp_path)}
     ours = "import skill_health; print(skill_health.__file__)"
-    where = subprocess.run([sys.executable, "-c", ours], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    where = subprocess.run(
+        [sys.executable, "-c", ours], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert where.stdout.startswith(str(tmp_path))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rules/test_cases.py", "-k", rule]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -199,5 +201,5 @@ def test_the_guide_names_only_what_exists(guide: str, checkout: Path) -> None:
     for path in re.findall(r"`((?:skill_health|tests|docs|scripts|benchmarks|fixtures)/[\w./-]*)`", guide):
         assert path in example or (checkout / path).exists(), path
     targets = (checkout / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"`?make ([a-z-]+)", guide):
+    for target in re.findall(r"(?:^|`)make ([a-z-]+)", guide, re.MULTILINE):
         assert f"\n{target}:" in targets, target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.config import Daily
-from skill_health.core.history import History
 from skill_health.drift import Drift, compare
 from skill_health.earlier import find_earlier
 from skill_health.history_line import Line, SkillLine, Summary, from_record, to_record
@@ -142,7 +142,7 @@ def test_any_damage_to_a_line_is_survived(line: Line, way: list[int], value: Any
         place, at = inner, sorted(inner)[step % len(inner)]
     place[at] = value
     today = replace(BASE, time="2026-11-21T04:00:00Z")
-    earlier = find_earlier(History((record,)), today, 7)
+    earlier = find_earlier(history(record), today, 7)
     if earlier.last or earlier.other:
         compare(earlier.last or earlier.other or today, today)
     else:
@@ -185,9 +185,9 @@ def line(day: int, mean: float | None = 0.9, **more: Any) -> Line:
     return replace(BASE, time=f"2026-11-{day:02}T04:00:00Z", summary=Summary(1, mean), **more)
 
 
-def history(*found: Line | dict[str, Any]) -> History:
+def history(*found: Line | dict[str, Any]) -> list[tuple[int, bytes]]:
     records = (to_record(entry) if isinstance(entry, Line) else entry for entry in found)
-    return History(tuple(json.loads(json.dumps(record)) for record in records))
+    return list(enumerate((json.dumps(record).encode() for record in records), 1))[::-1]
 
 
 PLAN = {
@@ -258,11 +258,29 @@ def test_a_damaged_summary_is_no_line_of_the_plan(key: str, value: object) -> No
 
 def test_lines_of_no_known_form_are_counted() -> None:
     newer = {**to_record(line(1)), "schema": "skill-health/history/2"}
-    found = find_earlier(History(({"a": 1}, newer), ("h:3: line 3 is torn",)), line(2), 7)
+    found = find_earlier([(5, b'{"a"'), (3, b"[]"), *history({"a": 1}, newer)], line(2), 7)
     assert found.problems == (
-        "h:3: line 3 is torn",
+        "line 3 of the history is torn, or no JSON object, and left out",
+        "line 5 of the history is torn, or no JSON object, and left out",
         "2 lines of the history are no line of skill-health/history/1 and left out",
     )
+
+
+def test_no_more_of_a_history_is_read_than_needed() -> None:
+    def endless() -> Iterator[tuple[int, bytes]]:
+        for number in range(1000, 990, -1):
+            yield from history(line(1))
+        raise AssertionError(number)
+
+    found = find_earlier(endless(), line(2), 7)
+    assert found.window is not None and found.window.n == 7
+
+
+def test_other_lines_are_passed_over_without_being_parsed() -> None:
+    after = history(line(1), line(2, configuration="z"), line(3, configuration="z"))
+    torn = (2, b"{torn")
+    found = find_earlier([after[0], torn, after[1], after[2]], replace(line(4), configuration="c", rules="r"), 7)
+    assert found.last is not None and (found.passed, found.problems) == (3, ())
 
 
 def test_a_line_with_damaged_skills_is_passed_over_and_counted() -> None:

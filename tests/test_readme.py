@@ -1,0 +1,37 @@
+"""The README is run: what it shows is what a user sees."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkout: Path) -> None:
+    text = (checkout / "README.md").read_text("utf-8").split("## What you see")[1].split("\n## ")[0]
+    skill = re.findall(r"```markdown\n(.*?)```", text, re.DOTALL)
+    folder = tmp_path / "skills" / "release-notes"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(skill[0])
+    (folder / "scripts" / "gather.py").write_text("")
+    blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 4
+    for block in blocks:
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            done = run(*command.split()[1:])
+            assert done.returncode in (0, 1), done.stderr
+            if shown.strip():
+                assert done.stdout == shown, f"{command}: the README shows something else"
+
+
+def test_every_command_and_file_that_the_readme_names_is_there(run: Run, checkout: Path) -> None:
+    text = (checkout / "README.md").read_text("utf-8")
+    for path in re.findall(r"\]\(([^):]+)\)", text):
+        assert (checkout / path).exists(), path
+    commands = run("--help").stdout
+    for name in set(re.findall(r"skill-health ([a-z]+)(?= |`|\n|$)", text)) - {"tests"}:
+        assert re.search(rf"^  {name}\b", commands, re.MULTILINE), name
