@@ -88,8 +88,9 @@ def has_hook(text: str) -> bool | None:
     document = _load(text)
     if document is None:
         return None
-    hooks = [hook for repo in document["repos"] if isinstance(repo, dict) for hook in repo.get("hooks") or ()]
-    return any(isinstance(hook, dict) and str(hook.get("id", "")).startswith("skill-health") for hook in hooks)
+    lists = [repo.get("hooks") for repo in document["repos"] if isinstance(repo, dict)]
+    hooks = [hook for hooks in lists if isinstance(hooks, list) for hook in hooks if isinstance(hook, dict)]
+    return any(str(hook.get("id", "")).startswith("skill-health") for hook in hooks)
 
 
 def joined(text: str, entry: list[str]) -> str | None:
@@ -123,6 +124,7 @@ def _load(text: str) -> dict[str, Any] | None:
 
     try:
         document = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        # PyYAML lets some of these escape for values whose tag does not fit them, such as `!!int ""`.
         return None
     return document if isinstance(document, dict) and isinstance(document.get("repos"), list) else None

@@ -268,9 +268,9 @@ def test_lines_of_no_known_form_are_counted() -> None:
 
 def test_no_more_of_a_history_is_read_than_needed() -> None:
     def endless() -> Iterator[tuple[int, bytes]]:
-        for number in range(1000, 990, -1):
+        for _ in range(10):
             yield from history(line(1))
-        raise AssertionError(number)
+        raise AssertionError("read too far")
 
     found = find_earlier(endless(), line(2), 7)
     assert found.window is not None and found.window.n == 7

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skill_health import init_hooks, init_workflow
 from skill_health.core.config import load_config
@@ -274,6 +276,23 @@ def test_an_entry_joins_a_file_or_leaves_it_alone(text: str, works: bool) -> Non
         assert lines[:at] + lines[at + len(ENTRY) :] == text.splitlines()
         assert init_hooks.has_hook(longer) and not init_hooks.has_hook(text)
         assert yaml.safe_load(longer)["repos"][-1]["rev"] == "v0.1.0"
+
+
+PIECES = st.sampled_from(
+    ["repos:", "\n", "  ", "- ", "- repo: x\n  hooks:\n", "- id: y", "[", "]", "{", "}", "&a ", "*a", "!!int ''", "# c", "|\n", "? ",
+     "hooks: 5", "\r", "\t", "'", '"', "!!timestamp x", "2024-13-45", "--- ", "...", "skill-health", ": ", ","]
+)  # fmt: skip
+
+
+@given(
+    st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map(lambda parts: "repos:\n" + "".join(parts)))
+)
+def test_any_text_is_extended_safely_or_not_at_all(text: str) -> None:
+    init_hooks.has_hook(text)
+    longer = init_hooks.joined(text, ENTRY)
+    if longer is not None:
+        before, after = yaml.safe_load(text), yaml.safe_load(longer)
+        assert after == {**before, "repos": [*before["repos"], *yaml.safe_load("\n".join(ENTRY))]}
 
 
 def test_the_package_and_the_hook_file_name_the_same_hooks(checkout: Path) -> None:
