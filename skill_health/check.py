@@ -12,9 +12,9 @@ from skill_health.core.files import read_small
 from skill_health.core.markdown import parse_document
 from skill_health.core.measure import measure
 from skill_health.core.parse import parse_skill, unreadable
-from skill_health.core.secrets import redact
 from skill_health.core.patterns import lazy
 from skill_health.core.registries import Registries
+from skill_health.core.secrets import redact
 from skill_health.core.skill import Document, Skill, Span
 from skill_health.ignores import Ignore, read_ignores
 from skill_health.inputs import answer, digest

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skill_health import commands
-from skill_health.cli import root
 from skill_health.docs_cli import cli_page
 from skill_health.docs_pages import configuration_page, schemas_page
 from skill_health.docs_rules import rule_pages
+from skill_health.root import root
 from skill_health.rules._load import all_rules
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

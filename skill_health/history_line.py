@@ -14,6 +14,7 @@ from typing import Any
 from skill_health.core.patterns import lazy
 
 SCHEMA = "skill-health/history/1"
+_MOST = 10**12  # of anything that is counted: more is damage
 _TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _DAY = lazy(r"\d{4}-\d\d-\d\d")
 _COMMIT = lazy(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -133,12 +134,12 @@ def _object(value: Any) -> bool:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
 
 
 def _number(value: Any) -> bool:
     # The plan's own profile does not clamp its ratio of claims, so a score may lie above 1.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _MOST
 
 
 def _matches(pattern: re.Pattern[str]) -> Check:

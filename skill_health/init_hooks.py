@@ -18,6 +18,8 @@ HOOKS = {
     ),
 }
 _PLAIN = lazy(r"[A-Za-z0-9/.][\w./:@+~=-]*(?<!:)")
+# What YAML takes for the end of a line besides the usual two.
+_OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
 
 
 class Source(NamedTuple):
@@ -98,7 +100,7 @@ def joined(text: str, entry: list[str]) -> str | None:
     import yaml
 
     before = _load(text)
-    if not before or not before["repos"]:
+    if not before or not before["repos"] or any(mark in text.replace("\r\n", "\n") for mark in _OTHER_BREAKS):
         return None
     if any(isinstance(token, yaml.AnchorToken) for token in yaml.scan(text, Loader=yaml.SafeLoader)):
         return None
@@ -108,7 +110,7 @@ def joined(text: str, entry: list[str]) -> str | None:
     if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style:
         return None
     rows = text.split("\n")
-    end = sequence.end_mark.line + (1 if sequence.end_mark.column else 0)
+    end = min(len(rows), sequence.end_mark.line + (1 if sequence.end_mark.column else 0))
     while end > 0 and (not rows[end - 1].strip() or rows[end - 1].lstrip().startswith("#")):
         end -= 1
     indent = " " * sequence.start_mark.column

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_MOST = 10**12
+
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
@@ -28,10 +30,10 @@ def plan_line(record: Mapping[str, Any]) -> PlanLine | None:
         return None
     counts = [summary.get(key) for key in ("skill_count", "flagged")]
     scores = [summary.get(key) for key in ("corpus_score", "min_score", "max_score")]
-    if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in counts) or not counts[0]:
+    if not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= _MOST for n in counts) or not counts[0]:
         return None
     # Its ratio of claims is not clamped, so a score may lie above 1.
-    if not all(isinstance(n, (int, float)) and not isinstance(n, bool) and 0 <= n < float("inf") for n in scores):
+    if not all(isinstance(n, (int, float)) and not isinstance(n, bool) and 0 <= n <= _MOST for n in scores):
         return None
     mean, low, high = (float(n) for n in scores if n is not None)
     return PlanLine(int(counts[0]), mean, low, high, int(counts[1] or 0))

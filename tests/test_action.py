@@ -172,7 +172,7 @@ def test_a_mistake_is_no_clean_run(runner: Runner) -> None:
 
 
 def test_the_example_workflow() -> None:
-    workflow = load(WORKFLOW)
+    workflow: Any = load(WORKFLOW)
     steps = workflow["jobs"]["daily"]["steps"]
     ours = next(one for one in steps if one.get("id") == "health")
     assert ours["uses"].endswith(f"@v{__version__}")

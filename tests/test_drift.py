@@ -175,7 +175,7 @@ def test_renames(before: dict[str, SkillLine], after: dict[str, SkillLine], expe
 
 
 def test_a_renamed_skill_keeps_its_findings() -> None:
-    found = {"counts": {"LI001": 2}, "findings": (ERROR, ERROR)}
+    found: dict[str, Any] = {"counts": {"LI001": 2}, "findings": (ERROR, ERROR)}
     drift = compare(replace(BASE, skills={"one": skill(**found)}), replace(BASE, skills={"two": skill(**found)}))
     assert (drift.new, drift.fixed, drift.rules) == ((), (), ())
     assert drift.renamed == (("one", "two"),)
@@ -250,7 +250,8 @@ def test_what_is_no_line_of_the_plan(damage: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("corpus_score", None), ("corpus_score", -1), ("skill_count", 0), ("flagged", True)]
+    ("key", "value"),
+    [("corpus_score", None), ("corpus_score", -1), ("max_score", 10**400), ("skill_count", 0), ("flagged", True)],
 )
 def test_a_damaged_summary_is_no_line_of_the_plan(key: str, value: object) -> None:
     assert plan_line({"ok": True, "summary": PLAN["summary"] | {key: value}}) is None  # type: ignore[operator]

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from skill_health import formats
-from skill_health.commands.lint import common_options, verdict, write_report
-from skill_health.core.errors import CLEAN, UsageError
+from skill_health.commands.lint import common_options
+from skill_health.core.errors import CLEAN
+from skill_health.lint_run import known_format, verdict, write_report
 from skill_health.rules._api import Severity
 
 
@@ -35,8 +35,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.fixture_check import check_fixtures, count
     from skill_health.lint import configure, prefix
 
-    if options["format_"] not in formats.names():
-        raise UsageError(f"no format is called {options['format_']!r}; there are {', '.join(formats.names())}")
+    known_format(options["format_"])
     overrides = {key: options[key] for key in ("profile", "fail_on") if options[key] is not None}
     root, config = configure(paths or (".",), options["config_file"], overrides)
     counts = count(load_registries(root, config.sources))
@@ -50,5 +49,5 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         from skill_health.baseline import with_baseline
 
         report = with_baseline(report, root, config, None, False)
-    write_report(report, options)
+    write_report(report, options["format_"], options["output"], options["color"])
     return verdict(report, config.fail_on, config.fail_under)

@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from skill_health import formats
-from skill_health.core.errors import CLEAN, FINDINGS, UsageError
-from skill_health.formats._api import Report
+from skill_health.lint_run import LintOptions, run_lint
 from skill_health.rules._api import Severity
 
 
@@ -61,76 +59,6 @@ def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--fail-under", type=float, metavar="SCORE", help="Exit 1 when the collection scores below this.")
 @click.option("--check-urls", is_flag=True, help="Ask the web whether external links still resolve.")
 @common_options
-@click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
+def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check skills: files, skill folders, collections or whole repositories (default: here)."""
-    from skill_health.lint import configure, lint
-    from skill_health.named import checkable
-
-    paths = paths or (".",)
-    if options["format_"] not in formats.names():
-        raise UsageError(f"no format is called {options['format_']!r}; there are {', '.join(formats.names())}")
-    keys = ("select", "extend_select", "ignore", "profile", "fail_on", "fail_under", "baseline")
-    overrides = {key: options[key] for key in keys if options[key] not in (None, ())}
-    if "select" in overrides:
-        # What is asked for by name on the command line is all that is asked for.
-        overrides.setdefault("extend_select", ())
-    root, config = configure(paths, options["config_file"], overrides)
-    if options["changed"]:
-        from skill_health.changed import changed_paths
-
-        paths = changed_paths(root, options["changed"], paths)
-        if not paths:
-            click.echo("no skill has changed", err=True)
-            return CLEAN
-    paths = checkable(paths, root, config, options["force_exclude"])
-    if not paths:
-        click.echo("nothing to check: no named file is part of a skill or a registry", err=True)
-        return CLEAN
-    if options["fix"] or options["diff"]:
-        from skill_health.fix_command import fix
-
-        plan = fix(paths, root, config, options["unsafe_fixes"], options["diff"], options["color"])
-        if options["diff"]:
-            return FINDINGS if plan.changes or plan.renames else CLEAN
-    score = options["score"] or bool(options["report"]) or config.fail_under > 0
-    report, result = lint(
-        paths, root, config, options["as_of"], options["jobs"], not options["no_cache"], score or options["check_urls"]
-    )
-    if options["check_urls"]:
-        from skill_health.url_report import with_urls
-
-        report = with_urls(report, result, config)
-    if config.baseline or options["write_baseline"]:
-        from skill_health.baseline import with_baseline
-
-        report = with_baseline(report, root, config, options["write_baseline"], options["grow_baseline"])
-    write_report(report._replace(statistics=options["statistics"], scores=report.scores if score else None), options)
-    return verdict(report, config.fail_on, config.fail_under)
-
-
-def write_report(report: Report, options: dict[str, Any]) -> None:
-    """Render a report as the options say: --format, --color and --output, and --report for the second one."""
-    from skill_health.core.console import wants_color
-
-    if options.get("report"):
-        from skill_health.core.files import write_text
-
-        write_text(options["report"], formats.load("json").render(report, False))
-    color = not options["output"] and wants_color(None, options["color"])
-    text = formats.load(options["format_"]).render(report, color)
-    if options["output"]:
-        from skill_health.core.files import write_text
-
-        write_text(options["output"], text)
-    else:
-        click.echo(text, nl=False, color=color)
-
-
-def verdict(report: Report, fail_on: str, fail_under: float) -> int:
-    """0, or 1 where a finding is at least as bad as `fail_on` or the collection scores below `fail_under`."""
-    if fail_on != "never" and any(f.severity.rank <= Severity(fail_on).rank for f in report.findings):
-        return FINDINGS
-    if report.scores is not None and report.scores.corpus.mean is not None and report.scores.corpus.mean < fail_under:
-        return FINDINGS
-    return CLEAN
+    return run_lint(paths, LintOptions(**options))

@@ -42,6 +42,13 @@ def wants_color(stream: TextIO | None = None, choice: str = "auto") -> bool:
     return (stream or sys.stdout).isatty()
 
 
+def echo(text: str, err: bool = False) -> None:
+    """Print text that is already safe to print."""
+    stream = sys.stderr if err else sys.stdout
+    if stream is not None:
+        stream.write(text)
+
+
 def markdown_text(text: str) -> str:
     """The text so that Markdown shows it as it is: no markup, link, HTML, table cell or new line can come of it."""
     shown = clean(text.replace("\n", " ").replace("\r", " "))

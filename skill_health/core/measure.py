@@ -66,7 +66,7 @@ def estimate_tokens(text: str) -> int:
     data = text.encode("utf-8", "replace")
     marks = len(data) - len(data.translate(None, _PUNCTUATION))
     other = data.translate(None, _ASCII).decode("utf-8", "replace") if len(data) != len(text) else ""
-    beyond, wide = len(other), len(_WIDE.findall(other))
+    beyond, wide = len(other), len(_WIDE.findall(other)) if other else 0
     plain = len(text) - marks - beyond
     return round(0.2 * plain + 0.6 * marks + wide + 0.5 * (beyond - wide))
 
