@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 from skill_health.core.globs import glob_matcher, is_plain, tail_matcher
 
@@ -23,7 +22,6 @@ MAX_BYTES = 65_536
 _Line = tuple[int, Callable[[str], object], bool, bool]
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Patterns:
     """The patterns of one file, asked about paths relative to the root of the walk.
 
@@ -33,14 +31,21 @@ class Patterns:
     to get the path relative to the folder that the patterns belong to.
     """
 
-    exact: dict[str, list[_Line]] = field(default_factory=dict)
-    endings: tuple[str, ...] = ()
-    ending: list[_Line] = field(default_factory=list)
-    globs: list[_Line] = field(default_factory=list)
-    placed: list[tuple[Callable[[str], object], _Line]] = field(default_factory=list)
-    lead: str = ""
-    cut: int = 0
-    known: dict[tuple[str, bool], tuple[bool | None, tuple[_Line, ...]]] = field(default_factory=dict)
+    def __init__(self, lead: str = "", cut: int = 0) -> None:
+        self.exact: dict[str, list[_Line]] = {}
+        self.endings: tuple[str, ...] = ()
+        self.ending: list[_Line] = []
+        self.globs: list[_Line] = []
+        self.placed: list[tuple[Callable[[str], object], _Line]] = []
+        self.lead, self.cut = lead, cut
+        self.known: dict[tuple[str, bool], tuple[bool | None, tuple[_Line, ...]]] = {}
+
+    def moved(self, lead: str, cut: int) -> Patterns:
+        """The same patterns for paths that start elsewhere."""
+        other = Patterns(lead, cut)
+        other.exact, other.endings, other.ending = self.exact, self.endings, self.ending
+        other.globs, other.placed = self.globs, self.placed
+        return other
 
     def decide(self, path: str, name: str, folder: bool) -> bool | None:
         """Whether this path, whose last part is `name`, is left out; None where no pattern speaks of it."""

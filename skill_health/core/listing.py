@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
 from skill_health.core.ignores import Patterns, ignored
@@ -28,7 +27,6 @@ NEVER_ENDINGS = (".dist-info", ".egg-info")
 _PROBLEMS = {errno.ENOENT: "dangling", errno.ENOTDIR: "dangling", errno.ELOOP: "loop"}
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Listing:
     """The names in one folder.
 
@@ -36,12 +34,13 @@ class Listing:
     broken links, sockets and the like.
     """
 
-    folders: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    linked: list[str] = field(default_factory=list)
-    odd: list[str] = field(default_factory=list)
-    size: int = 0
+    def __init__(self) -> None:
+        self.folders: list[str] = []
+        self.files: list[str] = []
+        self.links: list[str] = []
+        self.linked: list[str] = []
+        self.odd: list[str] = []
+        self.size = 0
 
 
 def list_folder(directory: str, limit: int) -> Listing:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from skill_health.core.config_file import holds_settings
 from skill_health.core.errors import UsageError
@@ -101,7 +100,7 @@ def ignores_above(root: str, start: str) -> tuple[Patterns, ...]:
         if ignored(stack, path, name, True):
             return ()
         path += "/"
-    return tuple(replace(found, lead=lead[found.cut :], cut=max(0, found.cut - len(lead))) for found in stack)
+    return tuple(found.moved(lead[found.cut :], max(0, found.cut - len(lead))) for found in stack)
 
 
 def _read(path: str, cut: int) -> tuple[Patterns, ...]:

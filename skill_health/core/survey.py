@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from skill_health.core.errors import UsageError
 from skill_health.core.ignores import Patterns, ignored_within
@@ -13,14 +12,14 @@ from skill_health.core.roots import ignores_above, is_certain, relative, resolve
 from skill_health.core.walk import Walk, scan
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Request:
     """What was asked for, relative to the root: folders with all below them, single skills, files of no skill."""
 
-    folders: set[str] = field(default_factory=set)
-    skills: set[str] = field(default_factory=set)
-    owners: set[str] = field(default_factory=set)
-    loose: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.folders: set[str] = set()
+        self.skills: set[str] = set()
+        self.owners: set[str] = set()
+        self.loose: set[str] = set()
 
     def wants(self, place: str) -> bool:
         """Whether the skill in this folder is among what was asked for."""

@@ -3,9 +3,8 @@
 Nothing here raises for what is on the disk: what cannot be read is a warning or a skill with a `problem`.
 """
 
-from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from skill_health.core.ignores import Patterns, read_patterns
 from skill_health.core.listing import (
@@ -23,8 +22,7 @@ MAX_ENTRIES = 200_000
 MAX_DEPTH = 24
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Found:
+class Found(NamedTuple):
     """A folder that holds a SKILL.md. `real` is its folder without symbolic links; both are relative to the root."""
 
     folder: str
@@ -41,18 +39,17 @@ class Found:
         return f"{self.folder}/{self.file_name}" if self.folder else self.file_name
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Walk:
     """What has been seen so far below `root`. `links` are symbolic links to folders, not entered."""
 
-    root: str
-    exclude: Patterns | None = None
-    found: list[Found] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
-    entries: int = 0
-    deep: bool = False
+    def __init__(self, root: str, exclude: Patterns | None = None) -> None:
+        self.root, self.exclude = root, exclude
+        self.found: list[Found] = []
+        self.links: list[str] = []
+        self.warnings: list[str] = []
+        self.seen: set[str] = set()
+        self.entries = 0
+        self.deep = False
 
     def full(self) -> bool:
         """Whether the bound of the walk is reached."""
