@@ -1,7 +1,7 @@
 """A collection of any size, made from the text of our own fixtures: the same for the same seed and size.
 
-Lengths follow the quantiles of 13,551 public SKILL.md of 69 repositories (2026). What it says is nonsense; how it is built
-is not: frontmatter, headings, lists, tables, fenced code and links in the proportions of the fixtures.
+Lengths follow the quantiles of 13,551 public SKILL.md of 69 repositories (2026). What it says is nonsense; how it is
+built is not: frontmatter, headings, lists, tables, fenced code and links in the proportions of the fixtures.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def _write(folder: Path, text: str, source: Source) -> None:
 
 
 def _skill(name: str, length: int, source: Source, rng: random.Random) -> list[str]:
-    say = lambda n: " ".join(rng.choices(source.words, k=n))  # noqa: E731
+    def say(n: int) -> str:
+        return " ".join(rng.choices(source.words, k=n))
+
     title = name.replace("-", " ").capitalize()
     lines = ["---", f"name: {name}", f'description: "Sorts {say(12)}. Use when {say(10)}, or {say(6)}."', "---", ""]
     lines += [f"# {title}", "", f"What {say(8)}, and {say(6)}.", ""]

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from benchmarks._measure import Sample
 
-_HEAD = "| measured | against | n | ratio | min - max | ratio of CPU | target | met |\n|---|---|---|---|---|---|---|---|"
+_HEAD = (
+    "| measured | against | n | ratio | min - max | ratio of CPU | target | met |\n|---|---|---|---|---|---|---|---|"
+)
 
 
 class Ratio(NamedTuple):

@@ -93,14 +93,16 @@ def summary_of(skill: Skill) -> dict[str, Any]:
     }
 
 
-def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext, known: Sequence[Rule] = ()) -> Checked:
-    """Run the per-skill rules, and collect facts for every known rule: the score must not depend on the selection."""
+def check_skill(
+    skill: Skill, rules: Sequence[Rule], context: FileContext, collectors: Sequence[Rule] = ()
+) -> Checked:
+    """Run the per-skill rules, and collect the facts that others need."""
     findings: list[Finding] = []
     facts: dict[str, Any] = {"summary": summary_of(skill), "measures": measure(skill)._asdict()}
     for rule in rules:
         if rule.check is not None:
             findings += as_findings(rule, rule.check(skill, context), skill, context)
-    for rule in known:
+    for rule in collectors:
         if rule.collect is not None:
             facts[rule.code] = rule.collect(skill, context)
     return Checked(tuple(findings), facts, read_ignores(skill), context.inputs)

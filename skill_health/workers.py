@@ -11,20 +11,26 @@ from skill_health import records
 from skill_health.check import FileContext, check_skill, load_skill
 from skill_health.core.corpus import Entry
 from skill_health.core.files import read_bytes
+from skill_health.rules._api import Rule
 from skill_health.rules._load import all_rules
 from skill_health.select import selected
 from skill_health.session import Session, key_of
 
 _PARALLEL_FROM = 48
 _CHUNK = 12
+# The rules whose facts the score is made of, whatever was selected (see `scores`).
+_SCORED = ("LI001", "CL001")
 _session: Session | None = None
+_rules: tuple[Rule, ...] = ()
+_collectors: tuple[Rule, ...] = ()
 
 
 def check_entries(session: Session, entries: Sequence[Entry], jobs: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Check skills: (path of SKILL.md, its record), in no particular order."""
-    global _session
+    global _session, _rules, _collectors
     session.registries()
-    selected(all_rules(), session.config)
+    _rules = selected(all_rules(), session.config)
+    _collectors = tuple(r for r in all_rules() if r.collect and (r in _rules or r.code in _SCORED))
     jobs = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     _session = session
     chunks = [entries[i : i + _CHUNK] for i in range(0, len(entries), _CHUNK)]
@@ -52,5 +58,5 @@ def _check(session: Session, entry: Entry) -> dict[str, Any]:
     data, problem = (b"", entry.problem) if entry.problem else read_bytes(session.full(entry.path))
     context = FileContext(session.discovery.root, session.config, session.registries())
     skill = load_skill(entry, data, problem)
-    checked = check_skill(skill, selected(all_rules(), session.config), context, all_rules())
+    checked = check_skill(skill, _rules, context, _collectors)
     return records.to_record(key_of(session.base, entry, data, problem), checked)

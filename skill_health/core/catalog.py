@@ -28,7 +28,7 @@ class Catalog(NamedTuple):
     """A collection as one host lists it.
 
     `used` and `wanted` are what the listing takes and what it would take in full, in the unit of the
-    host's budget; `tokens` and `wanted_tokens` the same as an estimate of model tokens: what every request pays.
+    host's budget. `tokens` is what every request pays: `used` where the host counts tokens, else an estimate.
     """
 
     host: Host
@@ -36,7 +36,6 @@ class Catalog(NamedTuple):
     used: int
     wanted: int
     tokens: int
-    wanted_tokens: int
 
     def count(self, state: str) -> int:
         """How many skills are in a state."""
@@ -61,8 +60,8 @@ def simulate(descriptions: Texts, host: Host) -> Catalog:
     shown = tuple(_shown(name, lengths.get(at), len(text)) for at, (name, text) in enumerate(flat))
     kept = [_entry(host, texts[at][0], texts[at][1][: lengths[at]]) for at in order if at in lengths]
     used = sum(_cost(host, entry) for entry in kept)
-    full = "".join(_entry(host, *texts[at]) for at in order)
-    return Catalog(host, shown, used, wanted, estimate_tokens("".join(kept)), estimate_tokens(full))
+    tokens = used if host.unit == "tokens" else estimate_tokens("".join(kept))
+    return Catalog(host, shown, used, wanted, tokens)
 
 
 def _names(texts: Texts, order: Iterable[int], host: Host) -> Lengths:

@@ -18,7 +18,7 @@ class Limits(NamedTuple):
     body_lines: int = 500
     body_tokens: int = 5000
     reference_lines: int = 300
-    trigger_within: int = 250
+    trigger_within: int = 350
     similarity: float = 0.75
     containment: float = 0.9
     positives: int = 5

@@ -3,7 +3,9 @@
 Read in November 2026. Sources: agentskills.io/specification; code.claude.com/docs/en/skills, frontmatter reference
 (disallowed-tools since Claude Code 2.1.152); openai/codex, codex-rs/core-skills/src/loader.rs (name, description and
 metadata.short-description; all else is in agents/openai.yaml); microsoft/vscode, promptFileAttributes.ts,
-skillAttributes, for Copilot; cursor.com/docs/context/skills; geminicli.com/docs/cli/skills (name and description only).
+skillAttributes, for Copilot; cursor.com/docs/context/skills; geminicli.com/docs/cli/skills (name and description only);
+docs.openhands.dev/overview/skills and OpenHands/software-agent-sdk, skill.py; support.claude.com, "How to create custom
+Skills" (dependencies). Not among the checked hosts: Hermes Agent, whose own skills have version, author and platforms.
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ HOSTS = {
     "Codex": (),
     "Copilot": ("argument-hint", "user-invocable", "disable-model-invocation", "context"),
     "Cursor": ("disable-model-invocation", "paths", "globs"),
-    "Gemini": (),
+    "Gemini CLI": (),
+    "OpenHands": ("triggers", "paths", "inputs", "mcp_tools"),
+    "Claude": ("dependencies",),
 }  # fmt: skip
+# Words that skills use for things of their own too: another spelling of one is no slip of the pen.
+_WORDS = frozenset(("triggers", "inputs", "dependencies"))
 KNOWN = frozenset(SPECIFICATION).union(*HOSTS.values())
 
 _CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")
-_FOLDED = {key.replace("_", "-"): key for key in KNOWN}
+_FOLDED = {key.replace("_", "-"): key for key in KNOWN - _WORDS}
 # Short words such as name, model or paths are one letter away from honest other keys (names, models, path).
-_FUZZY = tuple(key for key in sorted(KNOWN) if len(key) >= 9 or key in ("license", "metadata"))
+_FUZZY = tuple(key for key in sorted(KNOWN - _WORDS) if len(key) >= 9 or key in ("license", "metadata"))
 _LONGEST = 40
 
 

@@ -18,6 +18,18 @@ _BLOCKING = frozenset({
     "no-frontmatter", "unclosed-frontmatter", "empty-frontmatter", "not-a-mapping", "yaml-error", "tab-indent",
     "alias-bomb", "too-deep",
 })  # fmt: skip
+# Folders of samples and templates, which no host loads as skills.
+_SAMPLES = frozenset("asset assets example examples fixture fixtures sample samples test tests template templates".split())
+
+
+def below_samples(skill: Skill) -> bool:
+    """Whether the skill stands below a folder of samples."""
+    return not _SAMPLES.isdisjoint(skill.folder.lower().split("/"))
+
+
+def below_templates(skill: Skill) -> bool:
+    """Whether the skill stands below a folder of templates."""
+    return not {"template", "templates"}.isdisjoint(skill.folder.lower().split("/"))
 
 
 def defects(skill: Skill, kinds: Collection[str]) -> Iterator[Defect]:

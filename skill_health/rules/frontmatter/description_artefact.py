@@ -38,17 +38,13 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.frontmatter._leftovers import is_leftover
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quoting, readable, shown
 
 CODE = "FM015"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
-_LEFTOVERS = frozenset(
-    "> | >- |- >+ |+ ~ null none nil undefined nan todo tbd fixme xxx n/a na - -- ... … [] {} \"\" '' "
-    "description placeholder string text".split()
-)
-_PLACEHOLDERS = tuple("todo: [todo <todo {todo {{todo [description <description {description {{description".split())
 _REMEDY = "Say what the skill does and when to use it."
 
 
@@ -61,6 +57,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         message = f"the description is {TAG_WORDS.get(field.tag, 'not text')} to YAML, not text"
         yield Hit(field.span, message, _REMEDY, fix=quoting(skill, field))
         return
-    text = field.value.strip().lower()
-    if text.rstrip(".!") in _LEFTOVERS or text in _LEFTOVERS or text.startswith(_PLACEHOLDERS):
+    if is_leftover(field.value):
         yield Hit(field.span, f"the description is a leftover: {shown(field.value)}", _REMEDY)

@@ -2,8 +2,10 @@
 
 ## What
 The description holds nothing like "use when", "whenever", "if the user", "before", "for tasks that", "useful for",
-"helps" or "triggers". Skills that only a user calls (`disable-model-invocation: true`), skills with a `when_to_use`
-field and descriptions in other than the Latin script are not judged.
+"helps" or "triggers". Not judged are skills that only a user calls (`disable-model-invocation: true`), slash commands
+(a `command` key, a description that begins with a command or says "slash command", a title such as `# /ship:run`),
+skills with a `when_to_use` field, descriptions in other than the Latin script, and what `description-artefact` or
+`description-repeats-name` reports.
 
 ## Why
 The description answers one question of the host: load this skill for this request or not? A list of abilities
@@ -36,11 +38,14 @@ SHOULD · Agent Skills specification, "description field" ("what the skill does 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.core.triggers import has_trigger
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.frontmatter._leftovers import is_leftover
 from skill_health.rules.frontmatter._names import repeats
 from skill_health.rules.frontmatter._shared import readable
 
@@ -48,6 +53,8 @@ CODE = "FM019"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
+# The name of a command, not a path: /ship, /ship:run.
+_COMMAND = lazy(r"`?/[a-z][\w-]{0,40}(?::[\w-]{1,40})?(?=[\s`]|$)", re.IGNORECASE)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -58,5 +65,13 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     manual = skill.field("disable-model-invocation")
     if skill.field("when_to_use") or (manual and manual.value is True) or readable(skill) is None:
         return
-    if not repeats(field.value, skill.name):
+    if not (repeats(field.value, skill.name) or is_leftover(field.value) or _is_command(skill, field.value)):
         yield Hit(field.span, "the description does not say when to use the skill", 'Add a sentence "Use when ...".')
+
+
+def _is_command(skill: Skill, description: str) -> bool:
+    """Whether the skill declares itself a slash command, which a user calls by name."""
+    if skill.field("command") or "slash command" in description.lower() or _COMMAND.match(description.lstrip()):
+        return True
+    title = skill.body.headings[0].title if skill.body.headings else ""
+    return _COMMAND.match(title) is not None

@@ -3,7 +3,8 @@
 ## What
 SKILL.md does not begin with a YAML block between two lines `---`: there is no block, it is never closed, it is
 empty, it holds something other than `key: value` lines, or something stands before it. YAML that is present but
-broken is the business of `invalid-yaml` and `unquoted-colon`.
+broken is the business of `invalid-yaml` and `unquoted-colon`. Below a folder of samples (assets, examples, fixtures,
+tests, templates), where no host loads it, this is information.
 
 ## Why
 A host learns a skill's name and description from this block and from nothing else. Without it the skill is not
@@ -40,7 +41,7 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
-from skill_health.rules.frontmatter._shared import defects, remedy
+from skill_health.rules.frontmatter._shared import below_samples, defects, remedy
 
 CODE = "FM001"
 SEVERITY = Severity.ERROR
@@ -57,9 +58,10 @@ KINDS = {
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each defect of the block's presence."""
+    severity = Severity.INFO if below_samples(skill) else None
     for defect in defects(skill, KINDS):
         fix = _without_blank_head(skill) if defect.kind == "leading-text" else None
-        yield Hit(defect.span, defect.message, remedy(defect, KINDS), fix=fix)
+        yield Hit(defect.span, defect.message, remedy(defect, KINDS), fix=fix, severity=severity)
 
 
 def _without_blank_head(skill: Skill) -> Fix | None:

@@ -4,7 +4,7 @@
 The name is longer than 64 characters, is not in lower case, holds anything but letters, digits and hyphens, starts
 or ends with a hyphen, or holds two in a row. Letters of other scripts are accepted after Unicode normalisation
 (NFKC), as in the reference validator, and reported as information: the specification's text has a-z only. A
-placeholder such as `SKILL_NAME` in a folder of templates is information too.
+placeholder such as `SKILL_NAME` below a folder `templates` is as it should be.
 
 ## Why
 The name becomes a command, a folder and an identifier. Hosts refuse what does not fit (Codex beyond 64 characters,
@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Field, Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import is_placeholder, normalised, problems, spelling, suggestion
-from skill_health.rules.frontmatter._shared import readable, shown
+from skill_health.rules.frontmatter._shared import below_templates, readable, shown
 
 CODE = "FM012"
 SEVERITY = Severity.ERROR
@@ -57,10 +57,9 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         return
     name = field.value
     found = problems(name)
-    if found and is_placeholder(name) and "template" in skill.path.lower():
-        message = f"the name '{shown(name)}' is a placeholder of a template"
-        yield Hit(field.span, message, "Exclude the template's folder from the check.", severity=Severity.INFO)
-    elif found:
+    if found and is_placeholder(name) and below_templates(skill):
+        return
+    if found:
         better = suggestion(skill.folder_name) if not problems(skill.folder_name) else suggestion(name)
         wanted = "Use lower-case letters, digits and single hyphens, at most 64 characters"
         hint = f"{wanted}: {better}." if better else f"{wanted}."

@@ -1,13 +1,14 @@
 """The frontmatter has keys that no known host documents.
 
 ## What
-Top-level keys that are neither in the specification nor an extension of Claude Code, Codex, Copilot, Cursor or
-Gemini CLI, as of November 2026. One finding per skill lists them. Misspelled known keys have their own rule,
-`misspelled-key`.
+Top-level keys that are neither in the specification nor an extension of Claude (its apps and Claude Code), Codex,
+Copilot, Cursor, Gemini CLI or OpenHands, as of November 2026. One finding per skill lists them. Misspelled known keys
+have their own rule, `misspelled-key`.
 
 ## Why
-Hosts ignore such keys, and the reference validator rejects the skill for them: 5,570 of 13,551 public skills have at
-least one. They do no harm where a tool of your own reads them, so that this is information.
+These hosts ignore such keys, and the reference validator rejects the skill for them: about four in ten public skills
+have at least one. They do no harm where another tool reads them (Hermes Agent has `version`, `author` and `platforms`
+at the top level), so that this is information.
 
 ## Bad
 ```markdown
@@ -31,7 +32,7 @@ metadata:
 ```
 
 ## Fix
-Move the keys below `metadata`, which is meant for them.
+Move the keys below `metadata`, which is meant for them, unless a tool that you use reads them where they are.
 
 ## Source
 SHOULD · Agent Skills specification, "metadata field" (additional properties not defined by the specification),
@@ -44,7 +45,7 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.frontmatter._keys import KNOWN, meant
+from skill_health.rules.frontmatter._keys import HOSTS, KNOWN, meant
 from skill_health.rules.frontmatter._shared import readable, shown
 
 CODE = "FM026"
@@ -52,6 +53,7 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 _NAMED = 8
+_CHECKED = ", ".join(sorted(HOSTS))
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -63,5 +65,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     if unknown:
         names = list(dict.fromkeys(shown(field.key, 40) for field in unknown))
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        message = f"keys that no specification or known host defines: {', '.join(names[:_NAMED])}{more}"
-        yield Hit(unknown[0].key_span, message, "Move what tools of your own read below metadata.")
+        message = f"keys that neither the specification nor {_CHECKED} define: {', '.join(names[:_NAMED])}{more}"
+        yield Hit(unknown[0].key_span, message, "Move them below metadata, unless a tool of yours reads them here.")

@@ -8,12 +8,12 @@ from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._anchors import MARKDOWN, Files, is_checkable
+from skill_health.rules.links._hidden import Hidden
 from skill_health.rules.links._intent import is_template
 from skill_health.rules.links._targets import locate, own_files, read_target
 
 _TARGET = lazy(r"\]\(\s{0,8}<?([^)\s>]+)")
 _DEFINITION = lazy(r"\n\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s>]+)")
-_FENCE = lazy(r"\n[ \t>]*+(`{3,}|~{3,})([^\n]*)")
 # Folders and names of files whose links are meant for another place.
 _FOREIGN = lazy(
     r"(?:\A|/)(?:templates?|examples?|samples?|tests?|evals?|fixtures|expected[^/]*|assets|scripts|node_modules|\.[^/]*)/|"
@@ -63,7 +63,7 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
     files = Files(context)
     verdicts: dict[str, tuple[str, str, frozenset[str] | None] | None] = {}
     found: list[Broken] = []
-    hidden: list[tuple[int, int]] | None = None
+    hidden: Hidden | None = None
     suspects = 0
     for match in matches:
         target = match.group(1)
@@ -75,39 +75,14 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
         suspects += 1
         if suspects > _MAX_SUSPECTS:
             break
-        hidden = code_ranges(text) if hidden is None else hidden
+        hidden = hidden or Hidden(text)
         at = match.start(1)
-        start = text.rfind("\n", 0, at) + 1
-        if text.count("`", start, at) % 2 or any(low <= at < high for low, high in hidden):
+        if hidden.covers(at):
             continue
+        start = text.rfind("\n", 0, at) + 1
         verdicts[target] = None
         found.append(Broken(target, text.count("\n", 0, at) + 1, at - start + 1, *verdict))
     return found
-
-
-def code_ranges(text: str) -> list[tuple[int, int]]:
-    """Where fenced code and HTML comments stand: half-open ranges of offsets.
-
-    Line by line, since a full parse of every bundled file would cost more than all other rules together.
-    """
-    ranges = []
-    fence, opened = "", 0
-    fenced = "```" in text or "~~~" in text
-    for match in _FENCE.finditer("\n" + text if fenced else ""):
-        marker = match.group(1)
-        if not fence:
-            fence, opened = marker, match.start()
-        elif marker[0] == fence[0] and len(marker) >= len(fence) and not match.group(2).strip():
-            ranges.append((opened, match.end() - 1))
-            fence = ""
-    if fence:
-        ranges.append((opened, len(text)))
-    at = text.find("<!--")
-    while at >= 0:
-        end = text.find("-->", at)
-        ranges.append((at, end if end >= 0 else len(text)))
-        at = text.find("<!--", end) if end >= 0 else -1
-    return ranges
 
 
 def _verdict(

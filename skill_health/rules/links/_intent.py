@@ -15,6 +15,13 @@ _MAKES = lazy(
     r"e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file)",
     re.I,
 )
+# At the head of a list, these make its items files to be made, unless the item itself tells to read or run one.
+_MAKES_LISTED = lazy(
+    r"\b(?:creat(?:e|es|ing)|mov(?:e|es|ing)|split(?:s|ting)?|extract(?:s|ing)?|add(?:s|ing)?|put(?:s|ting)?|"
+    r"writ(?:e|es|ing)|generat(?:e|es|ing)|scaffold(?:s|ing)?|relocat(?:e|es|ing)|break(?:s|ing)?|refactor(?:s|ing)?)\b",
+    re.I,
+)
+_USES = lazy(r"\b(?:read|see|load|run|execute|open|follow|consult|use|per|check|python3?|bash|node)\b", re.I)
 _SENTENCE = lazy(r"[.!?]\s+(?=[A-Z])")
 _KEBAB = lazy(r"(?<![a-z0-9])[a-z0-9]++(?:-[a-z0-9]++)++")
 _OTHER = lazy(r"\b(?<!this )skill['\u2019]s [`*]*\Z")
@@ -29,8 +36,8 @@ def is_template(skill: Skill) -> bool:
 def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
     """Whether a path that is not there was meant to be a bundled file of this very skill.
 
-    Not so where the sentence up to it speaks of making a file, of the user's project or of another skill, where its
-    paragraph names a skill beside this one that has the file, and where this skill is a template for others.
+    Not so where the sentence up to it speaks of making a file, of the user's project or of another skill, where the
+    line that leads into its list tells to make what is listed, where its paragraph names a skill beside this one that has the file, and where this skill is a template for others.
     """
     if is_template(skill):
         return False
@@ -41,6 +48,10 @@ def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
     sentence = _SENTENCE.split(before)[-1]
     if _MAKES.search(sentence) or _OTHER.search(before):
         return False
+    if prose is not None and prose.item and not _USES.search(before) and not _USES.search(code.code.text):
+        lead_in = _SENTENCE.split(_lead_in(prose, skill).replace("\n", " "))[-1]
+        if _MAKES_LISTED.search(lead_in):
+            return False
     above = skill.folder.rpartition("/")[0]
     names = sorted(set(_KEBAB.findall(prose.text))) if prose is not None else []
     return not any(context.exists(f"{above}/{name}/{code.path}".lstrip("/")) for name in names)
@@ -55,3 +66,17 @@ def _prose_at(line: int, text: str, skill: Skill) -> Prose | None:
         if line <= entry.line + entry.text.count("\n") and text in entry.text:
             return entry
     return None
+
+
+def _lead_in(item: Prose, skill: Skill) -> str:
+    """The paragraph or item above a list item that ends with a colon, with nothing but items between, or ""."""
+    prose = skill.body.prose
+    at = bisect_right(prose, item.line, key=lambda entry: entry.line) - 1
+    for entry in reversed(prose[max(0, at - 40) : at + 1]):
+        if entry.line >= item.line:
+            continue
+        if entry.text.rstrip(" *_").endswith(":"):
+            return entry.text
+        if not entry.item:
+            break
+    return ""

@@ -14,7 +14,7 @@ GUESSES = 40
 
 def remedy(path: str, skill: Skill, context: Context, base: str = "", guess: bool = True) -> str:
     """One line of help: the path that was probably meant (with `guess`), else what can be done."""
-    meant = _meant(path.replace("\\", "/"), skill, context, base) if guess else ""
+    meant = meant_path(path, skill, context, base) if guess else ""
     if meant:
         return f"did you mean {meant}?"
     if path.startswith(".."):
@@ -22,7 +22,9 @@ def remedy(path: str, skill: Skill, context: Context, base: str = "", guess: boo
     return "correct the path, add the file, or remove the reference"
 
 
-def _meant(path: str, skill: Skill, context: Context, base: str) -> str:
+def meant_path(path: str, skill: Skill, context: Context, base: str = "") -> str:
+    """The path, relative to the folder `base` of the skill, that was probably meant by one that does not exist, or ""."""
+    path = path.replace("\\", "/")
     local = normpath(f"{base}/{path}" if base else path)
     if local.startswith("../"):
         return _meant_outside(path, f"{skill.folder}/{base}".strip("/"), context)

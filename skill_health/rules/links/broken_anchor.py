@@ -33,10 +33,11 @@ evidence · GitHub's rule for section links, docs.github.com, "Basic writing and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from posixpath import normpath
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.links._anchors import anchors_checked, nearest
+from skill_health.rules.links._anchors import BrokenAnchor, anchors_checked, nearest
 from skill_health.rules.links._suggest import GUESSES
 from skill_health.rules.links._targets import span_of
 
@@ -47,14 +48,16 @@ DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each fragment that names no heading, where it first occurs."""
-    seen: set[str] = set()
+    """Report each fragment that names no heading once, where it first occurs, with the number of links to it."""
+    groups: dict[tuple[str, str], list[BrokenAnchor]] = {}
     for broken in anchors_checked(skill, context)[1]:
-        if broken.link.target not in seen:
-            seen.add(broken.link.target)
-            meant = nearest(broken.fragment, broken.anchors) if len(seen) < GUESSES else ""
-            yield Hit(
-                span_of(broken.link),
-                f"no heading in {broken.file or 'this file'} has the anchor #{broken.fragment}",
-                f"did you mean #{meant}?" if meant else "link to an existing heading, or to the file without an anchor",
-            )
+        file = normpath(broken.file) if broken.file else ""
+        groups.setdefault((file, broken.fragment.lower()), []).append(broken)
+    for nth, (first, *others) in enumerate(groups.values()):
+        meant = nearest(first.fragment, first.anchors) if nth < GUESSES else ""
+        again = f" ({len(others) + 1} links in this file)" if others else ""
+        yield Hit(
+            span_of(first.link),
+            f"no heading in {first.file or 'this file'} has the anchor #{first.fragment}{again}",
+            f"did you mean #{meant}?" if meant else "link to an existing heading, or to the file without an anchor",
+        )

@@ -2,9 +2,10 @@
 
 ## What
 Commands in fenced shell blocks that run `scripts/x.py`, `./scripts/x.sh` and the like, where the skill has other
-scripts, but not this one. Left alone: sections about installing or contributing, blocks that change the folder, fetch
-or write something first (`cd`, `git clone`, `cp`), patterns, skills without a `scripts` folder, which speak of the
-user's project, and templates.
+scripts, but not this one, and the block clearly means the skill's: it runs one that exists, or the missing name is
+nearly that of one. Left alone: sections about installing or contributing, blocks that change the folder, fetch or
+write something first (`cd`, `git clone`, `cp`) or name folders of a project that the skill does not have (`tests/`,
+`src/`, `k8s/`), patterns, skills without a `scripts` folder and templates.
 
 ## Why
 The agent copies the command, it fails, and the agent writes a script of its own instead of the tested one.
@@ -40,27 +41,29 @@ from skill_health.core.skill import CodeBlock, Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._intent import is_template
 from skill_health.rules.links._paths import bundled_path, state_of
-from skill_health.rules.links._suggest import GUESSES, remedy
+from skill_health.rules.links._suggest import GUESSES, meant_path, remedy
 from skill_health.rules.links._targets import index_of
 
 CODE = "LI004"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
-DEFAULT = True
+DEFAULT = False
 
 _SHELLS = frozenset(("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"))
 _RUNNERS = frozenset(
     "python python3 py uv run bash sh zsh node deno bun ruby perl rscript npx tsx source time sudo $".split()
 )
-_MOVES = lazy(
-    r"(?:^|[;&|(]\s?)\s?(?:\$ )?(?:cd|pushd|git clone|git checkout|curl|wget|cp|mv|touch|mkdir)\b", re.M
+_MOVES = lazy(r"(?:^|[;&|(]\s?)\s?(?:\$ )?(?:cd|pushd|git clone|git checkout|curl|wget|cp|mv|touch|mkdir)\b", re.M)
+_PROJECT = lazy(
+    r"(?<![\w./-])(?:\./)?(tests?|src|k8s|charts?|app|apps|lib|packages|docker|terraform|infra|cmd|internal|deploy)/"
 )
 _ELSEWHERE = lazy(r"install|set-?up|setting up|contribut|develop|any tool", re.I)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing script once, where a command first runs it."""
-    if "scripts" not in index_of(skill).folders or is_template(skill):
+    folders = index_of(skill).folders
+    if "scripts" not in folders or is_template(skill):
         return
     seen: set[str] = set()
     for block in skill.body.blocks:
@@ -69,15 +72,22 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         section = skill.body.section_at(block.line)
         if section is not None and _ELSEWHERE.search(section.heading.title):
             continue
-        for path, word, line in _runs(block, skill.folder_name):
+        if any(folder not in folders for folder in _PROJECT.findall(block.text)):
+            continue
+        runs = list(_runs(block, skill.folder_name))
+        ours = any(path in index_of(skill).files for path, *_ in runs)
+        for path, word, line in runs:
             if path in seen or state_of(path, skill, context)[0] != "missing" or f"> {word}" in block.text:
                 continue
             seen.add(path)
+            meant = meant_path(path, skill, context) if len(seen) < GUESSES else ""
+            if not ours and not meant:
+                continue
             col = skill.lines[line - 1].find(word) + 1
             yield Hit(
                 Span(line, col, line, col + len(word)),
                 f"the command runs {path}, which does not exist in this skill",
-                remedy(path, skill, context, guess=len(seen) < GUESSES),
+                f"did you mean {meant}?" if meant else remedy(path, skill, context, guess=False),
             )
 
 

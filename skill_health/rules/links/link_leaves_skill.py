@@ -1,8 +1,9 @@
 """Link leaves the skill: a link leads to a file outside the skill's own folder.
 
 ## What
-Relative links and images of SKILL.md that climb out of the skill's folder to something that exists, once per target.
-Links to other skills (`../other/SKILL.md`, `../other/`) are left alone: they are references, not material.
+Relative links and images of SKILL.md that climb out of the skill's folder to something that exists and that belongs to
+no skill, once per target. Links into other skills (`../other/SKILL.md`, `../other/references/steps.md`) are left alone:
+they hand over to a skill, and are not material of this one.
 
 ## Why
 A skill is copied, packaged and installed as one folder. What lies outside stays behind, and the link breaks without
@@ -45,10 +46,22 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each outside target once, where it is first linked to."""
     seen: set[str] = set()
     for link, target, place, other in followed(skill, context):
-        if place.state == "ok" and not place.inside and not other and target.path not in seen:
-            seen.add(target.path)
+        if place.state != "ok" or place.inside or other or target.path in seen:
+            continue
+        seen.add(target.path)
+        if not _in_a_skill(place.path, context):
             yield Hit(
                 span_of(link),
                 f"link to {target.path} leaves the skill; it breaks where the skill is installed alone",
                 "copy what is needed into references/ and link to that",
             )
+
+
+def _in_a_skill(path: str, context: Context) -> bool:
+    """Whether a folder above a path, both relative to the root, is that of a skill."""
+    folder = path.rpartition("/")[0]
+    while folder and folder != ".." and not folder.endswith("/.."):
+        if context.exists(f"{folder}/SKILL.md"):
+            return True
+        folder = folder.rpartition("/")[0]
+    return False

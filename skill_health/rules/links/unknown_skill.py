@@ -4,7 +4,8 @@
 Names at the head of list items and table rows in sections titled Integration, Related skills, See also, Works with
 and the like, where they are written as skill names (lower case with hyphens). A name that nearly equals an existing
 skill's is a warning; any other is information, since it may be a skill of another collection, and is reported only
-where most of the names found in such places are skills of this one. Links are left to LI011.
+where most of the names found in such places are skills of this one. Left alone: links (see LI011), names that the
+item calls a plugin, a tool or part of something else, and those of a widely known public collection.
 
 ## Why
 The agent is told to hand over to a skill that it cannot load; after a rename this is the usual left-over.
@@ -51,6 +52,17 @@ _TITLE = lazy(
     r"see also|works? (?:well )?with|cross[- ]references?|related)\W*\Z",
     re.I,
 )
+# The item itself says that the name belongs somewhere else.
+_ELSEWHERE = lazy(
+    r"\b(?:plugins?|external|third[- ]party|upstream|built-?in|bundled with|other collections?|marketplace|mcp server|"
+    r"(?:cli|command-line) tool|from the|part of|separate (?:repo|repository|collection)|installed separately)\b",
+    re.I,
+)
+# Skills of github.com/anthropics/skills (read 2026-11): named in many collections that do not hold them.
+_WELL_KNOWN = frozenset(
+    "algorithmic-art brand-guidelines canvas-design claude-api doc-coauthoring frontend-design internal-comms "
+    "mcp-builder skill-creator slack-gif-creator theme-factory web-artifacts-builder webapp-testing".split()
+)
 _HEAD = lazy(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)++)[*_`]{0,4}(?=\s|:|\Z)(?!['\w\s*]{0,3}plugin)")
 
 
@@ -68,18 +80,21 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each unknown name once per file."""
     known = {name for s in corpus.skills for name in (s.name, s.folder.rpartition("/")[2])}
     named = [(summary, *entry) for summary in corpus.skills for entry in summary.facts.get(CODE) or ()]
-    unknown = [entry for entry in named if entry[1] not in known]
+    unknown = [entry for entry in named if entry[1] not in known and entry[1] not in _WELL_KNOWN]
     ours = len(unknown) * 2 <= len(named)
     for summary, name, line, col in unknown:
         # Imported here because the module is slow to load and unknown names are rare.
         from difflib import get_close_matches
 
         close = get_close_matches(name, sorted(known), 1, 0.9)
+        message = f"no skill of this collection is called {name}"
+        if not close:
+            message += ", and nothing says that it is another collection's"
         help_line = f"did you mean {close[0]}?" if close else "correct the name, or say where that skill comes from"
         if close or ours:
             yield Hit(
                 Span(line, col, line, col + len(name)),
-                f"no skill of this collection is called {name}",
+                message,
                 help_line,
                 summary.path,
                 severity=Severity.WARNING if close else None,
@@ -94,6 +109,6 @@ def _names(section: Section, skill: Skill) -> Iterator[tuple[str, int, int]]:
             continue
         unit = prose.unit
         match = _HEAD.match(prose.text) if prose.item or prose.kind == "cell" else None
-        if match:
+        if match and not _ELSEWHERE.search(prose.text, match.end()):
             line, col = skill.body.position(prose, match.start(1))
             yield match.group(1), line, col

@@ -2,9 +2,9 @@
 
 ## What
 Bundled files whose name occurs neither in SKILL.md nor in any other text file of the skill, nor stands in a folder that
-SKILL.md mentions as a whole (`references/`, `assets/*.json`), as one piece of information per skill. Left alone:
-licences, read-me files, change logs, tests and evaluations, hidden files, package metadata, signatures and
-`__init__.py`.
+SKILL.md mentions as a whole (`references/`, `assets/*.json`), as one piece of information per skill. Letter case does
+not count. Left alone: licences, read-me files and instructions for people (HOW_TO_USE, USAGE, INSTALL), change logs,
+tests and evaluations, hidden files, package metadata, signatures and `__init__.py`.
 
 ## Why
 An agent opens what SKILL.md points it to. A file that nothing mentions is not read, but is shipped, reviewed and kept
@@ -44,6 +44,7 @@ SINCE = "0.1.0"
 DEFAULT = True
 
 _IGNORED = lazy(
+    r"\A(?:HOW[-_]?TO[-_]?USE|USAGE|INSTALL(?:ATION)?|QUICK[-_]?START)\.|"
     r"(?:\A|/)(?:\.|__|(?:tests?|eval[^/]*|fixtures|expected[^/]*|node_modules|dist|build|agents|benchmarks?)/|"
     r"(?:LICEN[CS]E|NOTICE|COPYING|README|CHANGELOG|CHANGES|CONTRIBUTING|AUTHORS|VERSION|AGENTS|CLAUDE|SKILL|BENCHMARK|"
     r"Makefile|Dockerfile|package(?:-lock)?\.json|pyproject\.toml|requirements|setup\.|tsconfig|uv\.lock|"
@@ -62,15 +63,19 @@ _MAX_READ, _MAX_LEFT = 200, 500
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report all such files of a skill at once, at its title."""
-    left = [file for file in own_files(skill) if not _IGNORED.search(file) and not _named(file, skill.text)]
+    left = [file for file in own_files(skill) if not _IGNORED.search(file)]
+    if not left:
+        return
+    own = skill.text.lower()
+    left = [file for file in left if not _named(file.lower(), own)]
     if left:
         whole: dict[str, bool] = {}
-        left = [file for file in left if not _in_mentioned_folder(file, skill.text, whole)]
+        left = [file for file in left if not _in_mentioned_folder(file.lower(), own, whole)]
     left = left[:_MAX_LEFT]
     for other in skill.files[:_MAX_READ] if left else ():
         if other.lower().endswith(_TEXT):
-            text = context.read(f"{skill.folder}/{other}" if skill.folder else other) or ""
-            left = [file for file in left if file == other or not _named(file, text)]
+            text = (context.read(f"{skill.folder}/{other}" if skill.folder else other) or "").lower()
+            left = [file for file in left if file == other or not _named(file.lower(), text)]
     if left:
         line = skill.body.headings[0].line if skill.body.headings else 1
         names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
@@ -79,6 +84,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _named(file: str, text: str) -> bool:
+    """Whether a text mentions a file; both in lower case."""
     name = file[file.rfind("/") + 1 :]
     if name in text:
         return True

@@ -3,7 +3,8 @@
 ## What
 Reports a name that two skills of one collection declare (the collection is the folder that holds the folders of the
 skills); case and Unicode form do not count. The same name in different collections, such as two plugins, is
-information only: hosts tell them apart by the plugin, unless both are installed as plain skills.
+information only: hosts tell them apart by the plugin, unless both are installed as plain skills. The finding names
+the others, up to three.
 
 ## Why
 A host keeps one of them, without saying which; a user who calls the name cannot know what runs.
@@ -39,6 +40,7 @@ CODE = "RT001"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+_NAMED = 3
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
@@ -48,14 +50,22 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         named.setdefault(name_key(skill.name), []).append(skill)
     for same in named.values():
         for at, skill in enumerate(same[1:], 1):
-            beside = next((other for other in same[:at] if collection_of(other) == collection_of(skill)), None)
-            other = beside or same[0]
+            beside = any(collection_of(other) == collection_of(skill) for other in same[:at])
+            others = [other for other in same if other is not skill]
+            if beside:
+                others = [other for other in others if collection_of(other) == collection_of(skill)]
+            elsewhere = "" if beside else ", in another collection" if len(others) == 1 else ", in other collections"
             yield Hit(
                 skill.name_span,
-                f"the name {shown(skill.name)} is also that of {other.path}"
-                + ("" if beside else ", in another collection"),
-                "Rename one of the two, folder and name." if beside else "Rename one where both may be installed.",
+                f"the name {shown(skill.name)} is also that of {_listed(others)}{elsewhere}",
+                "Rename all but one, folder and name." if beside else "Rename all but one where more may be installed.",
                 skill.path,
                 severity=None if beside else Severity.INFO,
                 also=tuple(each.path for each in same if each is not skill),
             )
+
+
+def _listed(skills: list[Summary]) -> str:
+    paths = [skill.path for skill in skills]
+    last = [f"{len(paths) - _NAMED} more"] if len(paths) > _NAMED else [paths.pop()]
+    return " and ".join([", ".join(paths[:_NAMED])] * bool(paths) + last)

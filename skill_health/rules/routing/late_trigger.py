@@ -2,16 +2,16 @@
 
 ## What
 Reports a description whose first words on when to use the skill ("use when", "when the user", "trigger on", "use
-for" ...) stand after `limits.trigger_within` characters (250). A description that never says it is reported by
+for" ...) stand after `limits.trigger_within` characters (350). A description that never says it is reported by
 another rule.
 
 ## Why
-Hosts cut long listings from the end of each description: one was seen to cut all of them at 350 characters. The
+Hosts may cut the descriptions of a long listing from the end: one was seen to cut all of them at 350 characters. The
 clause that decides is the first to go.
 
 ## Bad
 ```markdown
-description: (300 characters on everything that the skill knows). Use when a release is cut.
+description: (400 characters on everything that the skill knows). Use when a release is cut.
 ```
 
 ## Good
@@ -62,4 +62,4 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     clause = description[match.start() :]
     words = clause if len(clause) <= 40 else clause[:40].rsplit(" ", 1)[0]
     message = f"the description says when to use the skill only after {match.start()} characters: {words!r}"
-    yield Hit(field.span, message, f"Move it forward, into the first {limit} characters; hosts cut the rest.")
+    yield Hit(field.span, message, f"Move it forward, into the first {limit} characters; hosts may cut the rest.")

@@ -4,8 +4,11 @@
 Simulates, for each host with a known listing budget (Claude Code, Codex, Copilot CLI; a dated table that the
 configuration overrides under `hosts`), what a model is shown of the skills of one folder: in full, cut, by name
 only, or not at all. Reports one finding for each host that would cut or drop some, with the counts, the first
-names, and the estimated tokens that the listing adds to every request. Skills with `disable-model-invocation: true`
-are not listed. What else a user has installed is not known; it takes from the same budget.
+names, the budget and the context window that it was worked out for, and the estimated tokens that the listing adds to
+every request. Budgets and entries are estimates, so that a listing must be over by 10 %. A single description over a
+host's cap is reported where the cap is below the 1,024 characters of the specification; beyond those it is the
+business of `description-length`. Skills with `disable-model-invocation: true` are not listed. What else a user has
+installed is not known; it takes from the same budget.
 
 ## Why
 What is not listed is not chosen. Users report 36 of 92 skills shown, and descriptions cut before the clause that
@@ -35,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, simulate
-from skill_health.core.hosts import hosts
+from skill_health.core.hosts import Host, hosts
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
 from skill_health.rules.routing._groups import collections
 
@@ -44,6 +47,10 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
+# By how much a listing must exceed an estimated budget.
+_OVER = 1.1
+# Longer descriptions are an error by the specification, whatever a host does with them.
+_ALLOWED = 1024
 _SAYS = {TRUNCATED: "cut", NAME_ONLY: "by name only", OMITTED: "left out"}
 _HELP = "Shorten the longest descriptions with the deciding words first, or split the collection into plugins."
 
@@ -55,8 +62,13 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         pairs = [(skill.name, skill.description) for skill in listed]
         for host in hosts(context.config.hosts):
             listing = simulate(pairs, host)
-            if listing.count(FULL) < len(listed):
+            capped = 0 < host.skill_chars < _ALLOWED and listing.wanted <= host.limit
+            if listing.count(FULL) < len(listed) and (capped or _is_over(listing)):
                 yield _hit(folder, listed, listing)
+
+
+def _is_over(listing: Catalog) -> bool:
+    return 0 < listing.host.limit * _OVER <= listing.wanted
 
 
 def _hit(folder: str, listed: list[Summary], listing: Catalog) -> Hit:
@@ -65,15 +77,23 @@ def _hit(folder: str, listed: list[Summary], listing: Catalog) -> Hit:
     names = ", ".join(listed[at].name for at in affected[:3])
     more = f" and {len(affected) - 3} more" if len(affected) > 3 else ""
     host = listing.host
-    if host.limit and listing.wanted > host.limit:
-        why = f"the listing wants {listing.wanted:,} of {host.limit:,} {host.unit}"
+    if _is_over(listing):
+        why = f"the listing wants {listing.wanted:,} {host.unit}, the budget is {_budget(host)}"
     else:
         why = f"a description may have {host.skill_chars:,.0f} characters"
     message = (
         f"{host.title} would show {listing.count(FULL)} of the {len(listed)} skills of {folder or '.'}/ in full, "
         f"{', '.join(parts)}: {names}{more} ({why}; "
-        f"about {listing.tokens:,} tokens in every request, {listing.wanted_tokens:,} in full)"
+        f"what is shown takes about {listing.tokens:,} tokens of every request)"
     )
     first = listed[affected[0]]
     also = tuple(skill.path for skill in listed if skill is not first)
     return Hit(first.description_span, message, _HELP, first.path, also=also)
+
+
+def _budget(host: Host) -> str:
+    """The budget with the window that it assumes, where it is a share of one."""
+    if host.budget > 0:
+        return f"{host.limit:,}"
+    share = f"{host.limit:,}, {host.budget_percent:g} % of a {host.context_tokens:,.0f} token window"
+    return share if host.unit == "tokens" else f"{share} at {host.chars_per_token:g} characters a token"

@@ -3,8 +3,8 @@
 ## What
 Where the collection has router prompts: reports each skill with fewer than `limits.positives` (5) prompts that
 expect it or fewer than `limits.negatives` (3) near misses, which are prompts that list it among the rejected
-skills. Skills with `disable-model-invocation: true` need none, and a folder of skills of which no prompt speaks is
-left alone.
+skills. Skills with `disable-model-invocation: true` need none; a folder of skills of which no prompt speaks and a skill
+whose frontmatter gives no valid name, which no prompt could name, are left alone.
 
 ## Why
 With two or three prompts a skill's routing score moves by a third when one answer changes, and without near misses
@@ -31,14 +31,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
+from skill_health.core.skill import Skill
+from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
+from skill_health.rules.frontmatter._names import problems
+from skill_health.rules.frontmatter._shared import readable
 from skill_health.rules.routing._groups import collections
 
 CODE = "RT009"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
+
+
+def collect(skill: Skill, context: Context) -> Any:
+    """Whether the skill can be named by a prompt: it can be read and declares a valid name."""
+    return readable(skill) is not None and not problems(skill.text_of("name") or "")
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
@@ -57,7 +66,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             continue
         for skill in group:
             has, misses = positives[skill.name], negatives[skill.name]
-            if skill.hidden or (has >= limits.positives and misses >= limits.negatives):
+            if skill.hidden or not skill.facts.get(CODE) or (has >= limits.positives and misses >= limits.negatives):
                 continue
             message = (
                 f"{_prompts(has, 'expect', 'expects')} the skill ({limits.positives} wanted) and "

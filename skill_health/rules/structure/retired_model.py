@@ -3,9 +3,10 @@
 ## What
 An exact API identifier of a model of Anthropic, OpenAI or Google that was retired before November 2026 stands in the
 text or in code. Names of families ("GPT-4", "Claude 3") are left alone, and so is a line that speaks of the
-retirement itself: deprecated, legacy, migrate, replace, instead of, an arrow. Each identifier is reported once. The
-list, with its dates and sources, is `retired_models.json`; resellers such as Bedrock, Vertex AI and Azure keep some
-models longer.
+retirement itself: deprecated, legacy, migrate, replace, instead of, an arrow. Where the identifier is an argument of a
+bundled script or only names a tokenizer, no request need fail: that is information. Each identifier is reported once.
+The list, with its dates and sources, is `retired_models.json`; resellers such as Bedrock, Vertex AI and Azure keep
+some models longer.
 
 ## Why
 A request to a retired model fails. An agent that copies the identifier writes code that cannot work.
@@ -53,6 +54,8 @@ _HISTORY = lazy(
     r"|outdated|upgrad|→|->|=>|\bwas\b|not (?:use|available|supported)",
     re.IGNORECASE,
 )
+# Before the identifier on its line: it is handed to a script of the skill, or chooses how tokens are counted.
+_HANDED = lazy(r"\bscripts/|encoding_for_model\(|\bcount[_-]?tokens\b")
 
 
 @cache
@@ -77,10 +80,12 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             continue
         seen.add(name)
         vendor, day = _retired()[name]
+        handed = _HANDED.search(skill.lines[number - 1], 0, col - 1)
         yield Hit(
             Span(number, col, number, col + len(name)),
             f"{vendor} retired the model '{name}' on {day}",
             "Name a model that is served, or let the user's configuration name it.",
+            severity=Severity.INFO if handed else None,
         )
 
 

@@ -2,7 +2,8 @@
 
 ## What
 SKILL.md has more lines than `limits.body-lines` (500). All lines of the file count, frontmatter included, as they do
-for the hosts and the specification; the lines of bundled files do not.
+for the hosts and the specification; the lines of bundled files do not. Up to 20 % over the limit is information, and
+is left to `too-many-tokens` where the body has too many tokens as well.
 
 ## Why
 Once a skill is loaded its whole file stays in the context. In a benchmark of 87 tasks compact and standard skills
@@ -34,6 +35,7 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.structure._size import far_too_long, tokens_beyond
 
 CODE = "ST001"
 SEVERITY = Severity.WARNING
@@ -43,10 +45,13 @@ DEFAULT = True
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report a file that is longer than the limit, at the first line beyond it."""
-    limit = context.config.limits.body_lines
-    if len(skill.lines) > limit:
+    limits = context.config.limits
+    limit = limits.body_lines
+    far = far_too_long(skill, limit)
+    if far or (len(skill.lines) > limit and not tokens_beyond(skill, limits.body_tokens)):
         yield Hit(
             Span(limit + 1, 1),
             f"{len(skill.lines):,} lines, the limit is {limit:,}",
             "Move what only some tasks need into references/ and say when to read it.",
+            severity=None if far else Severity.INFO,
         )

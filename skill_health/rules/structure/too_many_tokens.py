@@ -3,8 +3,8 @@
 ## What
 The text after the frontmatter is estimated at more tokens than `limits.body-tokens` (5,000). No tokenizer is used:
 the estimate lies within 14 % of each of four tokenizers for nine in ten English files. A body that is over by more
-than that is a warning, one that is over by less is information. A file that has too many lines already is left to
-that rule.
+than that is a warning, one that is over by less is information. A file that is over `limits.body-lines` by more than
+20 % is left to `too-many-lines`.
 
 ## Why
 The body is read whole each time the skill is loaded, and stays in the context. Wide tables and long lines reach the
@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.measure import estimate_tokens
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.rules.structure._size import far_too_long, tokens_beyond
 
 CODE = "ST002"
 SEVERITY = Severity.WARNING
@@ -47,14 +47,10 @@ ERROR = 0.14
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report a body whose estimated tokens are over the limit."""
     limits = context.config.limits
-    most = len(skill.text) * (0.6 if skill.text.isascii() else 1)
-    if len(skill.lines) > limits.body_lines or most <= limits.body_tokens:
-        return
-    first = skill.body.first_line
-    tokens = estimate_tokens("\n".join(skill.lines[first - 1 :]))
-    if tokens > limits.body_tokens:
+    tokens = 0 if far_too_long(skill, limits.body_lines) else tokens_beyond(skill, limits.body_tokens)
+    if tokens:
         yield Hit(
-            Span(min(first, len(skill.lines)), 1),
+            Span(min(skill.body.first_line, len(skill.lines)), 1),
             f"the body takes about {tokens:,} tokens (estimated), the limit is {limits.body_tokens:,}",
             "Move tables, listings and rare cases into references/.",
             severity=None if tokens * (1 - ERROR) > limits.body_tokens else Severity.INFO,

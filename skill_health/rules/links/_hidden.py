@@ -1,0 +1,81 @@
+"""Where fenced code, inline code and HTML comments stand in a Markdown text, found without the parser.
+
+A full parse of every bundled file would cost more than all other rules together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from skill_health.core.patterns import lazy
+
+_FENCE = lazy(r"\n[ \t>]*+(`{3,}|~{3,})([^\n]*)")
+# Inline code ends with its block at the latest: at an empty line, a list item, a heading, a table row or a fence.
+_RUN_OR_BLOCK = lazy(r"`++|\n[ \t>]*+(?:\n|[-*+|#]|\d{1,9}[.)]|~{3}|```[^\n]*+)")
+
+
+class Hidden:
+    """The half-open ranges of offsets whose links are none."""
+
+    def __init__(self, text: str) -> None:
+        ranges = sorted((*_fences(text), *_comments(text), *_spans(text)))
+        self._starts = [start for start, _ in ranges]
+        # A range can lie inside an earlier one, so that the furthest end so far decides.
+        self._ends: list[int] = []
+        for _, end in ranges:
+            self._ends.append(max(end, self._ends[-1]) if self._ends else end)
+
+    def covers(self, at: int) -> bool:
+        """Whether an offset stands in code or a comment."""
+        nth = bisect_right(self._starts, at)
+        return nth > 0 and at < self._ends[nth - 1]
+
+
+def _fences(text: str) -> Iterator[tuple[int, int]]:
+    fence, opened = "", 0
+    fenced = "```" in text or "~~~" in text
+    for match in _FENCE.finditer("\n" + text if fenced else ""):
+        marker = match.group(1)
+        if not fence:
+            fence, opened = marker, match.start()
+        elif marker[0] == fence[0] and len(marker) >= len(fence) and not match.group(2).strip():
+            yield opened, match.end() - 1
+            fence = ""
+    if fence:
+        yield opened, len(text)
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    at = text.find("<!--")
+    while at >= 0:
+        end = text.find("-->", at)
+        yield at, end if end >= 0 else len(text)
+        at = text.find("<!--", end) if end >= 0 else -1
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Inline code: from a run of backticks to the next run of the same length in the same block."""
+    runs: list[tuple[int, int]] = []
+    for match in _RUN_OR_BLOCK.finditer(text):
+        if text[match.start()] == "`":
+            runs.append(match.span())
+        elif runs:
+            yield from _paired(runs)
+            runs = []
+    yield from _paired(runs)
+
+
+def _paired(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    closing: list[int] = [0] * len(runs)
+    later: dict[int, int] = {}
+    for nth in range(len(runs) - 1, -1, -1):
+        length = runs[nth][1] - runs[nth][0]
+        closing[nth] = later.get(length, 0)
+        later[length] = nth
+    nth = 0
+    while nth < len(runs):
+        end = closing[nth]
+        if end:
+            yield runs[nth][1], runs[end][0]
+        nth = (end or nth) + 1
