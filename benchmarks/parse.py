@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
+
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 

@@ -10,39 +10,43 @@ from skill_health.core.errors import UsageError
 
 
 def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, ...]:
-    """The files below `paths` that differ from `revision`, untracked ones included, deleted ones left out.
+    """The files below `paths` that differ from `revision`, untracked ones included.
 
-    Raises UsageError outside a git repository and for a revision that git does not know.
+    For a deleted file the SKILL.md stands that it belonged to, if that is still there. Raises UsageError outside a git repository and for a revision that git does not know.
     """
     if revision.startswith("-"):
         raise UsageError(f"{revision!r} is not a git revision")
     top = _git(root, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
     commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}", say=revision)
     base = commit.decode().strip()
-    names = _git(top, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=d", base, "--")
+    names = _git(top, "diff", "--name-only", "-z", "--no-renames", base, "--")
     names += _git(top, "ls-files", "-z", "--others", "--exclude-standard")
     found = {os.path.join(top, os.fsdecode(name)) for name in names.split(b"\0") if name}
     wanted = [os.path.realpath(path) for path in paths]
-    inside = (path for path in found if any(_below(os.path.realpath(path), top_path) for top_path in wanted))
-    return tuple(sorted(path for path in inside if _in_skill(path, root)))
+    owners = {path: owner for path in found if (owner := _owner(path, root))}
+    inside = (path for path in owners if any(_below(os.path.realpath(path), folder) for folder in wanted))
+    return tuple(sorted({path if os.path.lexists(path) else owners[path] for path in inside}))
 
 
 def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _in_skill(path: str, root: str) -> bool:
+def _owner(path: str, root: str) -> str:
+    """The SKILL.md of the nearest folder above that has one; "" where there is none within the root."""
     folder = os.path.dirname(path)
     while _below(os.path.realpath(folder), root):
         try:
-            if any(name.lower() == "skill.md" for name in os.listdir(folder)):
-                return True
+            names = os.listdir(folder)
         except OSError:
-            return False
+            names = []
+        for name in sorted(names):
+            if name.lower() == "skill.md":
+                return os.path.join(folder, name)
         if os.path.realpath(folder) == root:
-            return False
+            return ""
         folder = os.path.dirname(folder)
-    return False
+    return ""
 
 
 def _git(folder: str, *arguments: str, say: str = "") -> bytes:

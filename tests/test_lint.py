@@ -197,6 +197,22 @@ def test_changed_looks_at_what_differs_but_sees_the_whole_collection(run: Run, w
     assert "skills/fresh/SKILL.md" in run("lint", "--changed").stdout
 
 
+def test_a_deleted_file_concerns_the_skill_that_had_it(run: Run, write: Write, tmp_path: Path) -> None:
+    text = GOOD + "\nSee [it](references/it.md).\n"
+    write({"skills/good/SKILL.md": text, "skills/good/references/it.md": "# It\n", "skills/trap/SKILL.md": TRAP})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    shutil.rmtree(tmp_path / "skills/good/references")
+    done = run("lint", "--changed", "--format", "json")
+    report = json.loads(done.stdout)
+    assert [f["code"] for f in report["findings"]] == ["LI001"]
+    shutil.rmtree(tmp_path / "skills/trap")
+    assert [skill["path"] for skill in json.loads(run("lint", "--changed", "--format", "json").stdout)["skills"]] == [
+        "skills/good/SKILL.md"
+    ]
+
+
 def test_report_and_output_are_written(run: Run, write: Write, tmp_path: Path) -> None:
     write(COLLECTION)
     done = run("lint", "--report", "out/skill-health.json", "--output", "out/text.txt", "--score")

@@ -1,8 +1,9 @@
 """The claims of a skill: passages of its body that assert a figure, each with what sources it."""
 
+from bisect import bisect_right
 from typing import NamedTuple
 
-from skill_health.core.skill import Skill
+from skill_health.core.skill import Document, Skill
 from skill_health.rules.claims._hint import candidate_lines
 
 _WHERE = {"cell": "table row", "heading": "section", "paragraph": "paragraph"}
@@ -13,7 +14,8 @@ class Claim(NamedTuple):
     """One passage that asserts figures. `line` and `col` are those of the first figure, `figure` its text.
 
     `where` names the passage in plain words; `quote` is the asserting sentence, shortened.
-    `cited` says whether a link or a citation stands in the passage, `ids` which claim ids do.
+    `cited` says whether a link or a citation stands in the passage, `ids` which claim ids do. `named` says that the
+    text names where the figure is from, though without a link: a study or product by name, or a vendor's offer.
     """
 
     line: int
@@ -23,6 +25,7 @@ class Claim(NamedTuple):
     where: str
     cited: bool
     ids: tuple[str, ...]
+    named: bool
 
 
 def claims(skill: Skill) -> list[Claim]:
@@ -47,19 +50,32 @@ def _claims(skill: Skill) -> list[Claim]:
     first = {body.prose[place.nth].unit: place for place in reversed(list(places(skill, lines))) if place.asserted}
     if not first:
         return []
+    from skill_health.rules.claims._known_by_name import attributed, is_tagline, offered
     from skill_health.rules.claims._passages import column, extent, sources
 
     known = sources(skill)
     found = []
     for place in reversed(first.values()):
         prose = body.prose[place.nth]
+        whole, at, end = prose.plain[place.start : place.end], place.figure.start, place.figure.end
+        named = (
+            attributed(whole, at - place.start)
+            or offered(whole, at - place.start, end - place.start)
+            or is_tagline(whole, end - place.start, _title_above(body, prose.line), skill.name.partition("-")[0])
+        )
         around = extent(body, place.nth)
         line, col = column(body, place.nth, place.figure.start)
         found.append(
             Claim(
                 line, col, prose.text[place.figure.start : place.figure.end].strip(), place_quote(body, place),
                 "list item" if prose.item and prose.kind == "paragraph" else _WHERE[prose.kind],
-                known.cited(around), tuple(sorted(known.ids_in(around))),
+                known.cited(around), tuple(sorted(known.ids_in(around))), named,
             )
         )  # fmt: skip
     return found
+
+
+def _title_above(body: Document, line: int) -> str:
+    """The title of the nearest heading above a line, or ""."""
+    nth = bisect_right(body.headings, line, key=lambda heading: heading.line)
+    return body.headings[nth - 1].title if nth else ""

@@ -8,6 +8,9 @@ citation ("[1]", "(Author, 2024)", "arXiv:...") in the same paragraph, list item
 leads into the list or table, or in a line "Source: ..." below it; under a heading that makes the claim, anywhere up
 to the next heading. One finding per passage, and one for all rows of a table.
 
+Where the text names the source without a link ("SRFT reports 32 %"), and for what a vendor publishes as its own ("up
+to 57 % savings", "10x faster" under "What is NAME?"), it is information.
+
 Left alone: code, instructions, parameters, thresholds, goals, conditions, questions, quoted speech, and sections and
 columns named as examples, targets, criteria, budgets or the like.
 
@@ -56,13 +59,20 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     for claim in claims(skill):
         if not claim.cited and not claim.ids:
             groups.setdefault(_table(skill, claim), []).append(claim)
-    for claim, *others in groups.values():
-        more = f" (and in {len(others)} more row{'s' * (len(others) > 1)})" if others else ""
-        yield Hit(
-            Span(claim.line, claim.col, claim.line, claim.col + len(claim.figure)),
-            f'no source for "{claim.quote}" in this {claim.where}{more}',
-            "Link the source or cite a claim id (claim-...) beside the figure, or say it without the figure.",
-        )
+    for claims_here in groups.values():
+        claim = next((claim for claim in claims_here if not claim.named), claims_here[0])
+        others = len(claims_here) - 1
+        more = f" (and in {others} more row{'s' * (others > 1)})" if others else ""
+        span = Span(claim.line, claim.col, claim.line, claim.col + len(claim.figure))
+        if claim.named:
+            message = f'no link to the source of "{claim.quote}" in this {claim.where}{more}'
+            yield Hit(span, message, "add the link to whoever published the figure", severity=Severity.INFO)
+        else:
+            yield Hit(
+                span,
+                f'no source for "{claim.quote}" in this {claim.where}{more}',
+                "Link the source or cite a claim id (claim-...) beside the figure, or say it without the figure.",
+            )
 
 
 def collect(skill: Skill, context: Context) -> dict[str, Any]:

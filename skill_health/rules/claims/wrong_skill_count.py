@@ -5,7 +5,8 @@ A number of skills that clearly speaks of the collection the skill belongs to: "
 42 skills", "28 skills total", or a description or paragraph that begins with "42 marketing skills". It is right if
 any folder above the skill holds that many skills, the skill itself counted or not; "40+" is right from 40 up. The
 description, paragraphs, list items and headings are read; code, tables, quoted speech and counts of a part ("6
-orchestration skills") are not. Reported once per skill and number.
+orchestration skills", or any count that a list of exactly that many names follows) are not. Sample skills in folders
+called assets, examples, fixtures, tests, templates or samples need not be counted. Reported once per skill and number.
 
 ## Why
 A count is the first number in a collection to go wrong, and the one that every reader can check. An agent that trusts
@@ -36,7 +37,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from skill_health.core.skill import Skill, Span
-from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
+from skill_health.rules.claims._lists import items_below, names_listed
 from skill_health.rules.claims._words import pattern
 
 CODE = "CL008"
@@ -54,6 +56,9 @@ _AFTER = rf"[\s*_]+(?:total\b|in\s+total\b|(?:are\s+)?in\s+(?:this|the)\s+(?:[\w
 # What makes a count one of a part of the collection, or of something else.
 _PART = r"\b(?:core|other|new|more|different|related|sibling|specialist|or|of|to|and|at|per|orchestration)\b"
 
+# Skills in these folders are samples or material: they count only for what lies in the same folder.
+_SAMPLES = frozenset("assets example examples fixture fixtures sample samples template templates test tests".split())
+
 
 def collect(skill: Skill, context: Context) -> list[list[object]]:
     """Every count of the collection's skills: [number, at least, line, column, end column, words]."""
@@ -61,11 +66,16 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
     description = skill.field("description")
     if description is not None and "skills" in skill.description:
         for match in _counts(skill.description, True):
+            if names_listed(int(match[1]), skill.description, match.end()):
+                continue
             at = description.span
             found.append([int(match[1]), bool(match[2]), at.line, at.col, at.col + 1, _words(match)])
     for prose in skill.body.prose:
         if prose.kind != "cell" and "skills" in prose.plain:
             for match in islice(_counts(prose.plain, prose.kind == "paragraph" and not prose.item), MAX_COUNTS):
+                number = int(match[1])
+                if names_listed(number, prose.text, match.end()) or number == items_below(skill, prose):
+                    continue
                 line, col = skill.body.position(prose, match.start())
                 found.append([int(match[1]), bool(match[2]), line, col, col + len(match[1]), _words(match)])
     return found
@@ -73,12 +83,16 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Counts that fit no folder above the skill."""
-    below = Counter(folder for skill in corpus.skills for folder in _above(skill))
+    everything = Counter(folder for skill in corpus.skills for folder in _above(skill.folder))
+    below = Counter(folder for skill in corpus.skills for folder in _counting(skill.folder))
     for skill in corpus.skills:
-        counts = [below[folder] for folder in _above(skill)]
+        above = _above(skill.folder)
+        counts, with_samples = [below[folder] for folder in above], [everything[folder] for folder in above]
         wrong: dict[int, list[tuple[int, int, int, str]]] = {}
         for number, at_least, *place in skill.facts.get(CODE) or ():
-            if not any(number <= count if at_least else number in (count, count - 1) for count in counts):
+            if not any(
+                number <= count if at_least else number in (count, count - 1) for count in (*counts, *with_samples)
+            ):
                 wrong.setdefault(number, []).append(tuple(place))
         for (line, col, end_col, words), *rest in wrong.values():
             again = f" (again on line {', '.join(str(entry[0]) for entry in rest)})" if rest else ""
@@ -104,12 +118,22 @@ def _words(match: re.Match[str]) -> str:
     return " ".join(match[0].split())
 
 
-def _above(skill: Summary) -> list[str]:
-    """The folders above the skill's own, the nearest first and the root ("") last."""
-    folders, folder = [], skill.folder
+def _above(folder: str) -> list[str]:
+    """The folders above a skill's own, the nearest first and the root ("") last."""
+    folders = []
     while folder:
         folder = folder.rpartition("/")[0]
         folders.append(folder)
+    return folders
+
+
+def _counting(folder: str) -> list[str]:
+    """The folders above a skill's own for which it is a skill, not a sample: the path to it names no samples."""
+    folders = []
+    for above in _above(folder):
+        folders.append(above)
+        if above.rpartition("/")[2].lower() in _SAMPLES:
+            break
     return folders
 
 

@@ -19,7 +19,9 @@ _BLOCKING = frozenset({
     "alias-bomb", "too-deep",
 })  # fmt: skip
 # Folders of samples and templates, which no host loads as skills.
-_SAMPLES = frozenset("asset assets example examples fixture fixtures sample samples test tests template templates".split())
+_SAMPLES = frozenset(
+    "asset assets example examples fixture fixtures sample samples test tests template templates".split()
+)
 
 
 def below_samples(skill: Skill) -> bool:

@@ -4,7 +4,8 @@
 The name is longer than 64 characters, is not in lower case, holds anything but letters, digits and hyphens, starts
 or ends with a hyphen, or holds two in a row. Letters of other scripts are accepted after Unicode normalisation
 (NFKC), as in the reference validator, and reported as information: the specification's text has a-z only. A
-placeholder such as `SKILL_NAME` below a folder `templates` is as it should be.
+placeholder such as `SKILL_NAME` is as it should be below a folder `templates`, and information below another folder
+that has the word in its name.
 
 ## Why
 The name becomes a command, a folder and an identifier. Hosts refuse what does not fit (Codex beyond 64 characters,
@@ -59,7 +60,10 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     found = problems(name)
     if found and is_placeholder(name) and below_templates(skill):
         return
-    if found:
+    if found and is_placeholder(name) and "template" in skill.folder.lower():
+        message = f"the name '{shown(name)}' is a placeholder of a template"
+        yield Hit(field.span, message, "Exclude the template's folder from the check.", severity=Severity.INFO)
+    elif found:
         better = suggestion(skill.folder_name) if not problems(skill.folder_name) else suggestion(name)
         wanted = "Use lower-case letters, digits and single hyphens, at most 64 characters"
         hint = f"{wanted}: {better}." if better else f"{wanted}."

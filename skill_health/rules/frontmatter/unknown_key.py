@@ -53,7 +53,8 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 _NAMED = 8
-_CHECKED = ", ".join(sorted(HOSTS))
+*_FIRST, _LAST = sorted(HOSTS)
+_CHECKED = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -65,5 +66,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     if unknown:
         names = list(dict.fromkeys(shown(field.key, 40) for field in unknown))
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        message = f"keys that neither the specification nor {_CHECKED} define: {', '.join(names[:_NAMED])}{more}"
+        message = f"keys that neither the specification nor {_CHECKED} defines: {', '.join(names[:_NAMED])}{more}"
         yield Hit(unknown[0].key_span, message, "Move them below metadata, unless a tool of yours reads them here.")

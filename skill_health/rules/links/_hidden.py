@@ -12,7 +12,7 @@ from skill_health.core.patterns import lazy
 
 _FENCE = lazy(r"\n[ \t>]*+(`{3,}|~{3,})([^\n]*)")
 # Inline code ends with its block at the latest: at an empty line, a list item, a heading, a table row or a fence.
-_RUN_OR_BLOCK = lazy(r"`++|\n[ \t>]*+(?:\n|[-*+|#]|\d{1,9}[.)]|~{3}|```[^\n]*+)")
+_RUN_OR_BLOCK = lazy(r"`++|\n[ \t>]*+(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\||~{3}|```[^\n]*+)")
 
 
 class Hidden:

@@ -21,7 +21,10 @@ _MAKES_LISTED = lazy(
     r"writ(?:e|es|ing)|generat(?:e|es|ing)|scaffold(?:s|ing)?|relocat(?:e|es|ing)|break(?:s|ing)?|refactor(?:s|ing)?)\b",
     re.I,
 )
-_USES = lazy(r"\b(?:read|see|load|run|execute|open|follow|consult|use|per|check|python3?|bash|node)\b", re.I)
+_USES = lazy(
+    r"\b(?:read|see|load|run|execute|open|follow|consult|use|using|based on|per|check|context|python3?|bash|node)\b",
+    re.I,
+)
 _SENTENCE = lazy(r"[.!?]\s+(?=[A-Z])")
 _KEBAB = lazy(r"(?<![a-z0-9])[a-z0-9]++(?:-[a-z0-9]++)++")
 _OTHER = lazy(r"\b(?<!this )skill['\u2019]s [`*]*\Z")
@@ -37,7 +40,8 @@ def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
     """Whether a path that is not there was meant to be a bundled file of this very skill.
 
     Not so where the sentence up to it speaks of making a file, of the user's project or of another skill, where the
-    line that leads into its list tells to make what is listed, where its paragraph names a skill beside this one that has the file, and where this skill is a template for others.
+    line that leads into its list tells to make what is listed, where its paragraph names a skill beside this one that
+    has the file, and where this skill is a template for others.
     """
     if is_template(skill):
         return False
@@ -50,7 +54,7 @@ def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
         return False
     if prose is not None and prose.item and not _USES.search(before) and not _USES.search(code.code.text):
         lead_in = _SENTENCE.split(_lead_in(prose, skill).replace("\n", " "))[-1]
-        if _MAKES_LISTED.search(lead_in):
+        if _MAKES_LISTED.search(lead_in) and not _USES.search(lead_in):
             return False
     above = skill.folder.rpartition("/")[0]
     names = sorted(set(_KEBAB.findall(prose.text))) if prose is not None else []

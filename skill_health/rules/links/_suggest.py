@@ -23,7 +23,7 @@ def remedy(path: str, skill: Skill, context: Context, base: str = "", guess: boo
 
 
 def meant_path(path: str, skill: Skill, context: Context, base: str = "") -> str:
-    """The path, relative to the folder `base` of the skill, that was probably meant by one that does not exist, or ""."""
+    """The path that was probably meant by a missing one, or ""; both relative to the folder `base` of the skill."""
     path = path.replace("\\", "/")
     local = normpath(f"{base}/{path}" if base else path)
     if local.startswith("../"):

@@ -58,10 +58,9 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _in_a_skill(path: str, context: Context) -> bool:
-    """Whether a folder above a path, both relative to the root, is that of a skill."""
-    folder = path.rpartition("/")[0]
-    while folder and folder != ".." and not folder.endswith("/.."):
-        if context.exists(f"{folder}/SKILL.md"):
+    """Whether a path, relative to the root, is or lies below the folder of a skill."""
+    while path and path.rpartition("/")[2] != "..":
+        if context.exists(f"{path}/SKILL.md"):
             return True
-        folder = folder.rpartition("/")[0]
-    return False
+        path = path.rpartition("/")[0]
+    return not path and context.exists("SKILL.md")

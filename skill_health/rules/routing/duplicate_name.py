@@ -50,10 +50,9 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         named.setdefault(name_key(skill.name), []).append(skill)
     for same in named.values():
         for at, skill in enumerate(same[1:], 1):
-            beside = any(collection_of(other) == collection_of(skill) for other in same[:at])
-            others = [other for other in same if other is not skill]
-            if beside:
-                others = [other for other in others if collection_of(other) == collection_of(skill)]
+            home = collection_of(skill)
+            beside = any(collection_of(other) == home for other in same[:at])
+            others = [other for other in same if other is not skill and (collection_of(other) == home) == beside]
             elsewhere = "" if beside else ", in another collection" if len(others) == 1 else ", in other collections"
             yield Hit(
                 skill.name_span,

@@ -12,7 +12,15 @@ import pytest
 from skill_health.core.config import config_with, load_config
 from skill_health.core.corpus import discover
 from skill_health.engine import run
-from skill_health.rules.links import _bundle, _intent, dead_url, undefined_reference, unknown_skill
+from skill_health.rules.links import (
+    _bundle,
+    _hidden,
+    _intent,
+    broken_command,
+    dead_url,
+    undefined_reference,
+    unknown_skill,
+)
 
 N = 20_000
 TEXTS = {
@@ -58,7 +66,9 @@ def test_in_time(name: str, tmp_path: Path) -> None:
     ("look", "piece"),
     [
         (_bundle._TARGET.findall, "]("), (_bundle._TARGET.findall, "](<"), (_bundle._DEFINITION.findall, "\n[a"),
-        (_bundle._FENCE.findall, "\n> "), (_bundle._FENCE.findall, "\n```"), (_intent._KEBAB.findall, "a"),
+        (_hidden._FENCE.findall, "\n> "), (_hidden._FENCE.findall, "\n```"), (_intent._KEBAB.findall, "a"),
+        (_hidden._RUN_OR_BLOCK.findall, "\n> "), (_hidden._RUN_OR_BLOCK.findall, "`"), (_hidden.Hidden, "``` `` ` "),
+        (_hidden.Hidden, "<!--"), (_intent._MAKES_LISTED.search, "create"), (broken_command._PROJECT.findall, "./"),
         (_intent._KEBAB.findall, "a-"), (_intent._OTHER.search, "skill's "), (_intent._SENTENCE.split, ".  "),
         (undefined_reference._REFERENCE.findall, "[a]["), (undefined_reference._REFERENCE.findall, "[aa"),
         (unknown_skill._HEAD.match, "a-"), (unknown_skill._TITLE.match, " "), (dead_url._BARE.findall, "http://"),
