@@ -21,7 +21,7 @@ from skill_health.scoring import Flag, Part, Score
 SECTIONS = ("When to Activate", "Core Concepts", "Practical Guidance", "Gotchas", "Integration", "References")
 _FIRST_PERSON = lazy(r"\b(I can|Use me|You can use this)\b")
 _GOTCHAS = lazy(r"^## Gotchas\s*\n(.+?)(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
-_NUMBERED = lazy(r"^\s*\d+\.\s+", re.MULTILINE)
+_NUMBERED = lazy(r"^[^\S\n]*\d+\.\s", re.MULTILINE)  # theirs, `^\s*\d+\.\s+`, finds as many, in square time
 _FENCE = lazy(r"^\s*```", re.MULTILINE)
 _NUMBERS = (
     re.compile(r"\b\d+(?:\.\d+)?\s*%", re.IGNORECASE),

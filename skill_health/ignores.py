@@ -9,7 +9,7 @@ from skill_health.core.skill import Comment, Document, Skill
 from skill_health.rules._api import Finding
 
 _MARK = lazy(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
-_CODE = lazy(r"[A-Z]{2}\d{0,3}\b|[a-z]+(?:-[a-z]+)+\b")
+_CODE = lazy(r"(?<![\w-])(?:[A-Z]{2}\d{0,3}|[a-z]+(?:-[a-z]+)+)\b")
 
 
 class Ignore(NamedTuple):
