@@ -13,6 +13,11 @@ ROUNDS = 3
 TIMES = 10
 LINEAR = 1.15
 MEMORY = 250e6
+KINDS = {
+    "no cache": ["--no-cache"],
+    "from the cache, unchanged": [],
+    "from the cache, scores as JSON": ["--score", "--format", "json"],
+}
 
 
 def run(options: Options) -> Iterator[str]:
@@ -20,7 +25,7 @@ def run(options: Options) -> Iterator[str]:
     small, large = prepare(options), prepare(options, TIMES)
     env = environment(options.scratch)
     commands, rows = {}, []
-    for what, flags in (("no cache", ["--no-cache"]), ("from the cache, unchanged", [])):
+    for what, flags in KINDS.items():
         argv = skill_health("lint", "--jobs", "2", *flags)
         one, ten = (f"{tree.name}, {what}" for tree in (small, large))
         commands[one] = Command(argv, small.root, env)
@@ -29,8 +34,8 @@ def run(options: Options) -> Iterator[str]:
     yield "Seconds for each skill, the large collection over the small one; linear within 15 % is the target."
     samples = interleave(commands, options.rounds)
     yield ratios(samples, rows)
-    fullest = skill_health("lint", "--jobs", "2", "--score", "--format", "json")
-    first = Command(fullest, large.root, environment(options.scratch / "first"))
+    full = skill_health("lint", "--jobs", "2", "--score", "--format", "json")
+    first = Command(full, large.root, environment(options.scratch / "first"))
     yield _memory({**samples, f"{large.name}, first run with a cache, scores as JSON": [measure(first)]})
     yield absolutes(samples)
 

@@ -12,7 +12,8 @@ from skill_health.core.errors import UsageError
 def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, ...]:
     """The files below `paths` that differ from `revision`, untracked ones included.
 
-    For a deleted file the SKILL.md stands that it belonged to, if that is still there. Raises UsageError outside a git repository and for a revision that git does not know.
+    For a deleted file the SKILL.md stands that it belonged to, if that is still there. Raises UsageError outside
+    a git repository and for a revision that git does not know.
     """
     if revision.startswith("-"):
         raise UsageError(f"{revision!r} is not a git revision")

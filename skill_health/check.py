@@ -93,9 +93,7 @@ def summary_of(skill: Skill) -> dict[str, Any]:
     }
 
 
-def check_skill(
-    skill: Skill, rules: Sequence[Rule], context: FileContext, collectors: Sequence[Rule] = ()
-) -> Checked:
+def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext, collectors: Sequence[Rule] = ()) -> Checked:
     """Run the per-skill rules, and collect the facts that others need."""
     findings: list[Finding] = []
     facts: dict[str, Any] = {"summary": summary_of(skill), "measures": measure(skill)._asdict()}

@@ -71,9 +71,7 @@ def _plan_skill(
             plan.changes[path] = (before[path], now[path])
 
 
-def _apply(
-    plan: Plan, root: str, findings: Sequence[Finding], before: dict[str, bytes], now: dict[str, bytes]
-) -> bool:
+def _apply(plan: Plan, root: str, findings: Sequence[Finding], before: dict[str, bytes], now: dict[str, bytes]) -> bool:
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for finding in findings:
         assert finding.fix is not None

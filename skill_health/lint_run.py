@@ -94,9 +94,7 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
 
     score = options.score or bool(options.report) or config.fail_under > 0
     as_of = options.as_of or date.today()
-    report, result = lint(
-        paths, root, config, as_of, options.jobs, not options.no_cache, score or options.check_urls
-    )
+    report, result = lint(paths, root, config, as_of, options.jobs, not options.no_cache, score or options.check_urls)
     if options.check_urls:
         from skill_health.url_report import with_urls
 

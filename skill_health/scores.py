@@ -31,9 +31,7 @@ def score_result(result: Result, config: Config) -> Scores:
     else:
         profile = load_profile(config.profile, result.root)
         registries = result.registries or Registries()
-        leaks = Counter(
-            f.skill for f in result.findings if f.family == "leakage" and f.severity is Severity.ERROR
-        )
+        leaks = Counter(f.skill for f in result.findings if f.family == "leakage" and f.severity is Severity.ERROR)
         scores = {}
         for entry in result.entries:
             if entry.target:

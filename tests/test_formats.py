@@ -22,7 +22,7 @@ from skill_health.rules._api import Finding, Severity
 from skill_health.scores import Scores
 from skill_health.scoring import Flag, Part, Score, score_corpus
 
-NASTY = 'a\x1b[31m|b\u202e<script>alert(1)</script> & "q" \'s\' %0A::error::x, y:z\n]]> `c` [l](https://x.y) \ud800'
+NASTY = "a\x1b[31m|b\u202e<script>alert(1)</script> & \"q\" 's' %0A::error::x, y:z\n]]> `c` [l](https://x.y) \ud800"
 ENTRY = Entry("skills/a/SKILL.md", "skills/a", "a", "SKILL.md", copies=("skills/b/SKILL.md",))
 
 
@@ -183,7 +183,11 @@ def test_clean_text_is_safe_and_plain_text_stays(text: str) -> None:
 
 @given(st.text(alphabet="ab <>&*_`[]()|\\!#~@:/.w\n-+1h"))
 def test_markdown_text_is_only_text(text: str) -> None:
-    html = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(f"| h |\n|---|\n| x{markdown_text(text)} |\n")
+    html = (
+        MarkdownIt("commonmark")
+        .enable(["table", "strikethrough"])
+        .render(f"| h |\n|---|\n| x{markdown_text(text)} |\n")
+    )
     inside = html.split("<tbody>")[1]
     assert set(re.findall(r"</?(\w+)", inside)) == {"tr", "td", "tbody", "table"}
 

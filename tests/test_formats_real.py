@@ -22,7 +22,9 @@ SARIF_PACKAGE = "@microsoft/jest-sarif@1.0.0-beta.0"
 @pytest.fixture(scope="module")
 def sarif_schema(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("npm")
-    done = subprocess.run(["npm", "pack", "--silent", SARIF_PACKAGE], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["npm", "pack", "--silent", SARIF_PACKAGE], cwd=folder, capture_output=True, text=True, check=True
+    )
     with tarfile.open(folder / done.stdout.split()[-1]) as archive:
         member = archive.extractfile("package/lib/schemas/sarif-2.1.0-rtm.5.json")
         assert member is not None

@@ -108,5 +108,3 @@ def test_any_bytes_are_checked_and_rendered(data: bytes) -> None:
 @given(st.text(max_size=20).filter(lambda t: "/" not in t and "\0" not in t and t.strip(". ")))
 def test_any_folder_name_is_checked(name: str) -> None:
     check(HEAD.encode(), f"skills/{name}/SKILL.md")
-
-

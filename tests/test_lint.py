@@ -106,7 +106,10 @@ def test_select_ignore_and_severity(run: Run, write: Write) -> None:
 
 
 def test_inline_comments_silence_and_must_be_used(run: Run, write: Write) -> None:
-    text = GOOD + "\n<!-- skill-health: ignore LI001 kept for the reader -->\n\nSee [this](gone.md).\n\nAnd [that](lost.md).\n"
+    text = (
+        GOOD
+        + "\n<!-- skill-health: ignore LI001 kept for the reader -->\n\nSee [this](gone.md).\n\nAnd [that](lost.md).\n"
+    )
     write({"skills/good/SKILL.md": text})
     done = run("lint", "--format", "json")
     report = json.loads(done.stdout)

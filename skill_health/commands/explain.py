@@ -21,6 +21,8 @@ def command(code: str) -> int:
             click.echo(page(rule), nl=False)
             return 0
     known = [rule.code for rule in all_rules()] + [rule.name for rule in all_rules()]
-    close = get_close_matches(wanted.upper() if wanted.upper()[:2].isalpha() and wanted[-1:].isdigit() else wanted, known, 1, 0.5)
+    close = get_close_matches(
+        wanted.upper() if wanted.upper()[:2].isalpha() and wanted[-1:].isdigit() else wanted, known, 1, 0.5
+    )
     hint = f"; did you mean {close[0]}?" if close else ""
     raise UsageError(f"no rule is called {wanted!r}{hint} (`skill-health rules` lists them)")

@@ -43,7 +43,9 @@ def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="Do not run these rules.")
 @click.option("--force-exclude", is_flag=True, help="Leave out named paths too where `exclude` says so, as hooks do.")
 @click.option("--changed", is_flag=False, flag_value="HEAD", metavar="[REV]", help="Only skills that differ from REV.")
-@click.option("--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ...")
+@click.option(
+    "--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ..."
+)
 @click.option("--output", metavar="FILE", help="Write the report to a file instead of the terminal.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (auto).")
 @click.option("--score", is_flag=True, help="Score each skill and the collection.")
@@ -55,7 +57,9 @@ def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--baseline", metavar="FILE", help="Known findings to leave out.")
 @click.option("--write-baseline", metavar="REASON", help="Record today's findings in the baseline, for this reason.")
 @click.option("--grow-baseline", is_flag=True, help="Let --write-baseline add findings, not only drop them.")
-@click.option("--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity.")
+@click.option(
+    "--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity."
+)
 @click.option("--fail-under", type=float, metavar="SCORE", help="Exit 1 when the collection scores below this.")
 @click.option("--check-urls", is_flag=True, help="Ask the web whether external links still resolve.")
 @common_options

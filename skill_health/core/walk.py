@@ -3,7 +3,6 @@
 Nothing here raises for what is on the disk: what cannot be read is a warning or a skill with a `problem`.
 """
 
-
 from typing import NamedTuple
 
 from skill_health.core.ignores import Patterns, read_patterns

@@ -8,22 +8,49 @@ from skill_health.core.skill import Defect, Span
 
 # (part of PyYAML's or libyaml's text, what it means, remedy); the first that matches speaks.
 _MEANINGS = (
-    ("mapping values are not allowed", "a colon followed by a space inside an unquoted value", "put the value in quotes"),
+    (
+        "mapping values are not allowed",
+        "a colon followed by a space inside an unquoted value",
+        "put the value in quotes",
+    ),
     ("cannot start any token", "a value starts with a character that YAML reserves", "put the value in quotes"),
-    ("unexpected end of stream", "a quote that is opened and never closed", "close the quote, or double the ones inside"),
-    ("unexpected document indicator", "a quote that is opened and never closed", "close the quote, or double the ones inside"),
-    ("could not find expected ':'", "a line that is neither `key: value` nor an indented continuation",
-     "indent the line below its key, or put the value in quotes"),
-    ("did not find expected key", "text after a closing quote, or a line with the wrong indentation",
-     "quote the whole value and align the keys"),
-    ("expected <block end>", "text after a closing quote, or a line with the wrong indentation",
-     "quote the whole value and align the keys"),
+    (
+        "unexpected end of stream",
+        "a quote that is opened and never closed",
+        "close the quote, or double the ones inside",
+    ),
+    (
+        "unexpected document indicator",
+        "a quote that is opened and never closed",
+        "close the quote, or double the ones inside",
+    ),
+    (
+        "could not find expected ':'",
+        "a line that is neither `key: value` nor an indented continuation",
+        "indent the line below its key, or put the value in quotes",
+    ),
+    (
+        "did not find expected key",
+        "text after a closing quote, or a line with the wrong indentation",
+        "quote the whole value and align the keys",
+    ),
+    (
+        "expected <block end>",
+        "text after a closing quote, or a line with the wrong indentation",
+        "quote the whole value and align the keys",
+    ),
     ("did not find expected '-'", "a list whose items are not aligned", "align the items of the list"),
-    ("expected ',' or", "a list or mapping in brackets that is never closed, or text after it",
-     "close the bracket, or put the value in quotes"),
+    (
+        "expected ',' or",
+        "a list or mapping in brackets that is never closed, or text after it",
+        "close the bracket, or put the value in quotes",
+    ),
     ("undefined alias", "a value that starts with * is an alias in YAML", "put the value in quotes"),
-    ("alphabetic or numeric character", "a value that starts with & or * is an anchor or alias in YAML",
-     "put the value in quotes"),
+    (
+        "alphabetic or numeric character",
+        "a value that starts with & or * is an anchor or alias in YAML",
+        "put the value in quotes",
+    ),
     ("unknown escape", "a backslash inside double quotes", "double the backslash, or use single quotes"),
     ("control characters", "a control character", "delete the character"),
     ("special characters", "a control character", "delete the character"),

@@ -20,14 +20,20 @@ def score_lines(report: Report, color: bool) -> Iterator[str]:
         filled = round(score.value * _BAR)
         bar = paint("█" * filled, "red" if score.flagged else "green", color) + "·" * (_BAR - filled)
         lost = sorted(
-            ((part.share * (1 - part.value), part) for part in score.parts if part.value is not None and part.value < 1),
+            (
+                (part.share * (1 - part.value), part)
+                for part in score.parts
+                if part.value is not None and part.value < 1
+            ),
             key=lambda item: (-item[0], item[1].name),
         )
         weak = ", ".join(f"{part.name} {part.value:.2f}" for _, part in lost[:3])
         line = f"{clean(_name(path))[:width]:{width}}  {bar}  {score.value:.4f}  {weak}"
         yield line.rstrip() + ("  " + paint("flagged", "red", color) if score.flagged else "")
     corpus = report.scores.corpus
-    left_out = sorted({part.name for score in report.scores.skills.values() for part in score.parts if part.value is None})
+    left_out = sorted(
+        {part.name for score in report.scores.skills.values() for part in score.parts if part.value is None}
+    )
     if corpus.mean is not None:
         yield ""
         yield (

@@ -11,13 +11,22 @@ from skill_health.rules._api import Finding, Severity
 
 def render(report: Report, color: bool = False) -> str:
     """The report as JUnit XML; information stands in system-out and fails nothing."""
-    cases = [_case(report, entry.path, [f for f in report.findings if f.skill == entry.path]) for entry in report.skills]
+    cases = [
+        _case(report, entry.path, [f for f in report.findings if f.skill == entry.path]) for entry in report.skills
+    ]
     known = {entry.path for entry in report.skills}
     others = sorted({f.path for f in report.findings if f.skill not in known})
-    cases += [_case(report, path, [f for f in report.findings if f.path == path and f.skill not in known]) for path in others]
+    cases += [
+        _case(report, path, [f for f in report.findings if f.path == path and f.skill not in known]) for path in others
+    ]
     failures = sum("<failure" in case for case in cases)
     head = f'<testsuite name="skill-health" tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", head, *cases, "</testsuite>", "</testsuites>"]) + "\n"
+    return (
+        "\n".join(
+            ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", head, *cases, "</testsuite>", "</testsuites>"]
+        )
+        + "\n"
+    )
 
 
 def _case(report: Report, path: str, findings: list[Finding]) -> str:

@@ -79,7 +79,9 @@ def _summary(report: Report, color: bool) -> Iterator[str]:
         yield f"{paint('note:', 'cyan', color)} {clean(report.shown(path))} stands for its copies {named}{more}"
     if len(copies) > 5:
         yield f"{paint('note:', 'cyan', color)} {len(copies) - 5} more skills have copies, checked once"
-    counts = [f"{report.number(s)} {s.value}{'s' * (report.number(s) != 1 and s is not Severity.INFO)}" for s in Severity]
+    counts = [
+        f"{report.number(s)} {s.value}{'s' * (report.number(s) != 1 and s is not Severity.INFO)}" for s in Severity
+    ]
     skills = report.subject or f"{len(report.skills)} skill{'s' * (len(report.skills) != 1)}"
     extra = [f"{report.ignored} ignored inline"] * bool(report.ignored)
     extra += [f"{report.baselined} in the baseline"] * bool(report.baselined)

@@ -14,5 +14,5 @@ def rules_stamp() -> str:
         for name in sorted(files):
             if name.endswith((".py", ".json", ".toml")):
                 info = os.stat(os.path.join(folder, name))
-                stamps.append(f"{folder[len(package):]}/{name} {info.st_size} {info.st_mtime_ns}")
+                stamps.append(f"{folder[len(package) :]}/{name} {info.st_size} {info.st_mtime_ns}")
     return "\n".join(stamps)

@@ -289,7 +289,9 @@ def _per_path_properties() -> dict[str, Any]:
 
 
 def test_the_numbers_of_hosts_are_those_of_the_simulator() -> None:
-    numbers = {name.replace("_", "-") for name, default in Host("x")._asdict().items() if isinstance(default, (int, float))}
+    numbers = {
+        name.replace("_", "-") for name, default in Host("x")._asdict().items() if isinstance(default, (int, float))
+    }
     assert set(config_values.HOST_NUMBERS) == numbers
     assert SCHEMA["properties"]["hosts"]["additionalProperties"]["properties"].keys() == numbers
 

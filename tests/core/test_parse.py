@@ -97,7 +97,9 @@ def test_the_unquoted_colon_still_gives_every_field() -> None:
 
 
 def test_dates_and_numbers_stay_json_safe() -> None:
-    skill = parse("---\nname: a\nmetadata:\n  day: 2026-01-31\n  n: 1.0\n  bad: 2026-13-45\n  x: .nan\n  y: 0x1F\n---\n")
+    skill = parse(
+        "---\nname: a\nmetadata:\n  day: 2026-01-31\n  n: 1.0\n  bad: 2026-13-45\n  x: .nan\n  y: 0x1F\n---\n"
+    )
     field = skill.field("metadata")
     assert field is not None
     assert json.loads(json.dumps(field.value)) == {
@@ -144,7 +146,10 @@ open
     assert all(at(code.line, code.col, code.text) for code in doc.codes) and len(doc.codes) == 4
     assert [link.target for link in doc.links] == ["four.md", "a.md#b", "i.png", "https://x.y", "l.md", "e.md"]
     assert all(at(link.line, link.col, {"image": "!", "autolink": "<"}.get(link.kind, "[")) for link in doc.links)
-    assert [(b.info, b.line, b.end_line, b.closed) for b in doc.blocks] == [("python", 18, 20, True), ("", 22, 23, False)]
+    assert [(b.info, b.line, b.end_line, b.closed) for b in doc.blocks] == [
+        ("python", 18, 20, True),
+        ("", 22, 23, False),
+    ]
     assert [(c.text, c.line, c.col) for c in doc.comments] == [(" a comment ", 9, 1)]
     assert doc.anchors == ("here",)
     assert [(t.line, t.end_line, t.rows) for t in doc.tables] == [(14, 16, 1)]

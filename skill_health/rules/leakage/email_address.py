@@ -54,9 +54,7 @@ _ROLE = frozenset(
     "admin postmaster webmaster root name first.last firstname.lastname you me someone somebody john jane john.doe jane.doe "
     "alice bob carol dev devs ops feedback maintainers".split()
 )
-_SIGNED = lazy(
-    r"contact|author|maintain|support|licen[cs]|security|copyright|credit|written by|report (?:bugs|issues)"
-)
+_SIGNED = lazy(r"contact|author|maintain|support|licen[cs]|security|copyright|credit|written by|report (?:bugs|issues)")
 _HELP = "Ask the user for the address, or write one at example.com."
 
 

@@ -60,9 +60,7 @@ _ADDRESSED = lazy(
     r"(?:must|should|shall|always|never|do not|don'?t|has to|have to|need to|please|is required to)\b",
     re.IGNORECASE,
 )
-_ASIDE = lazy(
-    r"(?:skill-health|markdownlint|prettier|vale|textlint|spdx|toc|start doctoc|eslint)\b", re.IGNORECASE
-)
+_ASIDE = lazy(r"(?:skill-health|markdownlint|prettier|vale|textlint|spdx|toc|start doctoc|eslint)\b", re.IGNORECASE)
 _REFERENCE = lazy(r"^ {0,3}\[(?://|comment|_|\.)\]: *(?:#|<>) *[\"'(](?P<text>.*)[\"')] *$", re.IGNORECASE)
 _HELP = "Say it in the visible text, where a reviewer sees it, or delete the comment."
 
