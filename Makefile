@@ -12,7 +12,7 @@ demo: $(STAMP)
 	@bash scripts/demo.sh .venv/bin/python
 
 test: $(STAMP)
-	$(RUN) pytest -m "not real"
+	$(RUN) pytest -m "not real" -n auto
 
 test-real: $(STAMP)
 	$(RUN) pytest -m real

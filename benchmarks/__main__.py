@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from benchmarks._table import machine
 
 # In this order: what `parse` reads into this process would count as memory of those that are started later.
 QUESTIONS = ("hook", "collection", "scale", "parse")
+NOT_MEASURED = "Not measured: "
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -30,6 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the generated collection (1)")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each measurement (as many as each needs)")
     parser.add_argument("--agnix", metavar="PROGRAM", help="an agnix that is there already (else pip installs one)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables between the marks in this file too")
     given = parser.parse_args(argv)
     if unknown := [name for name in given.names if name not in QUESTIONS]:
         parser.error(f"nothing is called {unknown[0]!r}; there are {', '.join(QUESTIONS)}")
@@ -37,22 +40,42 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("--skills and --rounds count from 1")
     if given.tree is not None and not given.tree.is_dir():
         parser.error(f"--tree: no such folder: {given.tree}")
-    print(machine())
-    failed = False
+    kind = "generated" if given.tree is None else "real"
+    if given.write is not None and not (given.write.is_file() and _cut(given.write, kind)):
+        parser.error(f"--write: {given.write} has no lines '<!-- begin {kind} -->' and '<!-- end {kind} -->'")
+    parts: list[str] = []
+    for part in _answers(given):
+        print(part, end="\n\n", flush=True)
+        parts.append(part)
+    if given.write is not None:
+        # What stands outside the marks stays; headings go one level deeper.
+        head, tail = _cut(given.write, kind) or ("", "")
+        tables = "\n\n".join(parts).replace("\n## ", "\n### ")
+        given.write.write_text(f"{head}\n{tables}\n\n{tail}", encoding="utf-8")
+    return int(any(part.startswith(NOT_MEASURED) for part in parts))
+
+
+def _answers(given: argparse.Namespace) -> Iterator[str]:
+    yield machine()
     for name in [name for name in QUESTIONS if name in (given.names or QUESTIONS)]:
         question = import_module(f"benchmarks.{name}")
-        print(f"\n## {question.TITLE}", flush=True)
+        yield f"## {question.TITLE}"
         with tempfile.TemporaryDirectory(prefix="skill-health-bench-") as scratch:
             tree = given.tree.resolve() if given.tree else None
             rounds = given.rounds or question.ROUNDS
-            options = Options(Path(scratch).resolve(), tree, given.skills, given.seed, rounds, given.agnix)
             try:
-                for part in question.run(options):
-                    print(f"\n{part}", flush=True)
+                yield from question.run(
+                    Options(Path(scratch).resolve(), tree, given.skills, given.seed, rounds, given.agnix)
+                )
             except Failed as error:
-                failed = True
-                print(f"\nNot measured: {error}", flush=True)
-    return int(failed)
+                yield f"{NOT_MEASURED}{error}"
+
+
+def _cut(path: Path, kind: str) -> tuple[str, str] | None:
+    """What stands before and after the tables of this kind, the marks included; None without marks."""
+    head, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- begin {kind} -->\n")
+    _, end, tail = rest.partition(f"<!-- end {kind} -->\n")
+    return (head + begin, end + tail) if begin and end else None
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python scripts/precision.py sample TREE      -> build/precision/sample.jsonl, to be judged by reading the skills
     python scripts/precision.py table            -> docs/precision.md and skill_health/rules/precision.json
 
-A verdict is a line of docs/precision.jsonl: code, path, line, message, verdict (right, wrong, arguable), reason.
+A verdict is a line of docs/precision.jsonl: code, severity, path, line, message, verdict (right, arguable or wrong) and
+reason.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def sample(tree: str) -> None:
         "skills": len(report.skills),
         "median_per_skill": per_skill[len(per_skill) // 2],
         "mean_per_skill": round(sum(per_skill) / len(per_skill), 3),
-        "found": {code: len(found) for code, found in sorted(by_rule.items())},
+        "found": dict(sorted(Counter(f"{f.code} {f.severity.value}" for f in report.findings).items())),
     }
     COUNTS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
     print(f"{sum(min(MOST, len(found)) for found in by_rule.values())} findings drawn: {out / 'sample.jsonl'}")
@@ -60,23 +61,27 @@ def tables() -> dict[Path, str]:
     counts = json.loads(COUNTS.read_text("utf-8"))
     tally: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for verdict in verdicts:
-        tally[verdict["code"]][verdict["verdict"]] += 1
+        for kind in (verdict["code"], f"{verdict['code']} {verdict['severity']}"):
+            tally[kind][verdict["verdict"]] += 1
+    by_code: Counter[str] = Counter()
+    for kind, found in counts["found"].items():
+        by_code[kind.split()[0]] += found
     rules = {}
     for rule in all_rules():
         if rule.default:
             judged = tally[rule.code]
             rules[rule.code] = {
-                "found": counts["found"].get(rule.code, 0), "skills": counts["skills"],
+                "found": by_code[rule.code], "skills": counts["skills"],
                 "right": judged["right"], "wrong": judged["wrong"], "arguable": judged["arguable"],
             }  # fmt: skip
     data = json.dumps({"seed": SEED, "most": MOST, "as_of": AS_OF.isoformat(), "rules": rules}, indent=1) + "\n"
     return {
-        HERE / "docs" / "precision.md": _markdown(verdicts, counts, rules),
+        HERE / "docs" / "precision.md": _markdown(verdicts, counts, tally),
         HERE / "skill_health" / "rules" / "precision.json": data,
     }
 
 
-def _markdown(verdicts: list[dict[str, Any]], counts: dict[str, Any], rules: dict[str, dict[str, int]]) -> str:
+def _markdown(verdicts: list[dict[str, Any]], counts: dict[str, Any], tally: dict[str, Counter[str]]) -> str:
     n = len(verdicts)
     right = sum(v["verdict"] == "right" for v in verdicts)
     low, high = wilson(right, n)
@@ -93,6 +98,10 @@ def _markdown(verdicts: list[dict[str, Any]], counts: dict[str, Any], rules: dic
         f"In all {right} of {n} were right: {right / n:.1%} (95 % Wilson interval {low:.1%} to {high:.1%}). The skills show",
         f"a median of {counts['median_per_skill']} findings at warning level or above (mean {counts['mean_per_skill']}).",
         "",
+        "A first sample of 354 findings, before anything was mended, had 297 right, 53 arguable and 4 wrong (83.9 %, 95 %",
+        "interval 79.7 % to 87.4 %). Rules below 0.9 were mended or made opt-in on that evidence, and what had changed was",
+        "drawn and judged again. The figures here are of the same skills that the rules were mended on: expect less elsewhere.",
+        "",
         "The samples are clustered in few repositories with one house style each, so the intervals are too narrow for",
         "skills of other authors. Rules without a finding here are not testable on this material; their cases are in",
         "`tests/rules`.",
@@ -100,17 +109,20 @@ def _markdown(verdicts: list[dict[str, Any]], counts: dict[str, Any], rules: dic
         "| rule | severity | found | sampled | right | arguable | wrong | precision | 95 % interval |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    names = {rule.code: rule for rule in all_rules()}
-    for code, row in rules.items():
-        drawn = row["right"] + row["arguable"] + row["wrong"]
-        if drawn:
-            low, high = wilson(row["right"], drawn)
-            tail = f"{row['right'] / drawn:.0%} | {low:.0%} to {high:.0%}"
-        else:
-            tail = "not testable | "
-        rule = names[code]
-        cells = f"{row['found']} | {drawn} | {row['right']} | {row['arguable']} | {row['wrong']}"
-        lines.append(f"| {code} {rule.name} | {rule.severity.value} | {cells} | {tail} |")
+    for rule in all_rules():
+        kinds = [kind for kind in counts["found"] if kind.split()[0] == rule.code] if rule.default else []
+        for kind in kinds:
+            row = tally[kind]
+            drawn = sum(row.values())
+            low, high = wilson(row["right"], drawn) if drawn else (0.0, 1.0)
+            cells = f"{counts['found'][kind]} | {drawn} | {row['right']} | {row['arguable']} | {row['wrong']}"
+            share = f"{row['right'] / drawn:.0%} | {low:.0%} to {high:.0%}" if drawn else "not sampled | "
+            lines.append(f"| {rule.code} {rule.name} | {kind.split()[1]} | {cells} | {share} |")
+    silent = [
+        f"{rule.code} {rule.name}" for rule in all_rules()
+        if rule.default and not any(kind.startswith(rule.code) for kind in counts["found"])
+    ]  # fmt: skip
+    lines += ["", f"No finding in this material, so not testable on it ({len(silent)} rules): {', '.join(silent)}."]
     lines += ["", "## The judged findings", "", "| rule | where | verdict | reason |", "|---|---|---|---|"]
     for v in verdicts:
         place = f"{v['path']}:{v['line']}"

@@ -27,10 +27,10 @@ def precision_text(measured: dict[str, int]) -> str:
     n = right + arguable + wrong
     if not n:
         return f"not testable: no finding in {measured['skills']} public skills"
-    low, high = wilson(right + arguable, n)
+    low, high = wilson(right, n)
     return (
-        f"{right + arguable} of {n} sampled findings not wrong ({(right + arguable) / n:.0%}, 95 % interval "
-        f"{low:.0%}-{high:.0%}; {right} right, {arguable} arguable, {wrong} wrong; {measured['found']} found)"
+        f"{right} of {n} sampled findings right ({right / n:.0%}, 95 % interval {low:.0%} to {high:.0%}), {arguable} "
+        f"arguable, {wrong} wrong; {measured['found']} found in {measured['skills']} public skills"
     )
 
 

@@ -87,6 +87,28 @@ def test_what_cannot_be_measured_is_said(bench: Any, tmp_path: Path) -> None:
     assert "Not measured: agnix . ended with exit code 4: broken" in done.stdout
 
 
+def test_the_tables_go_between_the_marks_of_a_document(bench: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Speed\n\n<!-- begin generated -->\nstale tables\n<!-- end generated -->\n\n## After\n", encoding="utf-8"
+    )
+    for _ in range(2):
+        assert bench("parse", "--write", str(page)).returncode == 0
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith("# Speed\n\n<!-- begin generated -->\n\n")
+        assert text.endswith(" |\n\n<!-- end generated -->\n\n## After\n")
+        assert text.count("\n### Inside one process") == 1
+        assert "stale tables" not in text
+    page.write_text("# Speed\n", encoding="utf-8")
+    assert "has no lines '<!-- begin generated -->'" in bench("parse", "--write", str(page)).stderr
+
+
+def test_the_page_has_a_place_for_both_collections(checkout: Path) -> None:
+    text = (checkout / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for kind in ("generated", "real"):
+        assert text.count(f"<!-- begin {kind} -->\n") == text.count(f"<!-- end {kind} -->\n") == 1
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -5,7 +5,8 @@ Read in November 2026. Sources: agentskills.io/specification; code.claude.com/do
 metadata.short-description; all else is in agents/openai.yaml); microsoft/vscode, promptFileAttributes.ts,
 skillAttributes, for Copilot; cursor.com/docs/context/skills; geminicli.com/docs/cli/skills (name and description only);
 docs.openhands.dev/overview/skills and OpenHands/software-agent-sdk, skill.py; support.claude.com, "How to create custom
-Skills" (dependencies). Not among the checked hosts: Hermes Agent, whose own skills have version, author and platforms.
+Skills" (dependencies); anthropics/claude-plugins-official, example-skill (version). Not among the checked hosts: Hermes
+Agent, whose own skills have version, author and platforms.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ HOSTS = {
     "Cursor": ("disable-model-invocation", "paths", "globs"),
     "Gemini CLI": (),
     "OpenHands": ("triggers", "paths", "inputs", "mcp_tools"),
-    "Claude": ("dependencies",),
+    "Claude": ("dependencies", "version"),
 }  # fmt: skip
 # Words that skills use for things of their own too: another spelling of one is no slip of the pen.
-_WORDS = frozenset(("triggers", "inputs", "dependencies"))
+_WORDS = frozenset(("triggers", "inputs", "dependencies", "version"))
 KNOWN = frozenset(SPECIFICATION).union(*HOSTS.values())
 
 _CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")

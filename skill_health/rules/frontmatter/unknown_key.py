@@ -7,15 +7,14 @@ have their own rule, `misspelled-key`.
 
 ## Why
 These hosts ignore such keys, and the reference validator rejects the skill for them: about four in ten public skills
-have at least one. They do no harm where another tool reads them (Hermes Agent has `version`, `author` and `platforms`
-at the top level), so that this is information.
+have at least one. They do no harm where another tool reads them (Hermes Agent has `author` and `platforms` at the top
+level), so that this is information. `version` alone is left alone: a template of Claude's makers has it.
 
 ## Bad
 ```markdown
 ---
 name: release-notes
 description: Writes release notes. Use when a version is about to be published.
-version: 1.2.0
 author: Ada
 ---
 ```
@@ -26,7 +25,6 @@ author: Ada
 name: release-notes
 description: Writes release notes. Use when a version is about to be published.
 metadata:
-  version: "1.2.0"
   author: Ada
 ---
 ```
