@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from skill_health import drift_head, drift_json, drift_markdown, drift_text, formats
+from skill_health import drift_head, drift_json, drift_markdown, drift_text
 from skill_health.core.config import Config
 from skill_health.core.files import write_text
 from skill_health.core.history import append_history
@@ -22,6 +21,7 @@ from skill_health.lint import lint
 from skill_health.profiles import COMPAT
 from skill_health.revision import read_revision
 from skill_health.rules._load import all_rules
+from skill_health.snapshot import snapshot
 from skill_health.today import Today, look
 from skill_health.verdict import reasons
 
@@ -62,18 +62,13 @@ def run_daily(
     before = before if before and before.paths == today.line.paths else None
     drift = compare(before, today.line, full=earlier.last is not None) if before else Drift(None, today.line)
     why = reasons(drift, drift_json.mean_before(earlier), config.daily)
-    if config.profile == COMPAT:
-        from skill_health.compat import compat_report
+    if config.baseline and config.profile != COMPAT:
+        from skill_health.baseline import with_baseline
 
-        snapshot = json.dumps(compat_report(result), indent=2) + "\n"
-    else:
-        if config.baseline:
-            from skill_health.baseline import with_baseline
-
-            report = with_baseline(report, root, config, None, False)
-        snapshot = formats.load("json").render(report, False)
+        report = with_baseline(report, root, config, None, False)
+    kept = snapshot(report, result)
     notes = (*report.warnings, *filter(None, [revision.note]))
-    return Outcome(today, earlier, drift, why, snapshot, report.prefix, notes, config)
+    return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config)
 
 
 def as_text(outcome: Outcome, color: bool = False) -> str:

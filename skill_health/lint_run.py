@@ -104,7 +104,10 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
 
         report = with_baseline(report, root, config, options.write_baseline, options.grow_baseline)
     if options.report:
-        write_report(report, "json", options.report)
+        from skill_health.core.files import write_text
+        from skill_health.snapshot import snapshot
+
+        write_text(options.report, snapshot(report, result))
     shown = report._replace(statistics=options.statistics, scores=report.scores if score else None)
     write_report(shown, options.format_, options.output, options.color)
     return verdict(report, config.fail_on, config.fail_under)
