@@ -14,7 +14,7 @@ NAME = "skill-health"
 
 def cli_page(root: click.Command, commands: Mapping[str, click.Command]) -> str:
     """The page of the root command and of these subcommands; independent of the terminal."""
-    context = click.Context(root, info_name=NAME)
+    context = click.Context(root, info_name=NAME, **root.context_settings)
     parts = [MARK, "# Command line\n\n", _help(root), "\n", _options(root, context)]
     for name, command in sorted(commands.items()):
         parts += _sections(command, click.Context(command, info_name=name, parent=context), 2)

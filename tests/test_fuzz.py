@@ -62,17 +62,17 @@ def check(data: bytes, path: str = "skills/a/SKILL.md") -> Checked:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_skills_are_checked_in_time(name: str) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     check((HEAD + "# Title\n\n" + HOSTILE[name]).encode())
-    assert time.monotonic() - begin < 10
+    assert time.process_time() - begin < 10
 
 
 @pytest.mark.parametrize("name", ["every link", "secrets", "quotes", "numbers", "todo", "one word"])
 def test_hostile_descriptions_are_checked_in_time(name: str) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     text = HOSTILE[name][:200_000].replace("'", "''")
     check(f"---\nname: a\ndescription: '{text}'\n---\n# Title\n".encode())
-    assert time.monotonic() - begin < 10
+    assert time.process_time() - begin < 10
 
 
 @pytest.mark.parametrize("kind", ["unreadable", "directory", "dangling", "loop"])
