@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from skill_health import records
 from skill_health.check import FileContext, check_skill, load_skill
 from skill_health.core.corpus import Entry
+from skill_health.core.errors import AbortedError
 from skill_health.core.files import read_bytes
 from skill_health.rules._api import Rule
 from skill_health.rules._load import all_rules
@@ -40,13 +42,26 @@ def check_entries(session: Session, entries: Sequence[Entry], jobs: int) -> Iter
         for chunk in chunks:
             yield from _check_chunk(chunk)
         return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     # The forked workers share what is loaded; nothing of it will be collected.
     gc.freeze()
-    with get_context("fork").Pool(min(jobs, len(chunks)), initializer=gc.disable) as pool:
-        for results in pool.imap_unordered(_check_chunk, chunks):
+    pool = ProcessPoolExecutor(min(jobs, len(chunks)), get_context("fork"), initializer=_begin)
+    try:
+        for results in pool.map(_check_chunk, chunks):
             yield from results
+    except BrokenProcessPool as error:
+        raise AbortedError("a worker process died, perhaps for lack of memory; --jobs 1 needs the least") from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    # An interrupt is the parent's to handle: a worker that dies of it leaves the parent waiting.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()
 
 
 def _check_chunk(entries: Sequence[Entry]) -> list[tuple[str, dict[str, Any]]]:

@@ -6,7 +6,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -271,3 +274,39 @@ def test_no_finding_shows_a_credential(run: Run, write: Write) -> None:
         done = run("lint", "--format", name)
         assert done.returncode == 1 and secret not in done.stdout
         assert "LE001" in done.stdout and "LI001" in done.stdout
+
+
+def many(write: Write) -> None:
+    write({f"skills/s{n:03}/SKILL.md": GOOD.replace("name: good", f"name: s{n:03}") * 40 for n in range(400)})
+
+
+def test_an_interrupt_ends_every_process(write: Write, tmp_path: Path) -> None:
+    many(write)
+    for wait in (0.3, 0.6, 0.9):
+        command = [sys.executable, "-m", "skill_health", "lint", "--no-cache", "--jobs", "2"]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+        time.sleep(wait)
+        # As a terminal does it: to the whole group.
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+        if process.returncode == 0:
+            break
+        assert process.returncode in (130, -signal.SIGINT), error
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+
+
+def test_a_worker_that_dies_is_one_clear_line(write: Write, tmp_path: Path) -> None:
+    many(write)
+    code = (
+        "import os, skill_health.workers as w\n"
+        "real = w._check\n"
+        "w._check = lambda s, e: os._exit(9) if e.path.endswith('s333/SKILL.md') else real(s, e)\n"
+        "from skill_health.cli import main\n"
+        "raise SystemExit(main(['lint', '--no-cache', '--jobs', '2']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "a worker process died" in done.stderr and "Traceback" not in done.stderr
