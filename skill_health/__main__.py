@@ -1,7 +1,5 @@
 """`python -m skill_health`."""
 
-import sys
+from skill_health.cli import entry
 
-from skill_health.cli import main
-
-sys.exit(main())
+entry()

@@ -12,7 +12,7 @@ from typing import Any
 
 _MAX_FILES = 64
 _MAX_BYTES = 256 << 20
-FORMAT = 1
+FORMAT = 2
 
 
 def directory() -> str:

@@ -1,6 +1,5 @@
 """One skill -> its findings, its facts, and everything outside its own file that they depend on."""
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 from skill_health.core.config import Config
 from skill_health.core.corpus import Entry
 from skill_health.core.decode import decode
+from skill_health.core.digests import blake2b
 from skill_health.core.files import read_small
 from skill_health.core.markdown import parse_document
 from skill_health.core.measure import measure
@@ -29,6 +29,7 @@ class Checked(NamedTuple):
 
     findings: tuple[Finding, ...]
     facts: dict[str, Any]
+    measures: dict[str, Any]
     ignores: tuple[Ignore, ...]
     inputs: dict[str, str]
 
@@ -96,14 +97,14 @@ def summary_of(skill: Skill) -> dict[str, Any]:
 def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext, collectors: Sequence[Rule] = ()) -> Checked:
     """Run the per-skill rules, and collect the facts that others need."""
     findings: list[Finding] = []
-    facts: dict[str, Any] = {"summary": summary_of(skill), "measures": measure(skill)._asdict()}
+    facts: dict[str, Any] = {"summary": summary_of(skill)}
     for rule in rules:
         if rule.check is not None:
             findings += as_findings(rule, rule.check(skill, context), skill, context)
     for rule in collectors:
         if rule.collect is not None:
             facts[rule.code] = rule.collect(skill, context)
-    return Checked(tuple(findings), facts, read_ignores(skill), context.inputs)
+    return Checked(tuple(findings), facts, measure(skill)._asdict(), read_ignores(skill), context.inputs)
 
 
 def as_findings(rule: Rule, hits: Iterable[Hit], skill: Skill | None, context: Any) -> list[Finding]:
@@ -124,7 +125,7 @@ def _finding(rule: Rule, hit: Hit, skill: Skill | None, context: Any) -> Finding
             source = redact(lines[span.line - 1][: max(_EXCERPT, span.col + 120)])
     owner = skill.path if skill else path if path.lower().endswith("skill.md") else ""
     stable = "\0".join((rule.code, path, source.strip(), _DIGITS.sub("#", hit.message)))
-    key = hashlib.blake2b(stable.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    key = blake2b(stable.encode("utf-8", "replace"), digest_size=8).hexdigest()
     return Finding(
         rule.code, rule.name, rule.family, hit.severity or rule.severity, path, span.line, max(1, span.col), span.end_line,
         span.end_col, hit.message, _sentence(hit.help), source, owner, key, hit.fix, hit.fix is not None, hit.also,

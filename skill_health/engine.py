@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from skill_health.core.registries import Registries
 
 
+# The facts that scores and reports are made of; the others are for the collection-wide rules alone.
+_KEPT = ("summary", "LI001", "CL001")
+
+
 class Result(NamedTuple):
     """The findings of the skills asked for, sorted, and what else is known of the collection.
 
@@ -55,7 +59,12 @@ def run(
     if facts:
         import json
 
-        every = {e.path: json.loads(session.records[e.path]["facts"]) for e in discovery.entries}
+        for entry in discovery.entries:
+            record = session.records[entry.path]
+            known = json.loads(record["facts"])
+            every[entry.path] = {key: known[key] for key in _KEPT if key in known} | {
+                "measures": json.loads(record["measures"])
+            }
     return Result(
         discovery.root, discovery.entries, tuple(findings), every, ignored, discovery.warnings,
         session.registries() if facts else None,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 
+from skill_health.core.digests import blake2b
 from skill_health.core.files import read_small
 
 
@@ -25,10 +25,10 @@ def hold(root: str, inputs: Mapping[str, str]) -> bool:
 
 def digest(data: bytes | None) -> str:
     """A short digest of a file's bytes; "" for no file."""
-    return "" if data is None else hashlib.blake2b(data, digest_size=12).hexdigest()
+    return "" if data is None else blake2b(data, digest_size=12).hexdigest()
 
 
 def digest_of(*parts: str) -> str:
     """A digest over texts, in order."""
     joined = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()
+    return blake2b(joined, digest_size=16).hexdigest()

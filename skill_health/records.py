@@ -22,6 +22,7 @@ def to_record(key: str, checked: Checked) -> dict[str, Any]:
         "key": key,
         "findings": [pack(finding) for finding in checked.findings],
         "facts": json.dumps(checked.facts, ensure_ascii=True, separators=(",", ":")),
+        "measures": json.dumps(checked.measures, ensure_ascii=True, separators=(",", ":")),
         "ignores": [[list(i.codes), i.first, i.last, i.reason, i.path, i.line, i.col] for i in checked.ignores],
         "inputs": checked.inputs,
     }

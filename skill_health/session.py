@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from skill_health import __version__, cache, records
 from skill_health.core.config import Config, config_digest
 from skill_health.core.corpus import Discovery, Entry
+from skill_health.core.digests import blake2b
 from skill_health.core.files import read_bytes
 from skill_health.core.sources import digest, read_sources
 from skill_health.inputs import digest_of, hold
@@ -112,4 +112,4 @@ class Session:
 def key_of(base: str, entry: Entry, data: bytes, problem: str) -> str:
     """What a record of one skill is valid for: rule set, configuration, place, folder listing and bytes."""
     head = "\0".join((base, entry.path, entry.folder_name, problem, *entry.files))
-    return hashlib.blake2b(head.encode("utf-8", "surrogateescape") + b"\0\0" + data, digest_size=16).hexdigest()
+    return blake2b(head.encode("utf-8", "surrogateescape") + b"\0\0" + data, digest_size=16).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from skill_health.core.claim_dates import Review, due_claims, reviews
 from skill_health.core.config import Config, Daily, config_digest, config_with
 from skill_health.core.corpus import Entry
+from skill_health.core.digests import blake2b
 from skill_health.core.patterns import lazy
 from skill_health.core.registries import Registries
 from skill_health.drift import NO_SKILL
@@ -142,4 +142,4 @@ def _settings_digest(config: Config, root: str) -> str:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.blake2b("\0".join(parts).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
+    return blake2b("\0".join(parts).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()

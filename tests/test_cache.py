@@ -144,7 +144,7 @@ def test_an_unchanged_collection_is_not_parsed_again(tree: Path, monkeypatch: py
     assert lint(tree).findings
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b'{"format": 0}', b"\xff\xfe", b"[" * 100_000])
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b'{"format": 1}', b"\xff\xfe", b"[" * 100_000])
 def test_a_damaged_cache_is_no_cache(tree: Path, damage: bytes) -> None:
     lint(tree)
     folder = Path(cache.directory())

@@ -86,7 +86,7 @@ def test_the_metadata_is_complete(wheel: Path, built: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         metadata = archive.read(f"{info}/METADATA").decode()
         assert f"{info}/licenses/LICENSE" in archive.namelist()
-        assert "skill-health = skill_health.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
+        assert "skill-health = skill_health.cli:entry" in archive.read(f"{info}/entry_points.txt").decode()
     for line in (f"Version: {__version__}", "License-Expression: MIT", "Requires-Python: >=3.11"):
         assert line in metadata.splitlines()
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:

@@ -5,13 +5,14 @@ The rules and their order are the library's own; a test holds the tokens against
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import Ruler
 from markdown_it.rules_block import StateBlock
+
+from skill_health.core.patterns import lazy
 
 BlockRule = Callable[[Any, int, int, bool], bool]
 
@@ -21,6 +22,7 @@ _STARTS = {
     "html_block": "<", "heading": "#",
 }  # fmt: skip
 _SECOND_LINE_OF_TABLE = "|-:"
+_LINES = lazy(r"(?m)(?<=\n)[ \t>]*(?:=+|-+)[ \t]*$")
 
 
 class _Chains:
@@ -61,11 +63,9 @@ class LightState(StateBlock):
 
     def __init__(self, src: str, md: MarkdownIt) -> None:
         super().__init__(src, md, {}, [])
-        lines = src.split("\n")
         # Only a line of = or - below a line of text can make a heading of it (CommonMark 0.31, section 4.3).
         self.underlined = any(
-            line[-1:] in ("=", "-", " ", "\t") and above and not above.isspace() and _is_underline(line)
-            for above, line in itertools.pairwise(lines)
+            src[src.rfind("\n", 0, m.start() - 1) + 1 : m.start()].strip() for m in _LINES.finditer(src)
         )
 
     def push(self, ttype: str, tag: str, nesting: Any) -> Any:
@@ -78,11 +78,6 @@ class LightState(StateBlock):
             self.level += 1
         self.tokens.append(token)  # type: ignore[arg-type]
         return token
-
-
-def _is_underline(line: str) -> bool:
-    bare = line.rstrip().rpartition(" ")[2].lstrip("> \t")
-    return bool(bare) and (not bare.strip("=") or not bare.strip("-"))
 
 
 def dispatch(md: MarkdownIt) -> MarkdownIt:

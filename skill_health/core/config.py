@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from skill_health.core.digests import blake2b
+
 
 class PerPath(NamedTuple):
     """Rules to ignore (or select) for the files that match a glob."""
@@ -123,11 +125,10 @@ def config_with(config: Config, **overrides: Any) -> Config:
 
 def config_digest(config: Config) -> str:
     """A hash of all settings in force, 32 hexadecimal digits; the same for the same settings from another file."""
-    import hashlib
     import json
 
     text = json.dumps(_plain(config._replace(source="")), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+    return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from skill_health.core.skill import Defect, Span
 
 MAX_LINE = 20_000
 _CONTROL = lazy("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_C0 = bytes(set(range(1, 32)) - set(b"\t\n\r")) + b"\x7f"
 
 
 def decode(data: bytes) -> tuple[str, str, str, list[Defect]]:
@@ -39,13 +40,18 @@ def decode(data: bytes) -> tuple[str, str, str, list[Defect]]:
         newline = "\r\n" if crlf else "\n"
     if "\0" in text:
         defects.append(Defect("nul", _span(text, text.index("\0")), "the file contains NUL characters"))
-    if not text.isprintable() and (control := _CONTROL.search(text)):
+    if _may_control(data, encoding) and (control := _CONTROL.search(text)):
         code = f"U+{ord(control.group()):04X}"
         defects.append(Defect("control-character", _span(text, control.start()), f"control character {code}"))
     if len(data) > MAX_BYTES:
         message = f"{len(data):,} bytes: only the frontmatter was read, the Markdown was not checked"
         defects.append(Defect("oversized", Span(1, 1), message))
     return text, newline, encoding, defects
+
+
+def _may_control(data: bytes, encoding: str) -> bool:
+    # A look at the bytes is many times faster than a pattern over every character.
+    return encoding != "utf-8" or b"\xc2" in data or len(data.translate(None, _C0)) != len(data)
 
 
 def _utf16(data: bytes) -> str | None:

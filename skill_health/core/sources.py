@@ -1,12 +1,12 @@
 """The files that hold registries: which ones a configuration means, their bytes, and one digest over them."""
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from skill_health.core.config import Sources
+from skill_health.core.digests import blake2b
 from skill_health.core.globs import glob_matcher
 
 KINDS = ("claims", "mechanisms", "activation", "prompts", "tasks")
@@ -56,10 +56,10 @@ def read_sources(root: str, sources: Sources) -> tuple[SourceFile, ...]:
 
 
 def digest(files: tuple[SourceFile, ...]) -> str:
-    """SHA-256 over kinds, paths and bytes; "" where there is no file at all."""
+    """BLAKE2b over kinds, paths and bytes; "" where there is no file at all."""
     if not files:
         return ""
-    sha = hashlib.sha256()
+    sha = blake2b(digest_size=32)
     for entry in files:
         head = "\0".join((entry.kind, entry.path, entry.problem, entry.task_path, str(len(entry.raw))))
         sha.update(head.encode("utf-8", "surrogateescape") + b"\0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from skill_health.formats._api import Report
@@ -12,13 +13,28 @@ SCHEMA = "skill-health/report/1"
 
 
 def render(report: Report, color: bool = False) -> str:
-    """The whole report as JSON, keys in a fixed order, without a clock, a host name or an absolute path."""
-    return json.dumps(document(report), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    """The whole report as JSON, keys in a fixed order, without a clock, a host name or an absolute path.
+
+    One skill and one finding is one line each: easy to compare, and an indented whole would be made of millions of
+    pieces.
+    """
+    return "{\n" + ",\n".join(f" {_text(key)}: {_value(value)}" for key, value in document(report).items()) + "\n}\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"  {_text(item)}" for item in value) + "\n ]"
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False)
 
 
 def document(report: Report) -> dict[str, Any]:
     """The report as JSON values (see core/schemas/report.schema.json)."""
     corpus = report.scores.corpus if report.scores else None
+    counts = Counter((f.skill, f.severity) for f in report.findings)
     return {
         "schema": SCHEMA,
         "tool": {"name": "skill-health", "version": report.version},
@@ -34,19 +50,18 @@ def document(report: Report) -> dict[str, Any]:
             "flagged": corpus.flagged if corpus else None,
         },
         "warnings": list(report.warnings),
-        "skills": [_skill(report, entry) for entry in report.skills],
+        "skills": [_skill(report, entry, counts) for entry in report.skills],
         "findings": [_finding(finding) for finding in report.findings],
         "urls": [{"url": url, **found} for url, found in sorted(report.urls.items())],
     }
 
 
-def _skill(report: Report, entry: Any) -> dict[str, Any]:
+def _skill(report: Report, entry: Any, counts: Counter[tuple[str, Severity]]) -> dict[str, Any]:
     score = report.scores.skills.get(entry.path) if report.scores else None
-    own = [f for f in report.findings if f.skill == entry.path]
     return {
         "path": entry.path,
         "copies": list(entry.copies),
-        "findings": {s.value: sum(f.severity is s for f in own) for s in Severity},
+        "findings": {s.value: counts[entry.path, s] for s in Severity},
         "score": score.value if score else None,
         "flagged": score.flagged if score else None,
         "flags": [flag.message for flag in score.flags] if score else [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from xml.sax.saxutils import escape, quoteattr
 
 from skill_health.core.console import clean
@@ -11,14 +12,12 @@ from skill_health.rules._api import Finding, Severity
 
 def render(report: Report, color: bool = False) -> str:
     """The report as JUnit XML; information stands in system-out and fails nothing."""
-    cases = [
-        _case(report, entry.path, [f for f in report.findings if f.skill == entry.path]) for entry in report.skills
-    ]
     known = {entry.path for entry in report.skills}
-    others = sorted({f.path for f in report.findings if f.skill not in known})
-    cases += [
-        _case(report, path, [f for f in report.findings if f.path == path and f.skill not in known]) for path in others
-    ]
+    grouped: defaultdict[str, list[Finding]] = defaultdict(list)
+    for f in report.findings:
+        grouped[f.skill if f.skill in known else f.path].append(f)
+    names = [entry.path for entry in report.skills]
+    cases = [_case(report, name, grouped[name]) for name in [*names, *sorted(grouped.keys() - known)]]
     failures = sum("<failure" in case for case in cases)
     head = f'<testsuite name="skill-health" tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
     return (
