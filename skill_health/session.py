@@ -46,14 +46,20 @@ class Session:
         """Keep what this run learned, where anything is new."""
         old = self.stored.get("skills", {})
         if self.changed or old.keys() != self.records.keys():
-            cache.save(self.name, {"skills": self.records, "corpus": self.corpus, "rules": self.rules_table()})
+            kept = {"registries": self.registries()._asdict(), "rules": self.rules_table()}
+            cache.save(self.name, {"skills": self.records, "corpus": self.corpus, **kept})
 
     def registries(self) -> Registries:
-        """The registries beside the skills, read once and only when a rule or a report needs them."""
-        if self._registries is None:
-            from skill_health.core.registries import load_registries
+        """The registries beside the skills, read once and only when a rule or a report needs them.
 
-            self._registries = load_registries(self.discovery.root, self.config.sources)
+        They are kept too, since holding them against their schemas takes longer than all rules together; the
+        name of what is stored covers their bytes.
+        """
+        if self._registries is None:
+            from skill_health.core.registries import from_json, load_registries
+
+            kept = self.stored.get("registries")
+            self._registries = from_json(kept) if kept else load_registries(self.discovery.root, self.config.sources)
         return self._registries
 
     def rules_table(self) -> list[list[Any]]:

@@ -68,6 +68,15 @@ def load_registries(root: str, sources: Sources) -> Registries:
     return parse_registries(read_sources(root, sources))
 
 
+def from_json(kept: Mapping[str, Any]) -> Registries:
+    """What `_asdict` and JSON made of registries, as registries again."""
+    records = {
+        kind: None if kept[kind] is None else tuple(Record(*record) for record in kept[kind])
+        for kind in ("claims", "mechanisms", "activation", "prompts", "tasks")
+    }
+    return Registries(**records, bad=tuple(BadRecord(*bad) for bad in kept["bad"]), digest=kept["digest"])
+
+
 def parse_registries(files: tuple[SourceFile, ...]) -> Registries:
     """The records of files already read, in their order; a line that is no record becomes a BadRecord."""
     records: dict[str, list[Record]] = {}

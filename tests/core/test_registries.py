@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from skill_health.core.claim_dates import due_claims, reviews
 from skill_health.core.config import Sources, Volatility
 from skill_health.core.jsonl import read_lines
-from skill_health.core.registries import SCHEMA_OF, Registries, load_registries, parse_registries
+from skill_health.core.registries import SCHEMA_OF, Registries, from_json, load_registries, parse_registries
 from skill_health.core.sources import SourceFile, digest, expand, read_sources
 from skill_health.core.strict_json import JsonProblem, parse_object, top_level
 from skill_health.core.validation import load_schema, problems
@@ -271,3 +271,9 @@ def test_jsonschema_is_not_loaded_without_records(tmp_path: Path) -> None:
         "sys.exit('jsonschema' in sys.modules or 'difflib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_registries_survive_json(checkout: Path) -> None:
+    for collection in ("fixtures", "fixtures/rotten"):
+        loaded = load_registries(str(checkout / collection), Sources())
+        assert loaded.prompts and from_json(json.loads(json.dumps(loaded._asdict()))) == loaded

@@ -64,7 +64,7 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
     verdicts: dict[str, tuple[str, str, frozenset[str] | None] | None] = {}
     found: list[Broken] = []
     hidden: Hidden | None = None
-    suspects = 0
+    suspects, line, counted = 0, 1, 0
     for match in matches:
         target = match.group(1)
         if target not in verdicts:
@@ -80,8 +80,9 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
         if hidden.covers(at):
             continue
         start = text.rfind("\n", 0, at) + 1
+        line, counted = line + text.count("\n", counted, at), at
         verdicts[target] = None
-        found.append(Broken(target, text.count("\n", 0, at) + 1, at - start + 1, *verdict))
+        found.append(Broken(target, line, at - start + 1, *verdict))
     return found
 
 

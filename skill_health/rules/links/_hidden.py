@@ -16,20 +16,28 @@ _RUN_OR_BLOCK = lazy(r"`++|\n[ \t>]*+(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \
 
 
 class Hidden:
-    """The half-open ranges of offsets whose links are none."""
+    """The half-open ranges of offsets whose links are none. Inline code is looked for only where it is asked for."""
 
     def __init__(self, text: str) -> None:
-        ranges = sorted((*_fences(text), *_comments(text), *_spans(text)))
+        self._text = text
+        ranges = sorted((*_fences(text), *_comments(text)))
         self._starts = [start for start, _ in ranges]
         # A range can lie inside an earlier one, so that the furthest end so far decides.
         self._ends: list[int] = []
         for _, end in ranges:
             self._ends.append(max(end, self._ends[-1]) if self._ends else end)
+        self._spans: list[tuple[int, int]] = []
+        self._read = 0
 
     def covers(self, at: int) -> bool:
-        """Whether an offset stands in code or a comment."""
+        """Whether an offset, which is beyond those asked for before, stands in code or a comment."""
         nth = bisect_right(self._starts, at)
-        return nth > 0 and at < self._ends[nth - 1]
+        if nth > 0 and at < self._ends[nth - 1]:
+            return True
+        if at >= self._read:
+            self._spans, self._read = _spans(self._text, _block_start(self._text, self._read, at), at)
+        nth = bisect_right(self._spans, (at, len(self._text)))
+        return nth > 0 and at < self._spans[nth - 1][1]
 
 
 def _fences(text: str) -> Iterator[tuple[int, int]]:
@@ -54,16 +62,33 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
         at = text.find("<!--", end) if end >= 0 else -1
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Inline code: from a run of backticks to the next run of the same length in the same block."""
+def _block_start(text: str, low: int, at: int) -> int:
+    """Where the last empty line before `at` begins, or `low`.
+
+    Only an empty line after a line with text will do: of several in a row, `_RUN_OR_BLOCK` may begin at any.
+    """
+    start = text.rfind("\n\n", low, at)
+    while start > low and text[start - 1] in "\n \t>":
+        start = text.rfind("\n\n", low, start)
+    return max(start, low)
+
+
+def _spans(text: str, start: int, at: int) -> tuple[list[tuple[int, int]], int]:
+    """Inline code of the block that holds `at`, and the end of that block; `start` begins a block at or before it.
+
+    Inline code reaches from a run of backticks to the next run of the same length in the same block.
+    """
     runs: list[tuple[int, int]] = []
-    for match in _RUN_OR_BLOCK.finditer(text):
+    end = len(text)
+    for match in _RUN_OR_BLOCK.finditer(text, start):
         if text[match.start()] == "`":
             runs.append(match.span())
-        elif runs:
-            yield from _paired(runs)
+        elif match.start() > at:
+            end = match.start()
+            break
+        else:
             runs = []
-    yield from _paired(runs)
+    return list(_paired(runs)), end
 
 
 def _paired(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
