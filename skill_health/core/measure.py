@@ -94,7 +94,7 @@ def measure(skill: Skill) -> Measures:
         body_tokens=estimate_tokens("\n".join(skill.lines[body.first_line - 1 :])),
         description_chars=len(description),
         states_when=states_when,
-        issues=tuple(frontmatter_issues(skill)),
+        issues=tuple(frontmatter_issues(skill, states_when)),
         heading_count=len(body.headings),
         titles=tuple(h.title for h in body.headings if h.level == 2),
         roles=tuple(sorted(roles)),
@@ -109,8 +109,8 @@ def measure(skill: Skill) -> Measures:
     )
 
 
-def frontmatter_issues(skill: Skill) -> Iterator[str]:
-    """What is wrong with the frontmatter, as stable words.
+def frontmatter_issues(skill: Skill, states_when: bool) -> Iterator[str]:
+    """What is wrong with the frontmatter, as stable words; `states_when` is whether the description has a trigger.
 
     The checks of the plan's text (name, description, length, person), on what a YAML parser reads.
     """
@@ -134,5 +134,5 @@ def frontmatter_issues(skill: Skill) -> Iterator[str]:
         yield "description-long"
     if _FIRST_PERSON.search(description):
         yield "description-first-person"
-    if description and not has_trigger(description):
+    if description and not states_when:
         yield "description-without-trigger"

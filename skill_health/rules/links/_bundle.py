@@ -55,7 +55,7 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
     if text is None:
         return []
     matches = list(_TARGET.finditer(text))
-    if "]: " in text:
+    if "]: " in text and "\n[" in text:
         matches = sorted([*matches, *_DEFINITION.finditer(text)], key=lambda match: match.start(1))
     if not matches:
         return []

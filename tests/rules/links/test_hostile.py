@@ -67,8 +67,8 @@ def test_in_time(name: str, tmp_path: Path) -> None:
     [
         (_bundle._TARGET.findall, "]("), (_bundle._TARGET.findall, "](<"), (_bundle._DEFINITION.findall, "\n[a"),
         (_hidden._FENCE.findall, "\n> "), (_hidden._FENCE.findall, "\n```"), (_intent._KEBAB.findall, "a"),
-        (_hidden._RUN_OR_BLOCK.findall, "\n> "), (_hidden._RUN_OR_BLOCK.findall, "`"), (_hidden.Hidden, "``` `` ` "),
-        (_hidden.Hidden, "<!--"), (_intent._MAKES_LISTED.search, "create"), (broken_command._PROJECT.findall, "./"),
+        (_hidden._RUN_OR_BLOCK.findall, "\n> "), (_hidden._RUN_OR_BLOCK.findall, "`"), (lambda t: _hidden.Hidden(t).covers(len(t) - 1), "``` `` ` "),
+        (lambda t: _hidden.Hidden(t).covers(len(t) - 1), "<!--"), (_intent._MAKES_LISTED.search, "create"), (broken_command._PROJECT.findall, "./"),
         (_intent._KEBAB.findall, "a-"), (_intent._OTHER.search, "skill's "), (_intent._SENTENCE.split, ".  "),
         (undefined_reference._REFERENCE.findall, "[a]["), (undefined_reference._REFERENCE.findall, "[aa"),
         (unknown_skill._HEAD.match, "a-"), (unknown_skill._TITLE.match, " "), (dead_url._BARE.findall, "http://"),
