@@ -11,7 +11,7 @@ from skill_health.core.blocks import dispatch
 from skill_health.core.decode import MAX_LINE
 from skill_health.core.patterns import lazy
 
-_TRIGGER = lazy(r"[`<]|\](?:[(:\[]|$|[^\w\s])|\[[^\]\n]{1,200}\]")
+_LINK = lazy(r"\](?:[(:\[]|$|[^\w\s])|\[[^\]\n]{1,200}\]")
 _STOP = lazy(r"[!\\\[\]`<]")
 _EMPHASIS = lazy(r"(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
 
@@ -94,7 +94,9 @@ def parser() -> MarkdownIt:
 
 def scan(text: str, env: dict[str, Any]) -> list[Found]:
     """The inline code, links, images and HTML of a paragraph; what stands inside a link comes before it."""
-    if len(text) > MAX_LINE or not _TRIGGER.search(text):
+    if "`" not in text and "<" not in text and ("[" not in text or not _LINK.search(text)):
+        return []
+    if len(text) > MAX_LINE:
         return []
     md = parser()
     state = _State(text, md, env, [])
