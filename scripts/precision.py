@@ -1,10 +1,10 @@
 """Measure how often each rule is right: draw findings from real skills, keep the verdicts, write the tables.
 
-    python scripts/precision.py sample TREE      -> build/precision/sample.jsonl, to be judged by reading the skills
+    python scripts/precision.py sample TREE      -> build/precision/sample.jsonl and found.json, to be judged by reading
     python scripts/precision.py table            -> docs/precision.md and skill_health/rules/precision.json
 
-A verdict is a line of docs/precision.jsonl: code, severity, path, line, message, verdict (right, arguable or wrong) and
-reason.
+What was judged takes the place of docs/precision.jsonl and docs/precision-found.json. A verdict is a line of the first:
+code, severity, path, line, message, verdict (right, arguable or wrong) and reason.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def sample(tree: str) -> None:
         "mean_per_skill": round(sum(per_skill) / len(per_skill), 3),
         "found": dict(sorted(Counter(f"{f.code} {f.severity.value}" for f in report.findings).items())),
     }
-    COUNTS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
+    (out / "found.json").write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
     print(f"{sum(min(MOST, len(found)) for found in by_rule.values())} findings drawn: {out / 'sample.jsonl'}")
 
 

@@ -10,9 +10,9 @@ from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import write_text
 from skill_health.formats._api import Report
+from skill_health.lint_run import BASELINE
 from skill_health.rules._api import Finding
 
-DEFAULT = "skill-health-baseline.json"
 _VERSION = 1
 
 
@@ -22,10 +22,12 @@ def with_baseline(report: Report, root: str, config: Config, reason: str | None,
     Rewriting drops the entries that no longer occur and adds new findings only where `grow` allows it or no
     baseline exists yet. An entry counts once: a second finding with the same content is new.
     """
-    path = os.path.join(root, config.baseline or DEFAULT)
+    path = os.path.join(root, config.baseline or BASELINE)
     fresh = not os.path.exists(path)
     known = {} if fresh and (reason is not None or not config.baseline) else read_baseline(path)
     if reason is not None:
+        if not reason.strip():
+            raise UsageError("--write-baseline needs a reason, which every entry keeps")
         known = _rewritten(report, root, known, reason, grow or fresh)
         write_text(path, _dump(known))
     left, matched = [], 0
@@ -36,7 +38,12 @@ def with_baseline(report: Report, root: str, config: Config, reason: str | None,
             matched += 1
         else:
             left.append(finding)
-    return report._replace(findings=tuple(left), baselined=matched)
+    notes = list(report.warnings)
+    if reason is not None:
+        notes.append(f"wrote {config.baseline or BASELINE}: {sum(map(len, known.values()))} findings")
+        if left:
+            notes.append(f"not added to the baseline: {len(left)} findings; --grow-baseline adds them")
+    return report._replace(findings=tuple(left), baselined=matched, warnings=tuple(notes))
 
 
 def read_baseline(path: str) -> dict[str, list[dict[str, str]]]:

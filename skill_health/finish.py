@@ -21,8 +21,9 @@ def finish(session: Session, corpus_findings: list[Finding], paths: set[str]) ->
         comments += records.ignores_of(session.records[path])
     left, unused = ignores.apply(findings, comments)
     silenced = len(findings) - len(left)
-    ran = [(code, name) for code, name, _, _, on in session.rules_table() if on]
-    left += ignores.report(comments, unused, ran)
+    table = session.rules_table()
+    ran = [(code, name) for code, name, _, _, on in table if on]
+    left += ignores.report(comments, unused, ran, [(code, name) for code, name, *_ in table])
     shown = [graded(f, session.config) for f in left if not off_here(f, session.config)]
     return sorted(set(shown), key=place), silenced
 

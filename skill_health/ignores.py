@@ -88,9 +88,12 @@ def apply(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> tuple[list[
 
 
 def report(
-    comments: Sequence[Ignore], unused: Sequence[tuple[Ignore, str]], ran: Sequence[tuple[str, str]]
+    comments: Sequence[Ignore],
+    unused: Sequence[tuple[Ignore, str]],
+    ran: Sequence[tuple[str, str]],
+    known: Sequence[tuple[str, str]],
 ) -> list[Finding]:
-    """The findings of the rule about these comments; `ran` are code and name of every rule that was run."""
+    """The findings of the rule about these comments; `ran` and `known` are code and name of rules."""
     from skill_health.rules.ignores import unused_ignore as rule
 
     if not comments or not any(code == rule.CODE for code, _ in ran):
@@ -98,7 +101,7 @@ def report(
     return [
         Finding(
             rule.CODE, "unused-ignore", "ignores", rule.SEVERITY, ignore.path, ignore.line, ignore.col, 0, 0,
-            message, "remove it from the comment", "", ignore.path, f"{ignore.path}:{message}",
+            message, "Name the rule, or remove it from the comment.", "", ignore.path, f"{ignore.path}:{message}",
         )
-        for ignore, message in rule.check_ignores(comments, unused, ran)
+        for ignore, message in rule.check_ignores(comments, unused, ran, known)
     ]  # fmt: skip

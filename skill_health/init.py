@@ -7,7 +7,6 @@ import tomllib
 from typing import NamedTuple
 
 from skill_health import __version__, init_hooks, init_workflow
-from skill_health.baseline import DEFAULT as BASELINE
 from skill_health.core.config import Config, load_config
 from skill_health.core.config_file import FILE_NAME, PYPROJECT, holds_settings
 from skill_health.core.config_values import build
@@ -18,6 +17,7 @@ from skill_health.core.roots import git_top, is_certain, resolve
 from skill_health.fixture_check import count
 from skill_health.init_config import entry, settings
 from skill_health.init_layout import Layout, look
+from skill_health.lint_run import BASELINE
 
 
 class Wanted(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from skill_health.core.patterns import lazy
 
 FILE_NAME = ".pre-commit-config.yaml"
-# The same as in .pre-commit-hooks.yaml, for repositories that get the package from an index.
+# The same as in .pre-commit-hooks.yaml, for a skill-health that came from no repository that we know of.
 HOOKS = {
     "skill-health": (
         "skill-health lint --force-exclude",
@@ -64,12 +64,12 @@ def lines(source: Source | None, version: str, fixtures: bool) -> list[str]:
     if source:
         head = [f"- repo: {scalar(source.repo)}", f"  rev: {scalar(source.rev)}", "  hooks:"]
         return head + [f"    - id: {name}" for name in ids]
-    text = ["- repo: local", "  hooks:"]
+    # Installed from neither a repository nor an index that we know of: what is installed is what runs.
+    text = ["- repo: local  # runs the skill-health that is installed where the commit is made", "  hooks:"]
     for name in ids:
         command, files = HOOKS[name]
         text += [
-            f"    - id: {name}", f"      name: {name}", "      language: python",
-            f"      additional_dependencies: [skill-health=={version}]", f"      entry: {command}",
+            f"    - id: {name}", f"      name: {name}", "      language: system", f"      entry: {command}",
             f"      files: {files}", "      require_serial: true",
         ]  # fmt: skip
     return text

@@ -75,4 +75,6 @@ def workflow(root: str, reports: str, source: Source | None, version: str) -> st
     requirement = f"skill-health=={version}"
     if source and not source.rev.startswith("v"):
         requirement = f"'skill-health @ git+{source.repo}@{source.rev}'"
+    if source is None:
+        requirement += "  # from where you install it"
     return _TEXT.format(requirement=requirement, where=where, reports=kept)

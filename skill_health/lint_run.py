@@ -1,5 +1,6 @@
 """What `skill-health lint` does, apart from reading its command line: the hook gets here without any framework."""
 
+import os
 from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from skill_health.core.console import echo, wants_color
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.formats._api import Report
 from skill_health.rules._api import Severity
+
+BASELINE = "skill-health-baseline.json"
 
 
 class LintOptions(NamedTuple):
@@ -99,7 +102,7 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
         from skill_health.url_report import with_urls
 
         report = with_urls(report, result, config)
-    if config.baseline or options.write_baseline:
+    if config.baseline or options.write_baseline is not None or os.path.exists(os.path.join(root, BASELINE)):
         from skill_health.baseline import with_baseline
 
         report = with_baseline(report, root, config, options.write_baseline, options.grow_baseline)
@@ -110,6 +113,9 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
         write_text(options.report, snapshot(report, result))
     shown = report._replace(statistics=options.statistics, scores=report.scores if score else None)
     write_report(shown, options.format_, options.output, options.color)
+    mean = report.scores.corpus.mean if report.scores else None
+    if mean is not None and mean < config.fail_under:
+        echo(f"skill-health: the collection scores {mean:.4f}, below {config.fail_under:g}\n", err=True)
     return verdict(report, config.fail_on, config.fail_under)
 
 

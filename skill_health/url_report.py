@@ -32,7 +32,11 @@ def with_urls(report: Report, result: Result, config: Config) -> Report:
         left, _ = ignores.apply(new, ignores.read_ignores(skill))
         silenced += len(new) - len(left)
         findings += [finish.graded(f, config) for f in left if not finish.off_here(f, config)]
+    unknown = sorted({found.reason or "no answer" for found in results.values() if found.status == "error"})
+    failed = sum(found.status == "error" for found in results.values())
+    note = f"{failed} of {len(results)} addresses could not be checked: {', '.join(unknown[:3])}"
     return report._replace(
+        warnings=report.warnings + ((note,) if failed else ()),
         findings=tuple(sorted({*report.findings, *findings}, key=finish.place)),
         ignored=report.ignored + silenced,
         urls={url: _listed(found) for url, found in results.items()},

@@ -233,7 +233,7 @@ def test_hooks_of_others_are_only_extended_when_asked(run: Run, write: Write, re
     write(skills("skills/a") | {HOOKS: FOREIGN})
     done = run("init")
     assert done.returncode == 0 and (repository / HOOKS).read_text("utf-8") == FOREIGN
-    assert "left alone: .pre-commit-config.yaml is there already; add to it:\n    - repo: local\n" in done.stdout
+    assert "left alone: .pre-commit-config.yaml is there already; add to it:\n    - repo: local  #" in done.stdout
     assert "added the hook to .pre-commit-config.yaml" in run("init", "--force").stdout
     text = (repository / HOOKS).read_text("utf-8")
     assert text.startswith(FOREIGN.partition("  # - id: other")[0] + "- repo: local\n  hooks:\n")

@@ -68,6 +68,9 @@ def test_paths_are_those_that_the_user_can_open(run: Run, write: Write, tmp_path
         (["--as-of", "tomorrow"], "not a date"),
         (["--profile", "nice", "--score"], "nice"),
         (["--baseline", "none.json"], "no baseline"),
+        (["--write-baseline", ""], "needs a reason"),
+        (["--profile", "nope.toml"], "nope.toml"),
+        (["--fail-under", "7"], "--fail-under"),
         (["--changed", "nothing"], "git"),
         (["--config", "none.toml"], "none.toml"),
         (["--output", "skills"], "cannot write"),
@@ -91,7 +94,8 @@ def test_fail_on_and_fail_under(run: Run, write: Write) -> None:
     assert run("lint").returncode == 0
     assert run("lint", "--fail-on", "info").returncode == 1
     assert run("lint", "--fail-on", "never").returncode == 0
-    assert run("lint", "--fail-under", "1").returncode == 1
+    done = run("lint", "--fail-under", "1")
+    assert done.returncode == 1 and ", below 1" in done.stderr
     assert run("lint", "--fail-under", "0.01").returncode == 0
 
 
@@ -127,7 +131,9 @@ def test_inline_comments_silence_and_must_be_used(run: Run, write: Write) -> Non
 
 def test_the_baseline_hides_what_is_known_and_only_shrinks(run: Run, write: Write, tmp_path: Path) -> None:
     write(COLLECTION)
-    assert run("lint", "--write-baseline", "inherited").returncode == 0
+    done = run("lint", "--write-baseline", "inherited")
+    assert done.returncode == 0 and "wrote skill-health-baseline.json: 1 findings" in done.stdout
+    assert run("lint").returncode == 0, "a baseline under the default name counts without being named"
     path = tmp_path / "skill-health-baseline.json"
     entries = json.loads(path.read_text())["findings"]
     assert [(e["code"], e["reason"]) for e in entries] == [("FM003", "inherited")]
@@ -138,7 +144,8 @@ def test_the_baseline_hides_what_is_known_and_only_shrinks(run: Run, write: Writ
     assert run("lint").returncode == 0, "a finding that moved is still known"
     write({"skills/new/SKILL.md": TRAP.replace("name: trap", "name: new")})
     assert run("lint").returncode == 1
-    assert run("lint", "--write-baseline", "again").returncode == 1, "it does not grow unasked"
+    done = run("lint", "--write-baseline", "again")
+    assert done.returncode == 1 and "--grow-baseline" in done.stdout, "it does not grow unasked, and says so"
     assert run("lint", "--write-baseline", "again", "--grow-baseline").returncode == 0
     shutil.rmtree(tmp_path / "skills" / "trap")
     assert run("lint", "--write-baseline", "again").returncode == 0

@@ -60,7 +60,9 @@ def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity."
 )
-@click.option("--fail-under", type=float, metavar="SCORE", help="Exit 1 when the collection scores below this.")
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 1), metavar="SCORE", help="Exit 1 when the collection scores below this."
+)
 @click.option("--check-urls", is_flag=True, help="Ask the web whether external links still resolve.")
 @common_options
 def command(paths: tuple[str, ...], **options: Any) -> int:

@@ -13,8 +13,11 @@ _MOST = 200
 
 def render(report: Report, color: bool = False) -> str:
     """A summary, the scores where there are any, and the findings; everything from a skill is escaped."""
-    counts = ", ".join(f"{report.number(s)} {s.value}" for s in Severity)
-    lines = ["## skill-health", "", f"{report.subject or f'{len(report.skills)} skills'} checked: {counts}.", ""]
+    counts = ", ".join(
+        f"{report.number(s)} {s.value}{'s' * (report.number(s) != 1 and s.value != 'info')}" for s in Severity
+    )
+    subject = report.subject or f"{len(report.skills)} skill{'s' * (len(report.skills) != 1)}"
+    lines = ["## skill-health", "", f"{subject} checked: {counts}.", ""]
     lines += _scores(report)
     lines += _statistics(report) if report.statistics else _findings(report)
     return "\n".join(lines).rstrip() + "\n"

@@ -91,4 +91,4 @@ def _summary(report: Report, color: bool) -> Iterator[str]:
     text = f"{skills} checked: {', '.join(counts)}{tail}" if report.findings else f"{skills} checked: no findings{tail}"
     yield paint(text, worst, color)
     if fixable:
-        yield f"{fixable} can be mended with --fix (see --diff; some only with --unsafe-fixes)"
+        yield f"{fixable} with a fix: --diff shows the safe ones, --diff --unsafe-fixes all; --fix applies them"

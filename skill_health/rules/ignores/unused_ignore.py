@@ -2,7 +2,7 @@
 
 ## What
 An `<!-- skill-health: ignore CODE reason -->` (for the next block) or `ignore-file` comment that names no
-rule, or a rule that was run and found nothing in the lines that the comment covers. A rule that was not
+rule, an unknown one, or a rule that was run and found nothing in the lines that the comment covers. A rule that was not
 run says nothing about its comments.
 
 ## Why
@@ -41,12 +41,21 @@ DEFAULT = True
 
 
 def check_ignores(
-    comments: Sequence[Ignore], unused: Sequence[tuple[Ignore, str]], ran: Sequence[tuple[str, str]]
+    comments: Sequence[Ignore],
+    unused: Sequence[tuple[Ignore, str]],
+    ran: Sequence[tuple[str, str]],
+    known: Sequence[tuple[str, str]],
 ) -> Iterator[tuple[Ignore, str]]:
-    """What to report: a comment without a code; a (comment, code) that silenced nothing although the rule ran."""
+    """What to report: a comment without a code; a code of no rule; one that silenced nothing although its rule ran."""
     for ignore in comments:
         if not ignore.codes:
             yield ignore, "the comment names no rule to ignore"
     for ignore, code in unused:
-        if any(code in (known, name) or (code[0].isupper() and known.startswith(code)) for known, name in ran):
+        if not _named(code, known):
+            yield ignore, f"no rule is called {code}"
+        elif _named(code, ran):
             yield ignore, f"the comment ignores {code}, which reports nothing here"
+
+
+def _named(code: str, rules: Sequence[tuple[str, str]]) -> bool:
+    return any(code in (known, name) or (code[0].isupper() and known.startswith(code)) for known, name in rules)
