@@ -236,7 +236,7 @@ def test_hooks_of_others_are_only_extended_when_asked(run: Run, write: Write, re
     assert "left alone: .pre-commit-config.yaml is there already; add to it:\n    - repo: local  #" in done.stdout
     assert "added the hook to .pre-commit-config.yaml" in run("init", "--force").stdout
     text = (repository / HOOKS).read_text("utf-8")
-    assert text.startswith(FOREIGN.partition("  # - id: other")[0] + "- repo: local\n  hooks:\n")
+    assert text.startswith(FOREIGN.partition("  # - id: other")[0] + "- repo: local  # runs")
     assert text.endswith("  # - id: other\n\nci:\n  skip: [ruff]\n")
     assert hook_ids(repository) == ["ruff", "skill-health"]
     assert "nothing was written" in run("init", "--force").stdout
