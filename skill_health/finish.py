@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from skill_health import ignores, records
 from skill_health.core.config import Config
-from skill_health.core.ignores import compile_patterns, ignored_within
-from skill_health.rules._api import Finding, Severity
+from skill_health.core.ignores import Patterns, compile_patterns, ignored_within
+from skill_health.rules._api import Finding, Severity, named_by
 from skill_health.session import Session
 
 
@@ -39,11 +41,16 @@ def place(f: Finding) -> tuple[str, int, int, str, str]:
     return f.path, f.line, f.col, f.code, f.message
 
 
+@cache
+def _patterns(glob: str) -> Patterns | None:
+    return compile_patterns((glob,))
+
+
 def off_here(finding: Finding, config: Config) -> bool:
     """Whether the configuration switches this rule off for this path; the last entry that says so counts."""
     off = False
     for entry in config.per_path:
-        patterns = compile_patterns((entry.glob,))
+        patterns = _patterns(entry.glob)
         if patterns and ignored_within((patterns,), finding.path, False):
             off = off or _named(finding, entry.ignore)
             off = off and not _named(finding, entry.select)
@@ -51,10 +58,7 @@ def off_here(finding: Finding, config: Config) -> bool:
 
 
 def _named(finding: Finding, selectors: tuple[str, ...]) -> bool:
-    return any(
-        s in ("ALL", finding.rule) or (s[:1].isupper() and finding.code.startswith(s)) or finding.family == s
-        for s in selectors
-    )
+    return any(named_by(selector, finding.code, finding.rule, finding.family) for selector in selectors)
 
 
 def graded(finding: Finding, config: Config) -> Finding:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from skill_health.core.patterns import lazy
 from skill_health.core.skill import Comment, Document, Skill
-from skill_health.rules._api import Finding
+from skill_health.rules._api import Finding, named_by
 
 _MARK = lazy(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
 _CODE = lazy(r"(?<![\w-])(?:[A-Z]{2}\d{0,3}|[a-z]+(?:-[a-z]+)+)\b")
@@ -79,7 +79,7 @@ def apply(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> tuple[list[
             for ignore in ignores
             if ignore.path == finding.path and ignore.first <= finding.line <= ignore.last
             for code in ignore.codes
-            if code == finding.rule or (code[0].isupper() and finding.code.startswith(code))
+            if named_by(code, finding.code, finding.rule)
         ]
         used.update(silencers)
         if not silencers:

@@ -14,18 +14,16 @@ from skill_health.core.errors import UsageError
 from skill_health.engine import Result, run
 from skill_health.formats._api import Report
 
-# The profiles that need not be looked at before something is scored.
-_PROFILES = ("standard", "plan", "plan-v2.3.0")
-
 
 def configure(paths: Sequence[str], file: str | None, overrides: Mapping[str, Any]) -> tuple[str, Config]:
     """The root of the collection that `paths` belong to, and its configuration with the command line's on top."""
     root = find_root(paths)
     config = config_with(load_config(root, file), **overrides)
-    if config.profile not in _PROFILES:
-        from skill_health.profiles import load_profile
+    if config.profile != Config().profile:
+        from skill_health.profiles import COMPAT, load_profile
 
-        load_profile(config.profile, root)
+        if config.profile != COMPAT:
+            load_profile(config.profile, root)
     return root, config
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
-from skill_health.rules._api import Rule
+from skill_health.rules._api import Rule, named_by
 
 
 def selected(rules: Sequence[Rule], config: Config) -> tuple[Rule, ...]:
@@ -34,9 +34,7 @@ def selected(rules: Sequence[Rule], config: Config) -> tuple[Rule, ...]:
 
 def matches(rule: Rule, selectors: Iterable[str]) -> bool:
     """Whether any selector names the rule: its code, a prefix of it, its family, its name, or ALL."""
-    return any(
-        s in ("ALL", rule.family, rule.name) or (s and s[0].isupper() and rule.code.startswith(s)) for s in selectors
-    )
+    return any(named_by(selector, rule.code, rule.name, rule.family) for selector in selectors)
 
 
 def check_selector(rules: Sequence[Rule], selector: str) -> None:

@@ -44,6 +44,11 @@ class Severity(str, Enum):
         return ("error", "warning", "info").index(self.value)
 
 
+def named_by(selector: str, code: str, name: str, family: str = "") -> bool:
+    """Whether a selector means a rule: by its code, a prefix of the code, its name, its family, or ALL."""
+    return selector in ("ALL", name) or selector == family or (selector[:1].isupper() and code.startswith(selector))
+
+
 class Edit(NamedTuple):
     """Replace the text of `span` (in the decoded file, newlines as the file has them) by `text`."""
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skill_health.ignores import Ignore
-from skill_health.rules._api import Severity
+from skill_health.rules._api import Severity, named_by
 
 CODE = "IG001"
 SEVERITY = Severity.WARNING
@@ -58,4 +58,4 @@ def check_ignores(
 
 
 def _named(code: str, rules: Sequence[tuple[str, str]]) -> bool:
-    return any(code in (known, name) or (code[0].isupper() and known.startswith(code)) for known, name in rules)
+    return any(named_by(code, known, name) for known, name in rules)
