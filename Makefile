@@ -15,6 +15,7 @@ test: $(STAMP)
 	$(RUN) pytest -m "not real" -n auto
 
 test-real: $(STAMP)
+	$(PIP) --no-deps --requirement tests/requirements-real.txt
 	$(RUN) pytest -m real
 
 lint: $(STAMP)
@@ -33,7 +34,6 @@ docs-check: $(STAMP)
 	$(RUN) skill_health.docs --check
 
 bench: $(STAMP)
-	$(PIP) --constraint constraints.txt --editable '.[bench]'
 	$(RUN) benchmarks
 
 # Raises every pin to the newest release; run the tests afterwards.
@@ -53,5 +53,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "skill-health needs Python 3.11 or later; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
 	$(PIP) --constraint constraints.txt hatchling editables
-	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev,bench]'
 	@touch $@

@@ -80,6 +80,48 @@ class Daily(NamedTuple):
     reports: str = "reports"
 
 
+class Provider(NamedTuple):
+    """One server that answers models of this name. The key is in the environment variable `key_env`, never here.
+
+    `protocol` names a module of router.routers. Times are seconds; `requests_per_minute` 0 means no limit of ours.
+    """
+
+    protocol: str
+    base_url: str = ""
+    key_env: str = ""
+    concurrency: int = 4
+    max_output_tokens: int = 1024
+    timeout: int = 120
+    idle_timeout: int = 60
+    requests_per_minute: int = 0
+
+
+class Price(NamedTuple):
+    """US dollars for a million tokens of one model; where `cached` or `cache_write` is None, they cost as `input`."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+
+
+class Routing(NamedTuple):
+    """The router benchmark. `max_loss` is the share of top-1 that a sweep may lose before it fails."""
+
+    models: tuple[str, ...] = ("lexical:bm25", "lexical:overlap", "lexical:tfidf")
+    hook_models: tuple[str, ...] = ("lexical:tfidf",)
+    reps: int = 3
+    seed: int = 1
+    mode: str = "text"
+    listing: str = "full"
+    template: str = "none"
+    indexing: str = "description"
+    controls: int = 20
+    max_loss: float = 0.02
+    providers: Mapping[str, Provider] = {}
+    prices: Mapping[str, Price] = {}
+
+
 class Config(NamedTuple):
     """One frozen configuration. `source` is the file it came from, relative to the root, or ""."""
 
@@ -99,6 +141,7 @@ class Config(NamedTuple):
     sources: Sources = Sources()
     daily: Daily = Daily()
     hosts: Mapping[str, Mapping[str, float]] = {}
+    router: Routing = Routing()
 
 
 def load_config(root: str, file: str | None = None) -> Config:
@@ -124,10 +167,12 @@ def config_with(config: Config, **overrides: Any) -> Config:
 
 
 def config_digest(config: Config) -> str:
-    """A hash of all settings in force, 32 hexadecimal digits; the same for the same settings from another file."""
+    """A hash of all settings of the linter in force, 32 hexadecimal digits; the same from whatever file they come."""
     import json
 
-    text = json.dumps(_plain(config._replace(source="")), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    plain = _plain(config._replace(source=""))
+    del plain["router"]
+    text = json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 

@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from skill_health.core.config import Config, Daily, Limits, PerPath, Sources, Volatility
+from skill_health.core.config import Config, Daily, Limits, PerPath, Price, Provider, Routing, Sources, Volatility
 from skill_health.core.config_mistakes import Mistake, Place, dotted, unknown, wrong
 from skill_health.core.patterns import lazy
 
 SEVERITIES = ("error", "warning", "info")
-CHOICES = {"fail-on": (*SEVERITIES, "never")}
-NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob"))
+CHOICES = {
+    "fail-on": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
+    "router.indexing": ("description", "body"),
+}  # fmt: skip
+NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))
+PROVIDER_POSITIVE = ("concurrency", "max-output-tokens", "timeout", "idle-timeout")
 # Whole numbers may be 0 except these; every other number of the configuration is a share.
 AT_LEAST_ONE = frozenset(
     ("limits.body-lines", "limits.body-tokens", "limits.reference-lines", "limits.trigger-within", "volatility.high",
-     "volatility.medium", "volatility.low", "daily.window")
+     "volatility.medium", "volatility.low", "daily.window", "router.reps")
 )  # fmt: skip
 HOST_NAME = lazy(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 HOST_NUMBERS = ("context-tokens", "budget-percent", "budget", "chars-per-token", "skill-chars")
 HOST_MAX = 10**15
+PRICE_MAX = 10**6
 
-_TABLES = {"Limits": Limits, "Volatility": Volatility, "Sources": Sources, "Daily": Daily}
-_REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",)}
+_TABLES = {"Limits": Limits, "Volatility": Volatility, "Sources": Sources, "Daily": Daily, "Routing": Routing}
+_REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",), Provider: ("protocol",), Price: ("input", "output")}
 
 
 def build(settings: dict[str, Any], source: str = "") -> Config:
@@ -82,7 +87,8 @@ def _text(value: object, path: Place) -> str:
 
 
 def _whole(value: object, path: Place) -> int:
-    least = 1 if _key(path) in AT_LEAST_ONE else 0
+    of_provider = path[:2] == ("router", "providers") and path[-1] in PROVIDER_POSITIVE
+    least = 1 if of_provider or _key(path) in AT_LEAST_ONE else 0
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -123,6 +129,39 @@ def _hosts(value: object, path: Place) -> dict[str, dict[str, float]]:
     return {host: _host(numbers, (*path, host)) for host, numbers in value.items()}
 
 
+def _providers(value: object, path: Place) -> dict[str, Provider]:
+    return {name: Provider(**_values(Provider, inner, place)) for name, inner, place in _named(value, path)}
+
+
+def _prices(value: object, path: Place) -> dict[str, Price]:
+    found = {}
+    for name, inner, place in _named(value, path, strict=False):
+        if not isinstance(inner, dict):
+            raise wrong(place, "a table such as { input = 1.25, output = 10 }", inner)
+        keys = keys_of(Price)
+        for key, number in inner.items():
+            if key not in keys:
+                raise unknown(key, place, keys, dotted_keys())
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= PRICE_MAX:
+                raise wrong((*place, key), "US dollars for a million tokens", number)
+        for key in _REQUIRED[Price]:
+            if key not in inner:
+                raise Mistake(place, f'"{dotted(place)}" needs the key "{key}"')
+        found[name] = Price(**{key.replace("-", "_"): float(number) for key, number in inner.items()})
+    return found
+
+
+def _named(value: object, path: Place, strict: bool = True) -> Iterator[tuple[str, object, Place]]:
+    """The tables of a table, with their names and places; strict names are lower-case words joined by hyphens."""
+    if not isinstance(value, dict):
+        raise wrong(path, "a table with one table for each name", value)
+    for name, inner in value.items():
+        place = (*path, name)
+        if strict and not HOST_NAME.fullmatch(name):
+            raise Mistake(place, f'"{dotted(place)}": a provider is named in lower-case words joined by hyphens')
+        yield name, inner, place
+
+
 def _host(value: object, path: Place) -> dict[str, float]:
     if not HOST_NAME.fullmatch(str(path[-1])):
         raise Mistake(path, f'"{dotted(path)}": a host is named in lower-case words joined by hyphens')
@@ -139,6 +178,7 @@ def _host(value: object, path: Place) -> dict[str, float]:
 _KINDS: dict[str, Callable[[object, Place], Any]] = {
     "str": _text, "int": _whole, "float": _share, "tuple[str, ...]": _texts, "tuple[PerPath, ...]": _per_path,
     "Mapping[str, str]": _severities, "Mapping[str, Mapping[str, float]]": _hosts,
+    "Mapping[str, Provider]": _providers, "Mapping[str, Price]": _prices,
 }  # fmt: skip
 
 

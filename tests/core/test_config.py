@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skill_health.core import config_values
-from skill_health.core.config import Config, Limits, PerPath, config_digest, config_with, load_config
+from skill_health.core.config import Config, Limits, PerPath, Price, Provider, config_digest, config_with, load_config
 from skill_health.core.config_file import holds_settings
 from skill_health.core.config_mistakes import Mistake, line_of
 from skill_health.core.config_values import build
@@ -208,6 +208,27 @@ def test_the_table_must_be_a_table(write: Write) -> None:
             "[hosts.claude-code]\nskill_chars = 1",
             '2: unknown key "hosts.claude-code.skill_chars"; did you mean "hosts.claude-code.skill-chars"?',
         ),
+        ("[router]\nmode = 'json'", '2: "router.mode" must be one of text, json_schema, not "json"'),
+        ("[router]\nreps = 0", '2: "router.reps" must be a whole number of at least 1, not 0'),
+        ("[router]\nindex = 'body'", '2: unknown key "router.index"; did you mean "router.indexing"?'),
+        ("[router]\nproviders = 1", '2: "router.providers" must be a table with one table for each name, not 1'),
+        ("[router.providers.x]\nkey-env = 'K'", '1: "router.providers.x" needs the key "protocol"'),
+        (
+            "[router.providers.x]\nprotocol = 'openai'\nkey = 'K'",
+            '3: unknown key "router.providers.x.key"; did you mean "router.providers.x.key-env"?',
+        ),
+        (
+            "[router.providers.X_Y]\nprotocol = 'openai'",
+            '1: "router.providers.X_Y": a provider is named in lower-case words joined by hyphens',
+        ),
+        (
+            "[router.providers.x]\nprotocol = 'openai'\ntimeout = 0",
+            '3: "router.providers.x.timeout" must be a whole number of at least 1, not 0',
+        ),
+        ("[router.prices]\n'a:b' = 1", '2: "router.prices.a:b" must be a table such as'),
+        ("[router.prices.'a:b']\ninput = 1", '1: "router.prices.a:b" needs the key "output"'),
+        ("[router.prices.'a:b']\ninput = -1\noutput = 1", '2: "router.prices.a:b.input" must be US dollars'),
+        ("[router.prices.'a:b']\ninput = 1\noutputs = 1", '3: unknown key "router.prices.a:b.outputs"'),
         ("[hosts.x]\nbudget = inf", '2: "hosts.x.budget" must be a number that is not negative, not inf'),
         ("[hosts.x]\nbudget = true", '2: "hosts.x.budget" must be a number that is not negative, not True'),
     ],
@@ -260,11 +281,13 @@ def test_the_schema_is_one_and_describes_every_key() -> None:
             assert entry["description"].endswith(".")
             check(entry)
         if node.get("type") == "object":
-            assert "additionalProperties" in node or node is SCHEMA["properties"]["hosts"]
+            assert "additionalProperties" in node
 
     check(SCHEMA)
     check(SCHEMA["properties"]["per-path"]["items"])
     check(SCHEMA["properties"]["hosts"]["additionalProperties"])
+    for key in ("providers", "prices"):
+        check(SCHEMA["properties"]["router"]["properties"][key]["additionalProperties"])
 
 
 def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
@@ -281,6 +304,26 @@ def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
 
     compare(SCHEMA, Config())
     compare(SCHEMA["properties"]["per-path"]["items"] | {"properties": _per_path_properties()}, PerPath(""))
+
+
+@pytest.mark.parametrize(("key", "value"), [("providers", Provider("")), ("prices", Price(0, 0))])
+def test_named_tables_have_the_keys_and_defaults_of_their_tuples(key: str, value: Any) -> None:
+    table = SCHEMA["properties"]["router"]["properties"][key]["additionalProperties"]
+    known = {name.replace("_", "-"): default for name, default in value._asdict().items()}
+    assert table["properties"].keys() == known.keys()
+    wanted = {name: default for name, default in known.items() if name not in table["required"] and default is not None}
+    assert {name: entry["default"] for name, entry in table["properties"].items() if "default" in entry} == wanted
+
+
+def test_what_a_router_is_told() -> None:
+    tables = {
+        "models": ["local:tiny"], "providers": {"local": {"protocol": "openai", "base-url": "http://127.0.0.1:1"}},
+        "prices": {"local:tiny": {"input": 1, "output": 0, "cache-write": 2}},
+    }  # fmt: skip
+    found = build({"router": tables}).router
+    assert found.models == ("local:tiny",)
+    assert found.providers == {"local": Provider("openai", "http://127.0.0.1:1")}
+    assert found.prices == {"local:tiny": Price(1.0, 0.0, None, 2.0)}
 
 
 def _per_path_properties() -> dict[str, Any]:
@@ -313,6 +356,7 @@ def agree(settings_: dict[str, Any]) -> None:
 KEYS = st.sampled_from(
     sorted(
         {*config_values.dotted_keys()}
+        | {"router.providers.x", "router.providers.x.timeout", "router.prices.a:b", "router.providers.X.timeout"}
         | {"fail_on", "zzz", "hosts.x.budget", "hosts.x.y", "hosts.X_Y.budget", "severity.FM"}
     )
 )
@@ -342,6 +386,10 @@ GLOBS = st.lists(st.fixed_dictionaries({}, optional={"glob": TEXTS, "ignore": VA
 @example([("hosts", {"a-": {}})])
 @example([("limits.body-lines", 3.0)])
 @example([("limits.body-lines", 3.5)])
+@example([("router.providers.x", {"protocol": ""})])
+@example([("router.providers.x", {"protocol": "", "timeout": 1.0})])
+@example([("router.prices.a:b", {"input": 1, "output": 10**400})])
+@example([("router.prices.a:b", {"input": 0, "output": 0.5, "cached": 1})])
 def test_schema_and_loader_agree(pairs: list[tuple[str, Any]]) -> None:
     tree: dict[str, Any] = {}
     for dotted, value in pairs:
@@ -402,6 +450,8 @@ def test_every_setting_changes_the_digest() -> None:
         )
     ]  # fmt: skip
     assert len({config_digest(config) for config in [Config(), *changed]}) == len(changed) + 1
+    # What a router is asked is no setting of the linter: two daily runs stay comparable.
+    assert config_digest(build({"router": {"reps": 9}})) == config_digest(Config())
 
 
 def test_the_digest_is_the_same_in_every_process() -> None:

@@ -1,0 +1,58 @@
+"""Results as lines of JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from router.records import Result, Usage
+from skill_health.core.errors import UsageError
+
+_FIELDS = tuple(field.name for field in fields(Result))
+_USAGE = tuple(field.name for field in fields(Usage))
+_TUPLES = ("ranking", "kinds", "notes", "first_kinds")
+
+
+def to_line(result: Result) -> dict[str, Any]:
+    """A result as a JSON object; tuples are lists, what is not known is null."""
+    record = {name: getattr(result, name) for name in _FIELDS}
+    for name in _TUPLES:
+        record[name] = list(record[name])
+    record["usage"] = {name: getattr(result.usage, name) for name in _USAGE}
+    return record
+
+
+def from_line(record: Mapping[str, Any]) -> Result:
+    """The result that a JSON object of ours holds. Raises ValueError where it is none."""
+    try:
+        values = {name: record[name] for name in _FIELDS if name in record}
+        for name in _TUPLES:
+            values[name] = tuple(values.get(name, ()))
+        values["usage"] = Usage(**(values.get("usage") or {}))
+        return Result(**values)
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"no result: {error}") from None
+
+
+def read_results(path: str) -> list[Result]:
+    """All results of a file, in its order; a torn last line is left out.
+
+    Raises UsageError where the file cannot be read, or where another line is no result.
+    """
+    return list(_read(path))
+
+
+def _read(path: str) -> Iterable[Result]:
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield from_line(json.loads(line))
+                except ValueError:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise UsageError(f"{path}:{number}: this line is no result of a run; restore the file") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None

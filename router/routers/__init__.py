@@ -1,0 +1,1 @@
+"""The routers, one per file; `_load` finds them by name and imports only those that are asked for."""

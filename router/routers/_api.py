@@ -1,0 +1,63 @@
+"""What a router is, and what its module must offer.
+
+A module of this package is one router or one provider protocol. It is named by the start of a model's name with `:` and
+`-` as `_`: `lexical:bm25` is `lexical_bm25.py`, `openai-responses:some-model` is `openai_responses.py`. It has
+
+    TITLE           one line for `router models`
+    KIND            "local" (free, computed here), "provider" (asks a server) or "simulated"
+    EXTRA           the extra of the distribution that it needs, or ""
+    open_router     Setup -> Router
+
+and imports nothing at its top that the base installation does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from router.records import Catalogue, Mode, Prompt, Reply, Request
+from skill_health.core.config import Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a router is opened with.
+
+    `spec` is the whole name as the user gave it, `model` what follows the router's own name ("" for most local ones).
+    `train` are the prompts that a threshold may be chosen on. `index` is what local routers read of a skill:
+    "description" (the text that is listed) or "body" (that and the whole SKILL.md). `concurrency` is how many
+    requests may be under way at once.
+    """
+
+    spec: str
+    model: str
+    catalogue: Catalogue
+    train: tuple[Prompt, ...] = ()
+    provider: Provider | None = None
+    seed: int = 1
+    index: str = "description"
+    mode: Mode = "text"
+    none_allowed: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Router(Protocol):
+    """A router that is ready to answer.
+
+    `replicates` is False where every replication would give the same answer whatever the order: it is asked once.
+    """
+
+    @property
+    def replicates(self) -> bool:
+        """Whether a second replication can differ from the first."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What else a manifest must hold to repeat this: versions, thresholds, limits. JSON-safe, no key, no clock."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer one request. Never raises for what a server or a skill does; cancellation passes through."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
