@@ -1,0 +1,99 @@
+"""`skill-health router prompts`: are the labelled prompts fit to measure with, and which of them are sealed?"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from router.commands._options import collection_options
+from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+
+if TYPE_CHECKING:
+    from router.inputs import Inputs
+    from router.records import Prompt
+
+_FILTERS = ("prompt_ids", "skills", "split")
+
+
+def _shares(_: click.Context, __: click.Parameter, value: str | None) -> tuple[float, ...] | None:
+    try:
+        found = tuple(float(part) for part in value.split(",")) if value else None
+    except ValueError:
+        found = ()
+    if found is not None and (
+        len(found) != 3 or not all(0 <= share < float("inf") for share in found) or not sum(found)
+    ):
+        raise click.BadParameter(f"{value!r} is not three shares like 50,20,30")
+    return found
+
+
+@click.command(short_help="Audit the labelled prompts, and split them into train, validation and sealed test.")
+@collection_options
+@click.option("--write-split", metavar="FILE", help="Write the prompts with families and splits, as JSON lines.")
+@click.option("--shares", callback=_shares, metavar="A,B,C", help="Of train, validation and test (50,20,30).")
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the split (from the configuration, else 1).")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Say what the labelled prompts of a collection cover and what is wrong with them: exit 1 on errors or bad records.
+
+    Prompts that already have a split keep it, and prompts of one family stay together.
+    """
+    from router.audit import audit
+    from router.audit_text import as_json, as_text
+    from router.inputs import load_inputs
+    from skill_health.core.console import wants_color
+
+    target = options["write_split"]
+    if target:
+        _may_write(target, options)
+    inputs = load_inputs(
+        paths, options["config_file"], options["prompt_files"], "full", prompt_ids=options["prompt_ids"],
+        skills=options["skills"], splits=options["split"],
+    )  # fmt: skip
+    problems = () if options["skip_bad"] else inputs.problems
+    prompts = _split(inputs, options) if target else inputs.prompts
+    found = audit(prompts, inputs.catalogue, inputs.config.limits)
+    notes = inputs.notes
+    if options["skip_bad"] and inputs.problems:
+        number = len(inputs.problems)
+        notes = (*notes, f"{number} bad record{'s' * (number != 1)} left out")
+    if options["format_"] == "json":
+        click.echo(as_json(found, inputs.problems, notes), nl=False)
+    else:
+        color = wants_color()
+        click.echo(as_text(found, problems, notes, color), nl=False, color=color)
+    torn = any(remark.kind == "family-spans-splits" for remark in found.remarks)
+    if target:
+        _write(target, prompts, "a family is torn apart" if torn else "there are bad records" if problems else "")
+    return FINDINGS if problems or found.failed else CLEAN
+
+
+def _may_write(target: str, options: dict[str, Any]) -> None:
+    if any(options[name] for name in _FILTERS):
+        raise UsageError("--write-split splits all prompts together: take --prompt-ids, --skills and --split away")
+    if os.path.lexists(target) and not options["force"]:
+        raise UsageError(f"{target} is there already: name another file, or add --force to write over it")
+
+
+def _split(inputs: Inputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
+    from router.families import with_families
+    from router.splits import SHARES, assign
+
+    seed = inputs.config.router.seed if options["seed"] is None else options["seed"]
+    shares = dict(zip(SHARES, options["shares"], strict=True)) if options["shares"] else SHARES
+    return assign(with_families(inputs.prompts), seed, shares)
+
+
+def _write(target: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
+    from router.audit_text import prompt_line
+    from skill_health.core.console import clean
+    from skill_health.core.files import write_text
+
+    if obstacle:
+        click.echo(f"{clean(target)} is not written: {obstacle}", err=True)
+        return
+    write_text(target, "".join(map(prompt_line, prompts)))
+    click.echo(f"written: {clean(target)} ({len(prompts)} prompts)", err=True)

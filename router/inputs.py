@@ -1,0 +1,150 @@
+"""What every command of the router starts from: the collection as a host lists it, and labelled prompts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from router.collection import read_skills
+from router.listing import catalogue, listing_notes
+from router.prompts._api import Known, PromptFile, known_skills
+from router.prompts._files import EVALS, TRIGGERS, matching, read_file
+from router.prompts._load import Loaded, load_prompts, read_prompts
+from router.records import NONE, Catalogue, Prompt
+from router.revisions import skills_at
+from skill_health.core.config import Config, Sources
+from skill_health.core.corpus import Discovery, discover
+from skill_health.core.errors import UsageError
+from skill_health.core.hosts import hosts
+from skill_health.core.near import nearest
+from skill_health.core.registries import BadRecord
+from skill_health.core.sources import read_sources
+from skill_health.lint import configure
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """A collection and its prompts.
+
+    `paths` are what was asked for, relative to `root`. `prompts` are those that the filters left, `total` is how many
+    there were. `problems` are records that are no prompts (see `prompts._load.problem_line`); a run must not pass over
+    them unasked. `notes` are lines that somebody should know.
+    """
+
+    root: str
+    paths: tuple[str, ...]
+    config: Config
+    catalogue: Catalogue
+    prompts: tuple[Prompt, ...]
+    total: int
+    problems: tuple[BadRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def load_inputs(
+    paths: Sequence[str],
+    config_file: str | None = None,
+    prompt_files: Sequence[str] = (),
+    listing: str | None = None,
+    *,
+    prompt_ids: Sequence[str] = (),
+    skills: Sequence[str] = (),
+    splits: Sequence[str] = (),
+) -> Inputs:
+    """Find and read the skills that `paths` name (default: here) with the collection around them, and the prompts.
+
+    Without `prompt_files` the prompts are those of the configured `sources.prompts`, else of `sources.activation`, else
+    the trigger queries and then the eval sets in the skills' folders. `listing` is "full" or the key of a host, by
+    default what the configuration says. The filters narrow the prompts, never the collection: by id, by the skills
+    that a prompt expects, accepts or rejects ("none" for those that expect no skill), and by split.
+
+    Raises UsageError for what the user got wrong, such as an empty collection, no prompts or a filter that leaves none.
+    """
+    paths = tuple(paths) or (os.curdir,)
+    root, config = configure(paths, config_file, {})
+    discovery = discover(paths, config, root)
+    if not discovery.entries:
+        raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
+    parsed = read_skills(discovery)
+    listed = catalogue(parsed, listing or config.router.listing, hosts(config.hosts))
+    known = known_skills(listed)
+    loaded = load_prompts(prompt_files, known, root) if prompt_files else prompts_beside(discovery, config, known)
+    if not loaded.prompts and not loaded.problems:
+        raise UsageError(f"no labelled prompt in {', '.join(prompt_files) or root}: there are only other files")
+    left = _narrowed(loaded.prompts, known, prompt_ids, skills, splits)
+    return Inputs(
+        root=root,
+        paths=tuple(os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths),
+        config=config,
+        catalogue=listed,
+        prompts=left,
+        total=len(loaded.prompts),
+        problems=loaded.problems,
+        notes=(*discovery.warnings, *listing_notes(parsed, listed), *loaded.notes),
+    )
+
+
+def catalogue_at(
+    root: str, config: Config, revision: str, listing: str | None = None, paths: Sequence[str] = ()
+) -> Catalogue:
+    """The catalogue that the same call would have made at a git revision; an empty one where no skill was there.
+
+    `paths` are relative to the root, as `Inputs.paths`. Raises UsageError as `skills_at` and `catalogue` do.
+    """
+    found = skills_at(root, config, revision, paths)
+    return catalogue(found, listing or config.router.listing, hosts(config.hosts))
+
+
+def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded:
+    """The prompts of the first source that has any."""
+    sources = config.sources._replace(claims=(), mechanisms=(), tasks=())
+    for kind in ("prompts", "activation"):
+        only = sources._replace(**{other: () for other in ("prompts", "activation") if other != kind})
+        if files := read_sources(discovery.root, only):
+            return read_prompts([PromptFile(f.path, f.raw, problem=f.problem) for f in files], known)
+    for patterns in (TRIGGERS, EVALS):
+        paths = matching((f"{e.folder}/{name}".lstrip("/") for e in discovery.entries for name in e.files), patterns)
+        full = sorted({os.path.join(discovery.root, path) for path in paths})
+        loaded = read_prompts([read_file(path, known, discovery.root, named=False) for path in full], known)
+        if loaded.prompts or loaded.problems:
+            return loaded
+    looked = ", ".join(Sources().prompts[:2])
+    raise UsageError(
+        f"no prompts for {discovery.root}: looked for {looked}, activation cases and trigger queries beside the skills; "
+        "name a file with --prompts"
+    )
+
+
+def _narrowed(
+    prompts: Sequence[Prompt], known: Known, ids: Sequence[str], skills: Sequence[str], splits: Sequence[str]
+) -> tuple[Prompt, ...]:
+    _must_exist(ids, [prompt.prompt_id for prompt in prompts], "prompt has the id")
+    names = [name if name == NONE else known.name_of(name) or name for name in skills]
+    _must_exist(names, [*known.names, NONE], "skill is called")
+    if splits and not any(prompt.split for prompt in prompts):
+        raise UsageError("no prompt has a split: `skill-health router prompts --write-split FILE` gives them one")
+    _must_exist(splits, [prompt.split for prompt in prompts if prompt.split], "prompt is in the split")
+    left = tuple(
+        prompt
+        for prompt in prompts
+        if (not ids or prompt.prompt_id in ids)
+        and (not names or _names(prompt).intersection(names))
+        and (not splits or prompt.split in splits)
+    )
+    if prompts and not left:
+        raise UsageError(f"none of the {len(prompts)} prompts is left by the filters; take one of them away")
+    return left
+
+
+def _must_exist(wanted: Iterable[str], there: Sequence[str], what: str) -> None:
+    known = set(there)
+    for name in wanted:
+        if name not in known:
+            near = nearest(name, known)
+            raise UsageError(f"no {what} {name!r}" + (f"; did you mean {near!r}?" if near else ""))
+
+
+def _names(prompt: Prompt) -> set[str]:
+    """The skills that a prompt speaks of, and NONE where it expects no skill."""
+    return {*prompt.acceptable, *prompt.rejected, *([prompt.target] if prompt.target else [])}

@@ -1,0 +1,161 @@
+"""Skills -> what a host shows a model of them: the catalogue that every router ranks."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from router.records import NONE, Catalogue, Listed
+from skill_health.core.catalog import OMITTED, simulate
+from skill_health.core.digests import blake2b
+from skill_health.core.errors import UsageError
+from skill_health.core.files import MAX_BYTES
+from skill_health.core.hosts import Host
+from skill_health.core.near import nearest
+from skill_health.core.roles import roles_of
+from skill_health.core.sections import governing, outermost
+from skill_health.core.skill import Skill
+from skill_health.rules.frontmatter._shared import below_templates
+
+FULL = "full"
+HIDDEN, UNREADABLE = "hidden", "unreadable"
+_UNREADABLE = frozenset(("directory", "dangling", "loop", "unreadable"))
+_STRICT = frozenset(("colon-trap", "yaml-error", "tab-indent", "not-a-mapping"))
+_SHOWN = 3
+
+
+def catalogue(skills: Sequence[Skill], listing: str = FULL, hosts: Sequence[Host] = ()) -> Catalogue:
+    """List skills as "full" (every description whole) or as the host of this key does, in the order of their paths.
+
+    As hosts do, a skill without a description is listed by its name, and by its folder's where it declares none.
+    Those with `disable-model-invocation: true` (state "hidden"), those whose file cannot be read ("unreadable") and
+    those that the host's budget leaves out ("omitted") are in `omitted`. White space in names and descriptions is
+    collapsed.
+
+    Raises UsageError for an unknown listing, for two skills of one name and for a skill that is called "none": answers
+    could not tell them apart.
+    """
+    host = _host(listing, hosts)
+    entries = [(skill, _listed(skill)) for skill in sorted(skills, key=lambda skill: skill.path)]
+    _distinct([listed for _, listed in entries])
+    states = {listed.path: state for skill, listed in entries if (state := _absent(skill))}
+    candidates = [listed for _, listed in entries if listed.path not in states]
+    shown = {listed.path: listed for listed in candidates}
+    if host:
+        pairs = [(listed.name, listed.description) for listed in candidates]
+        for listed, result in zip(candidates, simulate(pairs, host).skills, strict=True):
+            if result.state == OMITTED:
+                states[listed.path] = OMITTED
+            shown[listed.path] = replace(listed, state=result.state, text=listed.description[: result.chars])
+    return Catalogue(
+        shown=tuple(shown[listed.path] for _, listed in entries if listed.path not in states),
+        listing=listing,
+        omitted=tuple(
+            replace(listed, state=states[listed.path], text="") for _, listed in entries if listed.path in states
+        ),
+    )
+
+
+def catalogue_digest(catalogue: Catalogue) -> str:
+    """A hash of what is shown, names and texts in their order: 32 hexadecimal digits."""
+    shown = json.dumps([[skill.name, skill.text] for skill in catalogue.shown], ensure_ascii=True)
+    return blake2b(shown.encode("ascii"), digest_size=16).hexdigest()
+
+
+def listing_notes(skills: Sequence[Skill], catalogue: Catalogue) -> tuple[str, ...]:
+    """What somebody should know of a listing: who is not in it, and who may be missing from another host's."""
+    by_state: dict[str, list[str]] = {}
+    for listed in (*catalogue.shown, *catalogue.omitted):
+        by_state.setdefault(listed.state, []).append(listed.name)
+    paths = {skill.path for skill in catalogue.shown}
+    seen = [skill for skill in sorted(skills, key=lambda skill: skill.path) if skill.path in paths]
+    templates = [skill.name for skill in seen if below_templates(skill)]
+    groups = (
+        (templates, "below a folder of templates, which hosts do not load; leave them out by `exclude`"),
+        (by_state.get(HIDDEN, ()), "not listed, because disable-model-invocation is set"),
+        (by_state.get(UNREADABLE, ()), "not listed, because SKILL.md cannot be read"),
+        (by_state.get(OMITTED, ()), f"left out of the listing of {catalogue.listing} for want of room"),
+        (by_state.get("name-only", ()), f"listed by {catalogue.listing} without a description for want of room"),
+        (by_state.get("truncated", ()), f"listed by {catalogue.listing} with a cut description"),
+        (
+            [s.name for s in seen if not s.description.strip()],
+            "listed by name only: there is no description",
+        ),
+        (
+            [s.name for s in seen if any(defect.kind in _STRICT for defect in s.defects)],
+            "listed with what could be read of broken YAML; hosts with a strict parser drop such a skill",
+        ),
+    )
+    return tuple(f"{_names(names)}: {what}" for names, what in groups if names)
+
+
+def when_to_use(skill: Skill) -> str:
+    """The text of the sections that say when to use a skill, without the parts of them that say when not to."""
+    tagged = [(section, roles_of(section.heading.title)) for section in governing(skill.body)]
+    against = [section for section, roles in tagged if "boundaries" in roles and "when_to_use" not in roles]
+    lines: list[str] = []
+    for section in outermost(tagged, "when_to_use"):
+        barred = {n for part in against for n in range(part.line, part.end_line + 1)}
+        inside = range(section.line + 1, section.end_line + 1)
+        lines += [skill.lines[n - 1] for n in inside if n not in barred]
+    return "\n".join(lines).strip()
+
+
+def _listed(skill: Skill) -> Listed:
+    body = "\n".join(skill.lines[skill.body.first_line - 1 :])[:MAX_BYTES].strip()
+    name, description = _one_line(skill.name), _one_line(skill.description)
+    return Listed(name, description, FULL, description, body, when_to_use(skill), skill.path)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _absent(skill: Skill) -> str:
+    """Why no host lists a skill; "" where hosts do."""
+    if any(defect.kind in _UNREADABLE for defect in skill.defects):
+        return UNREADABLE
+    flag = skill.field("disable-model-invocation")
+    return HIDDEN if flag is not None and flag.value is True else ""
+
+
+def _host(listing: str, hosts: Sequence[Host]) -> Host | None:
+    if listing == FULL:
+        return None
+    known = {host.key: host for host in hosts}
+    if listing not in known:
+        near = nearest(listing, [FULL, *known])
+        hint = f"did you mean {near!r}?" if near else f"take {', '.join([FULL, *sorted(known)])}"
+        raise UsageError(f"there is no listing {listing[:80]!r}; {hint}")
+    return known[listing]
+
+
+def _distinct(listed: Sequence[Listed]) -> None:
+    first: dict[str, Listed] = {}
+    clashes = list(_clashes(listed, first))
+    reserved = first.get(NONE)
+    if reserved:
+        raise UsageError(f"{reserved.path}: a skill must not be called {reserved.name!r} here, the answer for no skill")
+    if clashes:
+        one, two = clashes[0]
+        more = f" (and {len(clashes) - 1} more such pairs)" if len(clashes) > 1 else ""
+        raise UsageError(
+            f"two skills are called {one.name[:80]!r}: {one.path} and {two.path}{more}; an answer cannot tell them "
+            "apart, so name the folder of one collection, or leave one out by `exclude`"
+        )
+
+
+def _clashes(listed: Sequence[Listed], first: dict[str, Listed]) -> Iterator[tuple[Listed, Listed]]:
+    """Each skill whose name an earlier one has, as hosts compare names: NFKC, without regard to case."""
+    for skill in listed:
+        earlier = first.setdefault(unicodedata.normalize("NFKC", skill.name).casefold(), skill)
+        if earlier is not skill:
+            yield earlier, skill
+
+
+def _names(names: Collection[str]) -> str:
+    found = list(names)
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return ", ".join(_one_line(name)[:80] for name in found[:_SHOWN]) + more

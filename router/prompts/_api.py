@@ -1,0 +1,115 @@
+"""What a format of labelled prompts is given and what it gives back.
+
+A format is a module of this package whose name has no underscore in front. It has
+
+    TITLE                       what its records are called, in the plural
+    fits(look) -> bool          whether a file of this look is its own; of all formats at most one may say so
+    read(file, known)           the records of the file, in its order: a Prompt, or a BadRecord where one is no record
+
+and is pure: it opens nothing and prints nothing. Names of skills in a Prompt are as the record spells them; ids may be
+"" where the record has none. `_settle` resolves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from router.records import Catalogue, Prompt
+from skill_health.core.registries import BadRecord
+
+MAX_BYTES = 64 * 2**20
+MAX_TEXT = 100_000
+MAX_ID = 200
+MAX_LABEL = 200
+
+Found = Prompt | BadRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a file looks like, whatever its name: "list", "object", "lines" (JSON lines), "table" (CSV) or "".
+
+    `keys` are those of its first records, or the columns of a table; `delimiter` separates those.
+    """
+
+    kind: str = ""
+    keys: frozenset[str] = frozenset()
+    delimiter: str = ","
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """A file of prompts.
+
+    `path` is how it is named in messages; `skill` is the one in whose folder it lies, or "". `problem` says why `raw`
+    could not be read. `named` is False for a file that was found by its name below a folder: such a one may well hold
+    something else.
+    """
+
+    path: str
+    raw: bytes = b""
+    skill: str = ""
+    problem: str = ""
+    named: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The skills that a label may name.
+
+    `aliases` maps the name of a skill's folder to the skill where no other skill has that name, `folders` the path of
+    its folder, relative to the root.
+    """
+
+    names: frozenset[str] = frozenset()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+
+    def name_of(self, label: object) -> str | None:
+        """The skill that a label names, by its name or its folder's; None where there is none of that name."""
+        if not isinstance(label, str):
+            return None
+        label = " ".join(label.split())
+        return label if label in self.names else self.aliases.get(label)
+
+    def owner(self, path: str | None, place: str) -> str:
+        """The skill that a file speaks of: the one in whose folder it lies, else one that a folder above it names.
+
+        `path` is relative to the root, None for a file outside it; `place` is absolute, with `/`. The innermost folder
+        decides; "" where none names a skill.
+        """
+        parts = path.split("/")[:-1] if path is not None else []
+        for end in range(len(parts), 0, -1):
+            if found := self.folders.get("/".join(parts[:end])):
+                return found
+        above = reversed(parts if path is not None else place.split("/")[:-1])
+        named = next((name for part in above if (name := self.name_of(part))), "")
+        return named or (self.folders.get("", "") if path is not None else "")
+
+
+def known_skills(catalogue: Catalogue) -> Known:
+    """What labels may name in a catalogue; skills that are not shown are known, too."""
+    skills = (*catalogue.shown, *catalogue.omitted)
+    names = frozenset(skill.name for skill in skills)
+    folders = {skill.path.rpartition("/")[0]: skill.name for skill in skills}
+    aliases: dict[str, str] = {}
+    twice: set[str] = set()
+    for folder, name in folders.items():
+        own = folder.rpartition("/")[2]
+        if own and own not in names and aliases.setdefault(own, name) != name:
+            twice.add(own)
+    return Known(names, {own: name for own, name in aliases.items() if own not in twice}, folders)
+
+
+class Format(Protocol):
+    """A format's module."""
+
+    TITLE: str
+
+    def fits(self, look: Look) -> bool:
+        """Whether a file of this look is its own."""
+
+    def read(self, file: PromptFile, known: Known) -> Iterator[Found]:
+        """The records of the file, in its order."""

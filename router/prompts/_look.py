@@ -1,0 +1,117 @@
+"""What a file looks like: its shape and its first keys, whatever it is called and however much of it is broken."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from router.prompts._api import Look
+from skill_health.core.jsonl import read_line
+from skill_health.core.patterns import lazy
+from skill_health.core.strict_json import JsonProblem, parse_object
+
+BOM = b"\xef\xbb\xbf"
+TEXT_KEYS = frozenset(("query", "prompt", "question"))
+LABEL_KEYS = frozenset(("skill", "skill_name", "should_trigger", "expected", "expected_skill"))
+PLAN_KEYS = frozenset(("prompt_id", "case_id", "expected_primary_skill"))
+SET_KEYS = ("evals", "queries", "triggers")
+_HEAD = 1 << 16
+_SAMPLE = 50
+_OPENING = 3  # a first line shorter than that opens an object that spans lines
+_KEY = lazy(r'"([a-z_]{1,40})"\s*:')
+_LIST = '{"":'
+
+
+def look_at(raw: bytes) -> Look:
+    """The look of a file's bytes. Never raises."""
+    text = raw.removeprefix(BOM).lstrip()
+    if text[:1] == b"[":
+        return Look("list", _keys_within(text[:_HEAD]))
+    lines = [line for line in text[:_HEAD].split(b"\n") if line.strip()]
+    if text[:1] == b"{":
+        if (data := read_line(text).data) is not None:
+            return Look("object", frozenset(data))
+        if len(lines[0].strip()) < _OPENING:
+            return Look("object", _keys_within(text[:_HEAD]))
+    elif lines and (table := _table(lines[0])):
+        return table
+    # The last line of the head may be cut off, unless the head is all there is.
+    whole = lines if len(text) <= _HEAD else lines[:-1]
+    found = [data for line in whole[:_SAMPLE] if (data := read_line(line).data) is not None]
+    if found:
+        return Look("lines", frozenset(key for data in found for key in data))
+    return Look("lines", _keys_within(text[:_HEAD])) if text[:1] == b"{" else Look()
+
+
+def read_list(raw: bytes) -> tuple[str, list[Any]]:
+    """The text and the items of a file that is one JSON list, read as strictly as objects are. Raises JsonProblem."""
+    text = _decode(raw)
+    end = len(text.rstrip())
+    if text[end - 1 : end] != "]":
+        raise JsonProblem("not JSON: the file does not end with the bracket that closes the list", max(0, end - 1))
+    try:
+        data = parse_object(f"{_LIST}{text}}}")
+    except JsonProblem as problem:
+        offset = min(max(0, problem.offset - len(_LIST)), len(text))
+        raise JsonProblem(problem.message.replace("the end of the object", "the end"), offset, problem.help) from None
+    if len(data) > 1:
+        raise JsonProblem("not JSON: something follows the end of the list")
+    return text, data[""]
+
+
+def read_object(raw: bytes) -> tuple[str, dict[str, Any]]:
+    """The text and the value of a file that is one JSON object. Raises JsonProblem."""
+    text = _decode(raw)
+    return text, parse_object(text)
+
+
+def item_lines(text: str, at: int) -> Iterator[int]:
+    """The line, from 1, of each item of the JSON list that begins at or after the offset `at` of a valid text."""
+    import json
+
+    decoder = json.JSONDecoder()
+    at = text.index("[", at) + 1
+    line, counted = 1, 0
+    while text[at := _skip(text, at)] != "]":
+        at = _skip(text, at + 1) if text[at] == "," else at
+        line, counted = line + text.count("\n", counted, at), at
+        yield line
+        _, at = decoder.raw_decode(text, at)
+
+
+def _decode(raw: bytes) -> str:
+    try:
+        return raw.removeprefix(BOM).decode("utf-8")
+    except UnicodeDecodeError as error:
+        offset = len(raw[: error.start].decode("utf-8", "replace"))
+        raise JsonProblem("bytes that are not UTF-8", offset, "Save the file as UTF-8.") from None
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _keys_within(head: bytes) -> frozenset[str]:
+    return frozenset(_KEY.findall(head.decode("utf-8", "replace")))
+
+
+def _table(header: bytes) -> Look | None:
+    """The look of a CSV file with this header; None where it has no column of requests or none of labels."""
+    text = header.decode("utf-8", "replace").strip("\r")
+    for delimiter in ",;\t":
+        try:
+            row = next(csv.reader([text], delimiter=delimiter), [])
+        except csv.Error:
+            continue
+        keys = frozenset(column_name(each) for each in row)
+        if keys & TEXT_KEYS and keys & LABEL_KEYS:
+            return Look("table", keys, delimiter)
+    return None
+
+
+def column_name(cell: str) -> str:
+    """A column's heading as a key: lower case, words joined by underscores."""
+    return "_".join(cell.strip().lower().replace("-", " ").split())

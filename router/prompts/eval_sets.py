@@ -1,0 +1,47 @@
+"""A JSON object {skill_name, evals}: the eval set of skill-creator and agentskills.io, beside the skill.
+
+Its prompts are tasks for that skill, so that each of them should load it, unless the record says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from router.prompts._api import Found, Known, Look, PromptFile
+from router.prompts._look import PLAN_KEYS, SET_KEYS, item_lines, read_object
+from router.prompts._rows import row_prompt, unreadable
+from skill_health.core.registries import BadRecord
+from skill_health.core.strict_json import JsonProblem, kind_of, top_level
+
+TITLE = "prompts of eval sets"
+
+
+def fits(look: Look) -> bool:
+    """A JSON object with a list of evals or queries."""
+    ours = not look.keys.isdisjoint(SET_KEYS) and look.keys.isdisjoint(PLAN_KEYS)
+    return look.kind in ("object", "lines") and ours
+
+
+def read(file: PromptFile, known: Known) -> Iterator[Found]:
+    """The prompts of the set; the skill is `skill_name`, else the one in whose folder the file lies."""
+    try:
+        text, data = read_object(file.raw)
+    except JsonProblem as problem:
+        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
+        return
+    key = next((key for key in SET_KEYS if key in data), SET_KEYS[0])
+    items = data.get(key)
+    if not isinstance(items, list):
+        message = f"{key} must be a list, not {kind_of(items)}"
+        yield BadRecord(file.path, 1, 1, message, "It holds one object for each prompt.", "prompts")
+        return
+    at = dict(top_level(text))[key]
+    skill = _skill(data, known) or file.skill
+    for line, item in zip(item_lines(text, at), items, strict=True):
+        yield row_prompt(file, line, item, known, skill, default=True if key == "evals" else None)
+
+
+def _skill(data: Mapping[str, Any], known: Known) -> str:
+    named = next((data[key] for key in ("skill_name", "skill") if key in data), None)
+    return (known.name_of(named) or named) if isinstance(named, str) else ""

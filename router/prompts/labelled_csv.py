@@ -1,0 +1,83 @@
+"""CSV with the columns of labelled queries: query, skill, should_trigger, and if wanted expected, id, family and more.
+
+The separator is a comma, a semicolon or a tab. A cell of `tags` holds several with semicolons or commas between. Where
+no skill should fire, `skill` is empty and `should_trigger` false, or `expected` is none.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from router.prompts._api import Found, Known, Look, PromptFile
+from router.prompts._look import BOM, TEXT_KEYS, column_name, look_at
+from router.prompts._rows import row_prompt
+from skill_health.core.registries import BadRecord
+from skill_health.core.strict_json import quote
+
+TITLE = "labelled rows"
+_TRUE, _FALSE = ("true", "yes", "1", "y", "t"), ("false", "no", "0", "n", "f")
+_EMPTY_IS_NULL = ("skill", "skill_name")
+
+
+def fits(look: Look) -> bool:
+    """A header with a column of requests and one of labels."""
+    return look.kind == "table"
+
+
+def read(file: PromptFile, known: Known) -> Iterator[Found]:
+    """The rows of the table; one that holds bytes that are not UTF-8, or cells too many, is a bad record."""
+    text = file.raw.removeprefix(BOM).decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+    rows = csv.reader(_lines(text), delimiter=look_at(file.raw).delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        line = rows.line_num + 1
+        try:
+            cells = next(rows, None)
+        except csv.Error as error:
+            yield _bad(file, line, f"not CSV: {error}", "Close each quote and double the quotes within a cell.")
+            continue
+        if cells is None:
+            return
+        if not any(cell.strip() for cell in cells):
+            continue
+        if header is None:
+            header = [column_name(cell) for cell in cells]
+        else:
+            yield _row(file, line, header, cells, known)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines with their ends; unlike `str.splitlines`, nothing but a newline ends one."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _row(file: PromptFile, line: int, header: Sequence[str], cells: Sequence[str], known: Known) -> Found:
+    if any("\udc80" <= char <= "\udcff" for cell in cells if not cell.isascii() for char in cell):
+        return _bad(file, line, "bytes that are not UTF-8", "Save the file as UTF-8.")
+    if len(cells) > len(header):
+        message = f"{len(cells)} cells, but the header names {len(header)} columns"
+        return _bad(file, line, message, "Put cells that hold the separator in double quotes.")
+    row: dict[str, Any] = {}
+    for key, cell in zip(header, cells, strict=False):
+        if cell.strip():
+            row[key] = cell.strip() if key not in TEXT_KEYS else cell
+        elif key in _EMPTY_IS_NULL:
+            row[key] = None
+    if "tags" in row:
+        row["tags"] = [tag.strip() for tag in row["tags"].replace(",", ";").split(";") if tag.strip()]
+    if "should_trigger" in row:
+        word = row["should_trigger"].lower()
+        if word not in (*_TRUE, *_FALSE):
+            return _bad(file, line, f"should_trigger is {quote(word)}", "Write true or false.")
+        row["should_trigger"] = word in _TRUE
+    return row_prompt(file, line, row, known, file.skill)
+
+
+def _bad(file: PromptFile, line: int, message: str, advice: str) -> BadRecord:
+    return BadRecord(file.path, line, 1, message, advice, "prompts")

@@ -1,0 +1,31 @@
+"""JSON lines of {query, skill, should_trigger}: one labelled request a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from router.prompts._api import Found, Known, Look, PromptFile
+from router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, look_at
+from router.prompts._rows import row_prompt, unreadable
+from skill_health.core.jsonl import read_line, read_lines
+from skill_health.core.strict_json import JsonProblem
+
+TITLE = "labelled queries"
+
+
+def fits(look: Look) -> bool:
+    """JSON lines with a request and a label."""
+    ours = bool(look.keys & TEXT_KEYS) and bool(look.keys & LABEL_KEYS) and not look.keys & PLAN_KEYS
+    return look.kind in ("lines", "object") and ours and look.keys.isdisjoint(SET_KEYS)
+
+
+def read(file: PromptFile, known: Known) -> Iterator[Found]:
+    """The requests of the file; a line that is no object is a bad record. A single object may span several lines."""
+    single = look_at(file.raw).kind == "object"
+    for line in [read_line(file.raw)] if single else read_lines(file.raw):
+        if line.data is None:
+            problem = line.problem or JsonProblem("unreadable")
+            bad = unreadable(file, line.text, problem)
+            yield bad._replace(line=line.number + bad.line - 1, help=problem.help or "One JSON object per line.")
+        else:
+            yield row_prompt(file, line.number, line.data, known, file.skill)

@@ -1,0 +1,31 @@
+"""A JSON list of {query, should_trigger} in the folder of a skill: trigger queries, as agentskills.io describes them.
+
+The eval sets of skill-creator's run_eval, run_loop and improve_description are the same list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from router.prompts._api import Found, Known, Look, PromptFile
+from router.prompts._look import TEXT_KEYS, item_lines, read_list
+from router.prompts._rows import row_prompt, unreadable
+from skill_health.core.strict_json import JsonProblem
+
+TITLE = "trigger queries"
+
+
+def fits(look: Look) -> bool:
+    """A JSON list of objects with a request."""
+    return look.kind == "list" and not TEXT_KEYS.isdisjoint(look.keys)
+
+
+def read(file: PromptFile, known: Known) -> Iterator[Found]:
+    """The queries of the list; the skill is the one in whose folder the file lies, unless a query names another."""
+    try:
+        text, items = read_list(file.raw)
+    except JsonProblem as problem:
+        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
+        return
+    for line, item in zip(item_lines(text, 0), items, strict=True):
+        yield row_prompt(file, line, item, known, file.skill)
