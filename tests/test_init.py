@@ -297,7 +297,7 @@ def test_any_text_is_extended_safely_or_not_at_all(text: str) -> None:
 
 def test_the_package_and_the_hook_file_name_the_same_hooks(checkout: Path) -> None:
     published = {hook["id"]: hook for hook in yaml.safe_load((checkout / ".pre-commit-hooks.yaml").read_text("utf-8"))}
-    assert set(published) == {*init_hooks.HOOKS, "skill-health-fix"}
+    assert set(published) == {*init_hooks.HOOKS, "skill-health-fix", "skill-health-router"}
     for name, (command, files) in init_hooks.HOOKS.items():
         assert (published[name]["entry"], published[name]["files"]) == (command, files)
         assert published[name]["require_serial"] is True

@@ -1,0 +1,114 @@
+"""Routers that compute here over 1,000 skills and 1,000 prompts, and what the router's hook costs a commit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import cast
+
+from benchmarks._generate import generate, read_source
+from benchmarks._measure import Command, Failed, Options, environment, interleave, skill_health
+from router.records import Catalogue, Listed, Prompt, Request
+from router.routers._load import open_choice, resolve
+from router.routers._local import LocalRouter
+from skill_health.core.config import Routing
+from skill_health.core.errors import UsageError
+
+TITLE = "Routers that need no model"
+ROUNDS = 5
+SIZE, TARGET = 1_000, {"lexical:bm25": 5.0, "lexical:overlap": None, "lexical:tfidf": None}
+HOOK_SKILLS, HOOK_PROMPTS, HOOK_TARGET = 30, 60, 1.0
+_HEAD = "| measured | n | median | min - max | target | ratio to it | met |\n|---|---|---|---|---|---|---|"
+
+
+def run(options: Options) -> Iterator[str]:
+    """Measure the lexical routers in this process, and the hook as a process of its own."""
+    catalogue, prompts = _collection(SIZE, SIZE, options.seed)
+    yield (
+        f"Indexing {SIZE:,} generated skills and answering {SIZE:,} prompts one by one, as a run does (seed "
+        f"{options.seed}; descriptions of 20 to 60 words, prompts of 8 to 30). Imports are not counted."
+    )
+    rows = [_HEAD]
+    for spec, target in TARGET.items():
+        took = []
+        for nth in range(options.rounds + 1):
+            start = time.perf_counter()
+            asyncio.run(_answer(spec, catalogue, prompts))
+            # The first round imports the library.
+            took += [time.perf_counter() - start] if nth else []
+        rows.append(_row(spec, took, target))
+    yield "\n".join(rows)
+    yield (
+        f"`skill-health router hook` in a new process, one of {HOOK_SKILLS} descriptions changed, {HOOK_PROMPTS} prompts "
+        "(compiled modules are warm); and where only the body of a skill has changed, or nothing:"
+    )
+    yield "\n".join([_HEAD, *_hook(options)])
+
+
+def _collection(skills: int, prompts: int, seed: int) -> tuple[Catalogue, list[Prompt]]:
+    words, rng = read_source().words, random.Random(seed)
+    names = [f"{'-'.join(rng.sample(words, 2))}-{n}" for n in range(skills)]
+    listed = tuple(Listed(name, " ".join(rng.choices(words, k=rng.randint(20, 60)))) for name in names)
+    asked = [
+        Prompt(f"p{n}", " ".join(rng.choices(words, k=rng.randint(8, 30))), rng.choice(names)) for n in range(prompts)
+    ]
+    return Catalogue(listed), asked
+
+
+async def _answer(spec: str, catalogue: Catalogue, prompts: list[Prompt]) -> None:
+    try:
+        router = cast(LocalRouter, open_choice(resolve(spec, Routing()), catalogue))
+    except UsageError as error:
+        raise Failed(str(error)) from error
+    for prompt in prompts:
+        reply = await router.ask(Request(prompt, 0, catalogue.shown, ""))
+        assert reply.text
+
+
+def _hook(options: Options) -> Iterator[str]:
+    root = options.scratch / "hook"
+    generate(root, HOOK_SKILLS, options.seed)
+    folders = sorted((root / "skills").iterdir())
+    rng = random.Random(options.seed)
+    labels = [rng.choice(folders).name for _ in range(HOOK_PROMPTS)]
+    records = [
+        {"prompt_id": f"p{n}", "prompt": f"What about the {name.replace('-', ' ')}?", "expected_primary_skill": name}
+        for n, name in enumerate(labels)
+    ]
+    (root / "prompts.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    env = environment(options.scratch, GIT_CONFIG_NOSYSTEM="1")
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=B", "-c", "user.email=b@example.com", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *command], cwd=root, env=env, check=True)
+    first = folders[0] / "SKILL.md"
+    text = first.read_text(encoding="utf-8")
+    edited = text.replace('description: "Sorts ', 'description: "Sorts and orders ', 1)
+    states = {"a description": edited, "a body": f"{text}\nOne more line.\n", "nothing": text}
+    if edited == text:
+        raise Failed("the generated skill has no description to change")
+    for name, state in states.items():
+        command = Command(skill_health("router", "hook"), root, env, lambda state=state: _write(first, state))
+        samples = interleave({name: command}, options.rounds)[name]
+        yield _row(f"hook, {name} changed", [sample.wall for sample in samples], HOOK_TARGET)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def _row(name: str, took: list[float], target: float | None) -> str:
+    middle = median(took)
+    spread = f"{min(took):.2f} - {max(took):.2f} s"
+    if target is None:
+        return f"| {name} | {len(took)} | {middle:.2f} s | {spread} | - | - | - |"
+    met = "yes" if middle < target else "**no**"
+    return f"| {name} | {len(took)} | {middle:.2f} s | {spread} | < {target:g} s | **{middle / target:.2f}** | {met} |"

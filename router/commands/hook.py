@@ -1,0 +1,69 @@
+"""`skill-health router hook`: does a prompt that found its skill still find it with the changed descriptions?"""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from router.commands._options import _list
+from skill_health.core.errors import CLEAN, FINDINGS
+
+
+@click.command(short_help="Before a commit: does every prompt still find its skill?")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@click.option("--prompts", "prompt_files", multiple=True, metavar="FILE", help="Labelled prompts (the registry's).")
+@click.option("--models", multiple=True, callback=_list, metavar="LIST", help="Local routers (`router.hook-models`).")
+@click.option("--listing", metavar="HOST", help="What is listed: full, or what this host would show.")
+@click.option(
+    "--since", metavar="REV", default="HEAD", envvar="PRE_COMMIT_FROM_REF", show_envvar=True, show_default=True,
+    help="Compare with the commit where the branch left REV.",
+)  # fmt: skip
+@click.option("--max-lost", type=click.IntRange(0), default=0, metavar="N", help="So many lost prompts pass (0).")
+def command(
+    files: tuple[str, ...],
+    config_file: str | None,
+    prompt_files: tuple[str, ...],
+    models: tuple[str, ...],
+    listing: str | None,
+    since: str,
+    max_lost: int,
+) -> int:
+    """Compare the listed skills with those of the last commit, and route the labelled prompts over both.
+
+    Exit code 1 where a prompt that routed right no longer does, with the prompt, what now comes first, and the words
+    that went. No model and no network: the routers of `router.hook-models` are computed here. FILES are those that the
+    commit changes (default: all of the collection here); it is always the whole collection that is compared.
+    """
+    from router.touched import base_of, is_touched
+    from skill_health.lint import configure
+
+    root, config = configure(files or (os.curdir,), config_file, {})
+    commit = base_of(root, since)
+    if commit is None:
+        click.echo("nothing to compare with: there is no commit yet")
+        return CLEAN
+    if not is_touched(root, commit):
+        return CLEAN
+    from router.comparable import changed_skills
+    from router.hook import effect, report
+    from router.hook_read import both_catalogues, prompts_of_both
+    from router.prompts._load import problem_line
+    from skill_health.core.console import clean
+
+    old, new, discovery = both_catalogues(files, root, config, commit, listing)
+    if isinstance(old, str):
+        click.echo(f"nothing to compare with: at {clean(since)}, {clean(old)}")
+        return CLEAN
+    changed = changed_skills(old.shown, new.shown)
+    if not changed:
+        return CLEAN
+    loaded = prompts_of_both(old, new, discovery, config, prompt_files)
+    for problem in loaded.problems:
+        click.echo(f"not a prompt: {problem_line(problem)}", err=True)
+    specs = models or config.router.hook_models
+    effects = [effect(spec, config.router, old, new, loaded.prompts) for spec in specs]
+    for line in report(changed, effects, since):
+        click.echo(line)
+    return FINDINGS if any(len(one.lost) > max_lost for one in effects) else CLEAN

@@ -1,0 +1,92 @@
+"""`skill-health router models`: which routers there are, what each needs, and whether that is there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import click
+
+from skill_health.core.config import Provider, Routing
+from skill_health.core.errors import CLEAN, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One router or provider. `needs` names its extra and the variable of its key; `lacks` what of it is not there."""
+
+    name: str
+    kind: str
+    needs: tuple[str, ...]
+    lacks: tuple[str, ...]
+    configured: bool
+    title: str
+
+
+@click.command(short_help="List the routers and providers.")
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="text or json.")
+def command(config_file: str | None, format_: str) -> int:
+    """List every router: those computed here, the simulated one, provider protocols, and configured providers.
+
+    `openai:MODEL` stands for any model of that provider, and `NAME:MODEL` for one of [router.providers.NAME]; which
+    models there are is not asked. Of a key only the name of its variable is shown, and whether that is set.
+    """
+    from skill_health.core.config import load_config
+    from skill_health.core.roots import find_root
+
+    rows = list(_rows(load_config(find_root((os.curdir,)), config_file).router))
+    click.echo(json.dumps([asdict(row) for row in rows], indent=1) if format_ == "json" else _table(rows))
+    return CLEAN
+
+
+def _rows(routing: Routing) -> Iterator[Row]:
+    """All routers, and after them the configured providers by name; one named like a protocol stands for it."""
+    from router.routers._load import PROVIDER, available
+
+    for info in available():
+        extra = (f"skill-health[{info.extra}]",) if info.extra else ()
+        lacks = () if info.installed else extra
+        if info.kind != PROVIDER:
+            yield Row(info.name, info.kind, extra, lacks, False, info.title)
+        elif info.name not in routing.providers:
+            yield _provider(info.name, None, routing, extra, lacks)
+    protocols = {info.name: info for info in available() if info.kind == PROVIDER}
+    for name, provider in sorted(routing.providers.items()):
+        found = protocols.get(provider.protocol)
+        extra = (f"skill-health[{found.extra}]",) if found else ()
+        yield _provider(name, provider, routing, extra, () if found and found.installed else extra)
+
+
+def _provider(
+    name: str, provider: Provider | None, routing: Routing, extra: tuple[str, ...], lacks: tuple[str, ...]
+) -> Row:
+    from router.http.endpoint import base_url, key_variable
+    from router.routers._load import PROVIDER, resolve
+
+    module = resolve(f"{name}:MODEL", routing).module
+    variable = key_variable(provider, module.WIRE)
+    key = (variable,) if variable else ()
+    missing = () if os.environ.get(variable, "").strip() else key
+    try:
+        where = f", at {base_url(provider, module.WIRE)}" if provider else ""
+    except UsageError as error:
+        where, missing = f"; {error}", (*missing, "base-url")
+    title = f"{module.TITLE}{where}"
+    return Row(f"{name}:MODEL", PROVIDER, (*extra, *key), (*lacks, *missing), provider is not None, title)
+
+
+def _table(rows: list[Row]) -> str:
+    from skill_health.core.console import clean
+
+    head = ("NAME", "KIND", "NEEDS", "STATE", "WHAT IT IS")
+    cells = [head] + [(row.name, row.kind, ", ".join(row.needs) or "-", _state(row), row.title) for row in rows]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    padded = ([*(f"{cell:{width}}" for cell, width in zip(line, [*widths, 0], strict=True))] for line in cells)
+    return "\n".join(clean("  ".join(line).rstrip()) for line in padded)
+
+
+def _state(row: Row) -> str:
+    return f"lacks {', '.join(row.lacks)}" if row.lacks else "ready"

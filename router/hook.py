@@ -1,0 +1,128 @@
+"""Before a commit: does every labelled prompt that found its skill still find it with the changed descriptions?
+
+Lexical routers rank the prompts over the catalogue as it was and as it is. They have one threshold, chosen on the old
+catalogue and the train prompts. No model is asked. What a lexical router loses is no proof that a model would lose it,
+but it says that words are gone, or that another skill has taken them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from router.comparable import Relisted
+from router.records import NONE, Catalogue, Prompt
+from router.routers._load import LOCAL, open_choice, resolve
+from router.routers._local import LocalRouter
+from skill_health.core.config import Routing
+from skill_health.core.console import clean
+from skill_health.core.errors import UsageError
+from skill_health.core.stopwords import STOP
+from skill_health.core.tfidf import terms
+
+_PROMPT, _DESCRIPTION, _WORDS, _IDS = 200, 400, 12, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A prompt that found `expected` and finds `now` instead (NONE: the router abstains)."""
+
+    prompt: Prompt
+    expected: str
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change does to one router's first places.
+
+    Of `testable` prompts `before` were right and `after` are. `untested` prompts expect that no skill applies, which a
+    router without a threshold cannot say.
+    """
+
+    model: str
+    testable: int
+    untested: int
+    before: int
+    after: int
+    lost: tuple[Lost, ...]
+    gained: tuple[str, ...]
+
+
+def effect(spec: str, routing: Routing, old: Catalogue, new: Catalogue, prompts: Sequence[Prompt]) -> Effect:
+    """Route the prompts by one local router over both catalogues, in the prompts' order.
+
+    Raises UsageError for a router that is none or is not computed here.
+    """
+    choice = resolve(spec, routing)
+    if choice.kind != LOCAL:
+        raise UsageError(
+            f"{spec!r} is not computed here, so a hook cannot use it: take lexical:tfidf or another local one"
+        )
+    train = tuple(prompt for prompt in prompts if prompt.split == "train")
+    first = cast(LocalRouter, open_choice(choice, old, train=train))
+    cut = first.threshold.value
+    second = cast(LocalRouter, open_choice(choice, new, settings={"threshold": cut}))
+    known = [prompt for prompt in prompts if prompt.target is not None]
+    tested = [prompt for prompt in known if cut or prompt.target != NONE]
+    flips = [(prompt, str(prompt.target), first.first(prompt.text), second.first(prompt.text)) for prompt in tested]
+    return Effect(
+        model=spec,
+        testable=len(tested),
+        untested=len(known) - len(tested),
+        before=sum(was == target for _, target, was, _ in flips),
+        after=sum(now == target for _, target, _, now in flips),
+        lost=tuple(Lost(prompt, target, now) for prompt, target, was, now in flips if was == target != now),
+        gained=tuple(prompt.prompt_id for prompt, target, was, now in flips if was != target == now),
+    )
+
+
+def report(changed: Sequence[Relisted], effects: Sequence[Effect], since: str) -> Iterator[str]:
+    """The lines of the report, safe to print."""
+    names = ", ".join(f"{clean(one.name)} ({one.kind})" for one in changed)
+    yield f"{_count(len(changed), 'listed skill')} changed since {clean(since)}: {names}"
+    for one in effects:
+        yield (
+            f"{one.model}: {one.before} of {_count(one.testable, 'prompt')} right before, {one.after} now; "
+            f"{len(one.lost)} lost, {len(one.gained)} gained" + _ids(one.gained)
+        )
+        if one.untested:
+            yield f"  not tested: {_count(one.untested, 'prompt')} that no skill is for, for want of a threshold"
+        for lost in one.lost:
+            yield from _lost(lost, {each.name: each for each in changed})
+    if any(one.lost for one in effects):
+        for edited in changed:
+            yield f"{clean(edited.name)} was listed as: {_clip(edited.before) or '(not listed)'}"
+            yield f"{clean(edited.name)} is listed as:  {_clip(edited.after) or '(not listed)'}"
+
+
+def _lost(lost: Lost, changed: dict[str, Relisted]) -> Iterator[str]:
+    yield f'  {clean(lost.prompt.prompt_id)} "{_clip(lost.prompt.text, _PROMPT)}"'
+    now = f"{clean(lost.now)} comes first" if lost.now != NONE else "no skill scores high enough"
+    expected = "no skill" if lost.expected == NONE else clean(lost.expected)
+    yield f"    expected {expected}; now {now}" + (f" ({clean(lost.prompt.source)})" if lost.prompt.source else "")
+    asked = terms(lost.prompt.text, STOP)
+    for name, verb in ((lost.expected, "no longer says"), (lost.now, "now says")):
+        one = changed.get(name)
+        if one:
+            before = set() if one.kind == "added" else set(terms(f"{one.name} {one.before}"))
+            after = set() if one.kind == "removed" else set(terms(f"{one.name} {one.after}"))
+            moved = before - after if name == lost.expected else after - before
+            words = [word for word in dict.fromkeys(asked) if word in moved]
+            if words:
+                yield f"    {clean(name)} {verb}: {', '.join(map(clean, words[:_WORDS]))}"
+
+
+def _clip(text: str, most: int = _DESCRIPTION) -> str:
+    flat = clean(" ".join(text.split()))
+    return flat if len(flat) <= most else flat[: most - 4] + " ..."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _ids(ids: Sequence[str]) -> str:
+    shown = ", ".join(map(clean, ids[:_IDS])) + (f" and {len(ids) - _IDS} more" if len(ids) > _IDS else "")
+    return f" ({shown})" if ids else ""

@@ -1,0 +1,51 @@
+"""What the hook compares: the catalogue as it was and as it is, and the prompts that name a skill of either."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from router.collection import read_skills
+from router.inputs import prompts_beside, catalogue_at
+from router.listing import catalogue
+from router.prompts._api import known_skills
+from router.prompts._load import Loaded, load_prompts
+from router.records import Catalogue
+from skill_health.core.config import Config
+from skill_health.core.corpus import Discovery, discover
+from skill_health.core.errors import UsageError
+from skill_health.core.hosts import hosts
+
+
+def both_catalogues(
+    files: Sequence[str], root: str, config: Config, commit: str, listing: str | None
+) -> tuple[Catalogue | str, Catalogue, Discovery]:
+    """The catalogue at a commit, or why there is none; the one in the work tree; and where that was found.
+
+    Folders mean the skills below them; files stand for the whole collection, which may have had other ones. Raises
+    UsageError where the work tree cannot be listed.
+    """
+    paths = tuple(path for path in files if os.path.isdir(path)) or (root,)
+    inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
+    discovery = discover(paths, config, root)
+    new = catalogue(read_skills(discovery), listing or config.router.listing, hosts(config.hosts))
+    try:
+        return catalogue_at(root, config, commit, listing, inner), new, discovery
+    except UsageError as error:
+        # Two skills of one name, say, which this very commit may mend.
+        return str(error), new, discovery
+
+
+def prompts_of_both(
+    old: Catalogue, new: Catalogue, discovery: Discovery, config: Config, prompt_files: Sequence[str]
+) -> Loaded:
+    """The prompts as `load_inputs` finds them. One whose skill has gone is a prompt still: it finds it no longer.
+
+    Raises UsageError where there are no prompts.
+    """
+    there = {skill.name for skill in (*new.shown, *new.omitted)}
+    gone = tuple(skill for skill in (*old.shown, *old.omitted) if skill.name not in there)
+    known = known_skills(Catalogue((*gone, *new.shown), omitted=new.omitted))
+    return (
+        load_prompts(prompt_files, known, discovery.root) if prompt_files else prompts_beside(discovery, config, known)
+    )

@@ -1,0 +1,164 @@
+"""Names of routers -> their modules, found by looking into this folder and imported only when named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, cast
+
+from router import routers
+from router.records import Catalogue, Mode, Prompt
+from router.routers._api import Router, Setup
+from skill_health.core.config import Provider, Routing
+from skill_health.core.errors import UsageError
+
+LOCAL, PROVIDER = "local", "provider"
+OURS = ("router", "skill_health")
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A router that was named: what the user wrote, its module, what the module is told, and the server it asks."""
+
+    spec: str
+    model: str
+    module: ModuleType
+    provider: Provider | None = None
+
+    @property
+    def kind(self) -> str:
+        """The KIND of the module: local, provider or simulated."""
+        return cast(str, self.module.KIND)
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What `router models` says of a router. `missing` are the modules of its extra that cannot be imported."""
+
+    name: str
+    title: str
+    kind: str
+    extra: str
+    missing: tuple[str, ...]
+
+    @property
+    def installed(self) -> bool:
+        """Whether everything that it imports is there."""
+        return not self.missing
+
+
+def available() -> list[Info]:
+    """Every router of this package, local ones first, then by name."""
+    found = [_info(_import(stem)) for stem in _stems()]
+    return sorted(found, key=lambda info: (info.kind != LOCAL, info.kind == PROVIDER, info.name))
+
+
+def resolve(spec: str, routing: Routing) -> Choice:
+    """The router that `spec` names, with the configured provider where it names one.
+
+    Raises UsageError, with the nearest names, for an unknown name, for a provider without a model, and for a local
+    router with one.
+    """
+    head, _, rest = spec.partition(":")
+    configured = routing.providers.get(head)
+    if configured:
+        module = _of_protocol(head, configured)
+    else:
+        whole = _named(spec)
+        head, rest = (spec, "") if whole else (head, rest)
+        module = whole or _named(head) or _unknown(spec, routing)
+    name = _name(module)
+    if module.KIND == PROVIDER and not rest.strip():
+        raise UsageError(f"{_shown(spec)}: which model? Write {head}:MODEL")
+    if module.KIND == LOCAL and spec != name:
+        raise UsageError(f"{_shown(spec)}: {name} takes no model; write {name}")
+    return Choice(spec, rest, module, configured)
+
+
+def open_choice(
+    choice: Choice,
+    catalogue: Catalogue,
+    *,
+    train: tuple[Prompt, ...] = (),
+    seed: int = 1,
+    index: str = "description",
+    mode: Mode = "text",
+    none_allowed: bool = True,
+    settings: Mapping[str, Any] | None = None,
+) -> Router:
+    """Open a router over a catalogue. Raises UsageError where a package that it needs is missing."""
+    setup = Setup(
+        choice.spec, choice.model, catalogue, train, choice.provider, seed, index, mode, none_allowed, settings or {}
+    )
+    try:
+        return cast(Router, choice.module.open_router(setup))
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in OURS or not choice.module.EXTRA:
+            raise
+        raise UsageError(
+            f"{_shown(choice.spec)} needs {missing or 'a package'}, which is not installed: "
+            f"pip install 'skill-health[{choice.module.EXTRA}]'"
+        ) from error
+
+
+def _stems() -> list[str]:
+    return sorted(found.name for found in iter_modules(routers.__path__) if found.name[0] != "_")
+
+
+def _import(stem: str) -> ModuleType:
+    return import_module(f"{routers.__name__}.{stem}")
+
+
+def _name(module: ModuleType) -> str:
+    """The name in front of a model: `openai-responses` for a provider, `lexical:bm25` for any other router."""
+    stem = module.__name__.rpartition(".")[2]
+    if module.KIND == PROVIDER:
+        return stem.replace("_", "-")
+    family, _, rest = stem.partition("_")
+    return f"{family}:{rest.replace('_', '-')}" if rest else family
+
+
+def _named(name: str) -> ModuleType | None:
+    """The module of exactly this name, imported; None where there is none."""
+    stem = name.replace(":", "_").replace("-", "_")
+    if stem not in _stems():
+        return None
+    module = _import(stem)
+    return module if _name(module) == name else None
+
+
+def _of_protocol(provider: str, configured: Provider) -> ModuleType:
+    module = _named(configured.protocol)
+    if module is None or module.KIND != PROVIDER:
+        known = ", ".join(info.name for info in available() if info.kind == PROVIDER)
+        raise UsageError(
+            f'"router.providers.{provider}.protocol": there is no protocol {_shown(configured.protocol)}; take {known}'
+        )
+    return module
+
+
+def _unknown(spec: str, routing: Routing) -> ModuleType:
+    from difflib import get_close_matches
+
+    names = [*(info.name for info in available()), *sorted(routing.providers)]
+    head = spec.partition(":")[0]
+    family = [name for name in names if name.partition(":")[0] == head]
+    near = family or get_close_matches(spec[:_LONGEST], names, n=3) or get_close_matches(head[:_LONGEST], names, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`skill-health router models` lists what there is"
+    raise UsageError(f"there is no router or provider {_shown(spec)}; {hint}")
+
+
+def _info(module: ModuleType) -> Info:
+    needed: tuple[str, ...] = getattr(module, "IMPORTS", ())
+    missing = tuple(name for name in needed if find_spec(name) is None)
+    return Info(_name(module), module.TITLE, module.KIND, module.EXTRA, missing)
+
+
+def _shown(text: str) -> str:
+    return repr(text[:_LONGEST])

@@ -1,0 +1,144 @@
+"""What all local routers share: what they read of a skill, the order of equals, abstention, and the answer in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from router.records import NONE, Catalogue, Listed, Reply, Request
+from router.routers._api import Setup
+from router.routers._threshold import Threshold, threshold_of
+
+MOST = 10
+"""How many names an answer holds at most."""
+
+_DIGITS = 6
+
+Explain = Callable[[str, str], str]
+"""A prompt's text and a skill's name -> half a sentence on what they have in common, or ""."""
+
+
+def in_order(catalogue: Catalogue) -> tuple[Listed, ...]:
+    """The skills that are shown, in an order that does not depend on that of the catalogue."""
+    return tuple(sorted(catalogue.shown, key=lambda skill: (skill.name, skill.path, skill.text)))
+
+
+def indexed(skill: Listed, index: str) -> str:
+    """What is searched of a skill: its name and the text that is listed; with `body` the whole of SKILL.md too."""
+    name = skill.name.replace("-", " ").replace("_", " ")
+    return "\n".join((name, skill.text, skill.body)) if index == "body" else f"{name}\n{skill.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRouter:
+    """A scoring function over a fixed catalogue, as a router.
+
+    `score` gives one number for each of `names` (a name may stand there more than once: its best one counts). `slow`
+    scoring is done in a thread, so that requests to servers that are under way are not held up.
+    """
+
+    names: tuple[str, ...]
+    score: Callable[[str], Sequence[float]]
+    threshold: Threshold
+    none_allowed: bool
+    settings: Mapping[str, Any]
+    explain: Explain = lambda text, name: ""
+    slow: bool = False
+
+    @property
+    def replicates(self) -> bool:
+        """Never: the order of presentation does not matter."""
+        return False
+
+    def describe(self) -> Mapping[str, Any]:
+        """The library, what was indexed, and the threshold with what it was chosen on."""
+        return {**self.settings, **self.threshold.describe()}
+
+    def rank(self, text: str) -> list[tuple[str, float]]:
+        """The skills with a positive score, the best first; of equal scores the first name. Nothing is abstained."""
+        return ranked(self.names, self.score(text))
+
+    def first(self, text: str) -> str:
+        """The answer's first name, or NONE where the router abstains."""
+        found = self.rank(text)
+        return NONE if self._abstains(found) else found[0][0]
+
+    async def ask(self, request: Request) -> Reply:
+        """Rank the skills of the request by its prompt."""
+        if not self.slow:
+            return self._reply(request)
+        import asyncio
+
+        return await asyncio.to_thread(self._reply, request)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _abstains(self, found: Sequence[tuple[str, float]]) -> bool:
+        return not found or (self.none_allowed and found[0][1] < (self.threshold.value or 0.0))
+
+    def _reply(self, request: Request) -> Reply:
+        text = request.prompt.text
+        shown = {skill.name for skill in request.skills}
+        found = [pair for pair in self.rank(text) if pair[0] in shown]
+        abstains = self._abstains(found)
+        # Where a skill must be named and none scores, the first name is as good a guess as any.
+        silent = [NONE] if self.none_allowed else sorted(shown)[:1]
+        ranking = silent if abstains else [name for name, _ in found[:MOST]]
+        answer = {
+            "ranking": ranking,
+            "confidence": _confidence(found, self.threshold.value if abstains else None),
+            "rationale": self._rationale(text, found, abstains),
+        }
+        return Reply(text=json.dumps(answer, ensure_ascii=True), requests=0)
+
+    def _rationale(self, text: str, found: Sequence[tuple[str, float]], abstains: bool) -> str:
+        if not found:
+            return "no skill has a positive score"
+        (name, score), *others = found
+        said = [f"{name} scores {score:.4g}"]
+        if others:
+            said.append(f"{others[0][0]} {others[0][1]:.4g}")
+        if abstains:
+            said.append(f"below the threshold {self.threshold.value:.4g}")
+        return "; ".join(filter(None, [", ".join(said), self.explain(text, name)]))
+
+
+def ranked(names: Sequence[str], scores: Sequence[float]) -> list[tuple[str, float]]:
+    """(name, score) of the positive scores, rounded, the best first; equal ones by name, each name once."""
+    best: dict[str, float] = {}
+    for name, score in zip(names, scores, strict=True):
+        if score > best.get(name, 0.0):
+            best[name] = score
+    rounded = ((name, round(score, _DIGITS)) for name, score in best.items())
+    return sorted((pair for pair in rounded if pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
+
+
+def local_router(
+    setup: Setup,
+    names: Sequence[str],
+    score: Callable[[str], Sequence[float]],
+    settings: Mapping[str, Any],
+    explain: Explain = lambda text, name: "",
+    slow: bool = False,
+) -> LocalRouter:
+    """The router of a scoring function, with the threshold chosen on the train prompts of the setup."""
+    threshold = threshold_of(setup.settings, lambda text: ranked(names, score(text)), setup.train, set(names))
+    whole = {"index": setup.index, **settings}
+    return LocalRouter(tuple(names), score, threshold, setup.none_allowed, whole, explain, slow)
+
+
+def _confidence(found: Sequence[tuple[str, float]], threshold: float | None) -> float:
+    """How clear the case is, 0.5 to 1; a share of scores and no probability, as calibration will show.
+
+    For an answer the best score's share of the best two; for an abstention 1 where nothing scores and 0.5 at the
+    threshold.
+    """
+    if not found:
+        return 1.0
+    best = found[0][1]
+    if threshold is not None:
+        return round(1 - best / (2 * threshold), 4)
+    return round(best / (best + (found[1][1] if len(found) > 1 else 0.0)), 4)
