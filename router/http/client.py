@@ -1,0 +1,164 @@
+"""One call to a model: asked within the server's limits, again where that makes sense, and never without end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+
+import httpx
+
+from router.http.endpoint import Endpoint
+from router.http.failures import Failure
+from router.http.fetch import Fetched, Transports, fetch
+from router.http.messages import Completion, Conversation, Wire
+from router.http.pacing import Pace, costs_of
+from router.http.reading import read
+from router.http.scrub import Scrubber
+from router.http.waits import MAX_WAIT, STEPS, backoff, stretched
+
+COSTLY_RETRIES = 2
+"""How often a request is sent again whose work the server may have done and charged."""
+
+_HEADERS = {
+    "accept": "application/json", "accept-encoding": "identity", "content-type": "application/json",
+    "user-agent": "skill-health",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where time comes from: a test passes its own, so that a back-off takes none."""
+
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one call came to: a completion, or a failure whose message names the server and holds no key.
+
+    `requests` counts everything sent; `duration_ms` is the time of the request that was answered.
+    """
+
+    completion: Completion | None
+    failure: Failure | None
+    requests: int
+    duration_ms: float | None = None
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call while it is under way."""
+
+    wire: Wire
+    url: str
+    headers: Mapping[str, str]
+    content: bytes
+    pace: Pace
+    costs: Mapping[str, int]
+    requests: int = 0
+    duration_ms: float | None = None
+
+
+class Client:
+    """Asks one server, with one key. Shared by all who ask it, so that its limits hold for all of them together."""
+
+    def __init__(self, endpoint: Endpoint, timing: Timing | None = None) -> None:
+        self.endpoint = endpoint
+        self._scrub = Scrubber(endpoint.key)
+        self._timing = timing or Timing()
+        self._transports = Transports(endpoint)
+        self._slots = asyncio.Semaphore(endpoint.concurrency)
+        self._paces: dict[str, Pace] = {}
+        self._next = 0.0
+        self._over: Failure | None = None
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._transports.aclose()
+
+    async def complete(self, wire: Wire, conversation: Conversation, label: str) -> Outcome:
+        """Ask once, with retries. Never raises for what a server does; cancellation passes through.
+
+        `label` makes this call's jitter its own and repeatable. After a failure that every further call would meet
+        (quota, auth), later calls fail with it at once and send nothing.
+        """
+        call = self._call(wire, conversation)
+        costly = 0
+        while True:
+            found = await self._once(call)
+            if isinstance(found, Completion):
+                return Outcome(found, None, call.requests, call.duration_ms)
+            failure = replace(found, message=self._scrub.line(f"{self.endpoint.host} {found.message}"))
+            if failure.kind in ("quota", "auth"):
+                self._over = self._over or failure
+                return Outcome(None, self._over, call.requests)
+            costly += failure.kind == "costly"
+            again = failure.kind in ("retry", "costly") and call.requests <= len(STEPS) and costly <= COSTLY_RETRIES
+            if not again or (failure.wait or 0) > MAX_WAIT:
+                return Outcome(None, _given_up(failure, call.requests, again), call.requests, call.duration_ms)
+            if failure.wait:
+                call.pace.block(failure.wait)
+                await self._timing.sleep(stretched(failure.wait, label, call.requests))
+            else:
+                await self._timing.sleep(backoff(label, call.requests - 1))
+
+    def _call(self, wire: Wire, conversation: Conversation) -> _Call:
+        outgoing = wire.outgoing(conversation, self.endpoint.base_url)
+        content = json.dumps(outgoing.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        headers = {
+            **_HEADERS,
+            **outgoing.headers,
+            **dict([self.endpoint.key_header] if self.endpoint.key_header else []),
+        }
+        # Bytes / 4 is the estimate of tokens that forecasts begin with, too.
+        costs = costs_of(len(content) // 4 + 1, conversation.max_output_tokens)
+        pace = self._paces.get(conversation.model)
+        if pace is None:
+            pace = self._paces[conversation.model] = Pace(self._timing.clock, self._timing.now)
+        return _Call(wire, self.endpoint.base_url + outgoing.path, headers, content, pace, costs)
+
+    async def _once(self, call: _Call) -> Completion | Failure:
+        """Wait for the limits and for a slot, and send one request."""
+        while self._over is None:
+            # Waiting takes no slot: another model of this server may have nothing to wait for.
+            while (delay := self._delay(call)) > 0:
+                await self._timing.sleep(delay)
+            async with self._slots:
+                if self._over is None and self._delay(call) <= 0:
+                    return await self._send(call)
+        return self._over
+
+    def _delay(self, call: _Call) -> float:
+        return max(call.pace.delay(call.costs), self._next - self._timing.clock())
+
+    async def _send(self, call: _Call) -> Completion | Failure:
+        if self.endpoint.requests_per_minute:
+            self._next = self._timing.clock() + 60 / self.endpoint.requests_per_minute
+        request = httpx.Request("POST", call.url, headers=call.headers, content=call.content)
+        ticket = call.pace.sent(call.costs)
+        call.requests += 1
+        headers: Mapping[str, str] | None = None
+        start = time.perf_counter()
+        transport = self._transports.take()
+        try:
+            fetched = await fetch(transport, request, self.endpoint)
+            headers = fetched.headers if isinstance(fetched, Fetched) else None
+        finally:
+            call.pace.answered(ticket, headers)
+            await self._transports.put(transport, headers is not None)
+        if isinstance(fetched, Failure):
+            return fetched
+        call.duration_ms = round((time.perf_counter() - start) * 1000, 3)
+        return read(call.wire, fetched, self._scrub, self._timing.now())
+
+
+def _given_up(failure: Failure, requests: int, again: bool) -> Failure:
+    """The failure that a call ends with, telling how often it was tried."""
+    if again and failure.wait:
+        return replace(failure, message=f"{failure.message} (it asks to wait {failure.wait:,.0f} s, which is too long)")
+    return replace(failure, message=f"{failure.message} (after {requests} requests)") if requests > 1 else failure

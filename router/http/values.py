@@ -1,0 +1,83 @@
+"""Other people's JSON: a value of the expected kind or None; and JSON Schema without what a provider refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MOST = 10**9
+"""More tokens than this are no number of tokens."""
+
+
+def count(value: Any) -> int | None:
+    """A number of tokens; None for whatever is not one: absent, negative, text, a boolean, absurd."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+        return None
+    return value
+
+
+def part_of(value: Any, whole: int | None) -> int | None:
+    """A number of tokens that are among `whole`; None where there are more of them than that."""
+    tokens = count(value)
+    return None if tokens is None or (whole is not None and tokens > whole) else tokens
+
+
+def added(*values: Any) -> int | None:
+    """The sum of numbers of tokens; an absent one adds nothing. None where one is nonsense or the first is absent."""
+    counts = [count(value) for value in values if value is not None]
+    if not counts or values[0] is None or None in counts:
+        return None
+    return sum(number for number in counts if number is not None)
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The object, or {}."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a list, or []."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """The text, or ""."""
+    return value if isinstance(value, str) else ""
+
+
+def optional(value: Any) -> str | None:
+    """The text, or None."""
+    return value if isinstance(value, str) and value else None
+
+
+def arguments(raw: str) -> Mapping[str, Any] | None:
+    """The arguments of a tool that a model wrote as text; None where that is not a JSON object."""
+    try:
+        data = json.loads(raw or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def without(schema: Any, keywords: Iterable[str]) -> Any:
+    """A JSON Schema without the keywords that a provider refuses. A property of such a name stays.
+
+    What falls away only makes the constraint wider; whoever reads the answer checks it anyway.
+    """
+    dropped = frozenset(keywords)
+    if isinstance(schema, list):
+        return [without(item, dropped) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: {name: without(inner, dropped) for name, inner in value.items()}
+        if key in ("properties", "$defs", "definitions") and isinstance(value, Mapping)
+        else value
+        if key in ("enum", "const", "required")
+        else without(value, dropped)
+        for key, value in schema.items()
+        if key not in dropped
+    }

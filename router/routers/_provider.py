@@ -1,0 +1,108 @@
+"""What all provider protocols share: a Router that asks one model over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from router.http.endpoint import Endpoint, base_url, open_endpoint
+from router.http.failures import Failure
+from router.http.messages import Completion, Conversation, Turn, Wire
+from router.records import Reply, Request, Status
+from router.routers._api import Setup
+from skill_health.core.config import Provider
+from skill_health.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from router.http.client import Client, Outcome, Timing
+
+_STATUS: Mapping[str, Status] = {"model": "model_unavailable", "refusal": "refusal"}
+
+
+def open_provider(setup: Setup, wire: Wire, timing: Timing | None = None) -> ProviderRouter:
+    """The router of a provider's model.
+
+    Raises UsageError, naming the model, for a base URL that cannot be used, a key that is not set or would be sent in
+    the clear, and ModuleNotFoundError where httpx is missing. With `settings["keyless"]` no key is looked for: such a
+    router describes itself, for a forecast, and cannot be asked.
+    """
+    if not setup.model:
+        raise UsageError(f'"{setup.spec}" names no model; write {setup.spec.partition(":")[0]}:MODEL')
+    import httpx  # noqa: F401
+
+    try:
+        where = base_url(setup.provider, wire)
+        endpoint = None if setup.settings.get("keyless") else open_endpoint(setup.provider, wire)
+    except UsageError as error:
+        raise UsageError(f"{setup.spec}: {error}") from None
+    return ProviderRouter(setup, wire, where, endpoint, timing)
+
+
+class ProviderRouter:
+    """Asks one model of one provider."""
+
+    replicates = True
+
+    def __init__(
+        self, setup: Setup, wire: Wire, where: str, endpoint: Endpoint | None, timing: Timing | None = None
+    ) -> None:
+        self._setup, self._wire, self._where, self._endpoint, self._timing = setup, wire, where, endpoint, timing
+        self._limit = (setup.provider or Provider(wire.protocol)).max_output_tokens
+        self._client: Client | None = None
+
+    def describe(self) -> Mapping[str, Any]:
+        """The protocol, the server and the limit of the answer; no key."""
+        return {"protocol": self._wire.protocol, "base_url": self._where, "max_output_tokens": self._limit}
+
+    async def ask(self, request: Request) -> Reply:
+        """Send the request's text as the user's only turn."""
+        if self._endpoint is None:
+            raise RuntimeError(f"{self._setup.spec} was opened without a key, to be described only")
+        if self._client is None:
+            from router.http.shared import borrow
+
+            self._client = borrow(self._endpoint, self._timing)
+        conversation = Conversation(
+            self._setup.model, (Turn("user", request.text),), schema=request.schema, max_output_tokens=self._limit
+        )
+        label = (
+            f"{self._setup.seed}|{self._setup.spec}|{request.prompt.prompt_id}|{request.replication}|{request.attempt}"
+        )
+        return reply_of(await self._client.complete(self._wire, conversation, label))
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._client is not None and self._endpoint is not None:
+            from router.http.shared import give_back
+
+            self._client = None
+            await give_back(self._endpoint, self._timing)
+
+
+def reply_of(outcome: Outcome) -> Reply:
+    """An outcome as the run's record of it."""
+    if outcome.completion is not None:
+        return replace(_answered(outcome.completion), requests=outcome.requests, duration_ms=outcome.duration_ms)
+    failure = outcome.failure or Failure("fatal", "did not answer")
+    status = _STATUS.get(failure.kind, "provider_error")
+    return Reply(
+        status=status,
+        requests=outcome.requests,
+        duration_ms=outcome.duration_ms if status == "refusal" else None,
+        error=failure.message,
+        stop="quota" if failure.kind == "quota" else "auth" if failure.kind == "auth" else "",
+    )
+
+
+def _answered(completion: Completion) -> Reply:
+    refused = completion.end == "refusal"
+    return Reply(
+        status="refusal" if refused else "truncated" if completion.end == "truncated" else "finished",
+        text=completion.text,
+        model=completion.model,
+        request_id=completion.request_id,
+        stop_reason=completion.stop_reason,
+        usage=completion.usage,
+        error=f"the model refused to answer ({completion.stop_reason or 'no reason given'})" if refused else "",
+    )

@@ -1,0 +1,92 @@
+"""For tests: time that a test owns, and routers that ask a loopback server with a key."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from router.http.client import Timing
+from router.records import Catalogue, Prompt, Reply, Request
+from router.routers._api import Setup
+from router.routers._provider import ProviderRouter, open_provider
+from skill_health.core.config import Provider
+
+KEY = "sk-test-SECRET0123456789abcdef"
+KEY_ENV = "LOOPBACK_KEY"
+MODEL = "some-model"
+
+
+@dataclass
+class FakeTime:
+    """A clock that moves only when somebody sleeps; `slept` is every sleep in order."""
+
+    start: float = 1_800_000_000.0
+    passed: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        until = self.passed + seconds
+        await asyncio.sleep(0)
+        self.passed = max(self.passed, until)
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(self.sleep, self._clock, self._now)
+
+    def _clock(self) -> float:
+        return self.passed
+
+    def _now(self) -> float:
+        return self.start + self.passed
+
+
+class RealTime:
+    """The time of everybody."""
+
+    timing = Timing()
+
+
+def request(prompt_id: str = "p1", schema: Mapping[str, Any] | None = None) -> Request:
+    """A question to a router; the text is all that is sent."""
+    return Request(Prompt(prompt_id, "", None), 1, (), f"Which skill fits? ({prompt_id})", schema)
+
+
+def open_model(
+    protocol: str,
+    url: str,
+    time: FakeTime | RealTime | None = None,
+    *,
+    key_env: str = KEY_ENV,
+    model: str = MODEL,
+    **limits: Any,
+) -> ProviderRouter:
+    """A router of this protocol's module (`openai_responses`, ...) that asks `url`; `limits` are those of Provider."""
+    module = import_module(f"router.routers.{protocol}")
+    provider = Provider(protocol.replace("_", "-"), base_url=url, key_env=key_env, **limits)
+    setup = Setup(f"{protocol.replace('_', '-')}:{model}", model, Catalogue(()), provider=provider)
+    return open_provider(setup, module.WIRE, (time or FakeTime()).timing)
+
+
+async def ask_all(router: ProviderRouter, requests: Sequence[Request]) -> list[Reply]:
+    """All answers, asked at once; the router is closed."""
+    try:
+        return await asyncio.gather(*(router.ask(one) for one in requests))
+    finally:
+        await router.close()
+
+
+def ask(protocol: str, url: str, time: FakeTime | None = None, **more: Any) -> Reply:
+    """Ask once, in a loop of its own."""
+    return asyncio.run(ask_all(open_model(protocol, url, time, **more), [request()]))[0]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is in the environment, and only there."""
+    monkeypatch.setenv(KEY_ENV, KEY)
