@@ -9,13 +9,12 @@ from typing import Any, Literal
 NONE = "none"
 """The answer "no skill applies". It is a class of its own, beside the names of the skills."""
 
+Mode = Literal["text", "json_schema"]
 Status = Literal[
     "finished", "format_failure", "refusal", "truncated", "model_unavailable", "provider_error", "cancelled", "dry_run"
 ]
 ANSWERED: tuple[Status, ...] = ("finished", "format_failure", "refusal", "truncated")
 """The statuses that are scored: the model answered, well or badly. Every other status is missing data."""
-
-Mode = Literal["text", "json_schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Catalogue:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that are shown, in the catalogue's order."""
+        """The names that are shown."""
         return tuple(skill.name for skill in self.shown)
 
 
@@ -122,9 +121,9 @@ class Reply:
     """What came back from one call, before anybody has looked for a ranking in it.
 
     `status` is "finished" where there is an answer to read, else why there is none; `stop` is "" or what ends the
-    whole run ("quota", "auth"). `model` is the id that the provider resolved. `duration_ms` is the time of the
-    request that was answered, None where time means nothing (a local computation). `requests` counts what
-    was sent over the wire, retries included. `error` is one clear line and holds no key.
+    whole run. `model` is the id that the provider resolved. `duration_ms` is the time of the request that was
+    answered, None where time means nothing (a local computation). `requests` counts what was sent over the wire,
+    retries included. `error` is one clear line and holds no key.
     """
 
     status: Status = "finished"
@@ -158,7 +157,7 @@ class Answer:
 class Result:
     """The outcome of one (prompt, model, replication), as a line of results.jsonl holds it.
 
-    `first_status` and `first_kinds` are those of the first attempt. Positions count from 1 in presentation order:
+    `first_status` and `first_kinds` are the first attempt's. Positions count from 1 in presentation order:
     `target_position` of the right skill (None: none applies, unknown or not shown), `picked_position` of the first
     of the ranking (None: NONE or no ranking). `cost_usd` is None where no price or no usage is known.
     """

@@ -14,12 +14,14 @@ from skill_health.core.history import append_history
 from skill_health.core.history_tail import read_backwards
 from skill_health.core.roots import git_top
 from skill_health.drift import Drift, compare
-from skill_health.drift_sections import sections
+from skill_health.drift_sections import Section, sections
 from skill_health.earlier import Earlier, find_earlier
 from skill_health.history_line import to_record
 from skill_health.lint import lint
 from skill_health.profiles import COMPAT
 from skill_health.revision import read_revision
+from skill_health.router_history import Routing, read_routing, single
+from skill_health.router_section import routing_sections
 from skill_health.rules._load import all_rules
 from skill_health.snapshot import snapshot
 from skill_health.today import Today, look
@@ -32,7 +34,7 @@ SNAPSHOT, HISTORY, DRIFT = "skill-health.json", "skill-health-history.jsonl", "s
 class Outcome:
     """What a daily run found. `snapshot` is the text of its JSON report; `prefix` leads from here to the root.
 
-    `notes` are for people: what could not be read on the way.
+    `notes` are for people: what could not be read on the way. `routing` is what the router's history says.
     """
 
     today: Today
@@ -43,6 +45,7 @@ class Outcome:
     prefix: str
     notes: tuple[str, ...]
     config: Config
+    routing: Routing | None = None
 
 
 def run_daily(
@@ -68,13 +71,15 @@ def run_daily(
         report = with_baseline(report, root, config, None, False)
     kept = snapshot(report, result)
     notes = (*report.warnings, *filter(None, [revision.note]))
-    return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config)
+    listed = [facts["summary"] for facts in result.facts.values() if not facts["summary"]["hidden"]]
+    routing = read_routing(folder, single((own["name"], own["description"]) for own in listed))
+    return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing)
 
 
 def as_text(outcome: Outcome, color: bool = False) -> str:
     """The short form for a terminal, with paths as seen from the current directory."""
     head, collection = _head(outcome), _collection(outcome)
-    parts = list(sections(outcome.drift, outcome.today, _rule_names(), outcome.prefix))
+    parts = _parts(outcome, outcome.prefix)
     before = drift_json.mean_before(outcome.earlier)
     why = reasons(outcome.drift, before, outcome.config.daily, outcome.prefix)
     return drift_text.render(head, why, collection, parts, color)
@@ -82,13 +87,12 @@ def as_text(outcome: Outcome, color: bool = False) -> str:
 
 def as_markdown(outcome: Outcome) -> str:
     """The whole report, with paths as seen from the root."""
-    parts = list(sections(outcome.drift, outcome.today, _rule_names()))
-    return drift_markdown.render(_head(outcome), outcome.reasons, _collection(outcome), parts)
+    return drift_markdown.render(_head(outcome), outcome.reasons, _collection(outcome), _parts(outcome))
 
 
 def as_json(outcome: Outcome) -> str:
     """The whole report for other programs."""
-    return drift_json.render(outcome.drift, outcome.today, outcome.earlier, outcome.reasons)
+    return drift_json.render(outcome.drift, outcome.today, outcome.earlier, outcome.reasons, outcome.routing)
 
 
 def write(outcome: Outcome, folder: str) -> Iterator[str]:
@@ -104,8 +108,14 @@ def write(outcome: Outcome, folder: str) -> Iterator[str]:
     yield os.path.join(folder, HISTORY)
 
 
+def _parts(outcome: Outcome, prefix: str = "") -> list[Section]:
+    parts = sections(outcome.drift, outcome.today, _rule_names(), prefix)
+    return [*parts, *routing_sections(outcome.routing)]
+
+
 def _head(outcome: Outcome) -> list[str]:
-    notes = [f"Note: {note}." for note in (*outcome.notes, *outcome.earlier.problems)]
+    routing = outcome.routing.problems if outcome.routing else ()
+    notes = [f"Note: {note}." for note in (*outcome.notes, *outcome.earlier.problems, *routing)]
     return [drift_head.today_is(outcome.today.line), *drift_head.comparison(outcome.drift, outcome.earlier), *notes]
 
 

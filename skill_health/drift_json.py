@@ -10,17 +10,22 @@ from skill_health.drift import Change, Drift, Found, SkillDrift
 from skill_health.drift_sections import places
 from skill_health.earlier import Earlier
 from skill_health.history_line import Line
+from skill_health.router_history import Routing
+from skill_health.router_section import routing_record
 from skill_health.today import Today
 
 SCHEMA = "skill-health/drift/1"
 
 
-def render(drift: Drift, today: Today, earlier: Earlier, reasons: list[str]) -> str:
+def render(drift: Drift, today: Today, earlier: Earlier, reasons: list[str], routing: Routing | None = None) -> str:
     """The document as text: keys in a fixed order, ASCII only, no absolute path."""
-    return json.dumps(document(drift, today, earlier, reasons), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    values = document(drift, today, earlier, reasons, routing)
+    return json.dumps(values, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def document(drift: Drift, today: Today, earlier: Earlier, reasons: list[str]) -> dict[str, Any]:
+def document(
+    drift: Drift, today: Today, earlier: Earlier, reasons: list[str], routing: Routing | None = None
+) -> dict[str, Any]:
     """The document as JSON values. `basis` says how much could be compared: nothing, the listing, all."""
     before, after, window = drift.before, drift.after, earlier.window
     return {
@@ -50,6 +55,7 @@ def document(drift: Drift, today: Today, earlier: Earlier, reasons: list[str]) -
             "due": [_claim(today.reviews[claim]) for claim in after.due or ()],
         },
         "descriptions": [skill.path for skill in drift.skills if skill.relisted],
+        "router": routing_record(routing),
         "problems": list(earlier.problems),
     }  # fmt: skip
 

@@ -6,6 +6,7 @@ A module of this package is one router or one provider protocol. It is named by 
     TITLE           one line for `router models`
     KIND            "local" (free, computed here), "provider" (asks a server) or "simulated"
     EXTRA           the extra of the distribution that it needs, or ""
+    IMPORTS         the modules that this extra must make importable
     open_router     Setup -> Router
 
 and imports nothing at its top that the base installation does not have.
@@ -27,8 +28,8 @@ class Setup:
 
     `spec` is the whole name as the user gave it, `model` what follows the router's own name ("" for most local ones).
     `train` are the prompts that a threshold may be chosen on. `index` is what local routers read of a skill:
-    "description" (the text that is listed) or "body" (that and the whole SKILL.md). `concurrency` is how many
-    requests may be under way at once.
+    "description" (the text that is listed) or "body" (that and the whole SKILL.md). `settings` may fix what
+    `describe` tells: `threshold` that of a local router.
     """
 
     spec: str

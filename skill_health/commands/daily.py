@@ -11,16 +11,7 @@ import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN, FINDINGS
-
-
-def _time(_: click.Context, __: click.Parameter, value: str | None) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(value) if value else None
-        if found is None:
-            return None
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise click.BadParameter(f"{value!r} is not a time like 2026-01-31T04:00:00Z") from error
+from skill_health.times import time_option
 
 
 def _share(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -36,7 +27,7 @@ def _share(_: click.Context, __: click.Parameter, value: float | None) -> float 
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", help="What to print."
 )
-@click.option("--time", callback=_time, metavar="ISO", help="Date the run so, and judge claims on that day (now).")
+@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so, and judge claims on that day (now).")
 @click.option("--due-days", type=click.IntRange(0), metavar="N", help="List claims that are due within N days.")
 @click.option("--max-drop", type=float, callback=_share, metavar="X", help="Drift: the collection falls by more.")
 @click.option("--max-skill-drop", type=float, callback=_share, metavar="X", help="Drift: a skill falls by more.")

@@ -1,0 +1,216 @@
+"""`skill-health daily` beside a history of the router: what it shows, and that nothing in there can stop it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from skill_health.core import validation
+from skill_health.router_history import HISTORY, SCHEMA, read_routing, single
+from skill_health.router_section import TITLE
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Write = Callable[[Mapping[str, str]], Path]
+DAY = "--time=2026-11-21T04:00:00Z"
+SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
+
+
+def line(model: str = "lexical:bm25", **changes: Any) -> dict[str, Any]:
+    """A line of the router's history, as far as the daily run looks at it."""
+    top1 = {"value": 0.78, "low": 0.65, "high": 0.88, "n": 150, "clusters": 50}
+    record = {
+        "schema": SCHEMA, "time": "2026-11-20T05:00:00Z", "run_id": "run-1", "model": model, "n": 147, "planned": 150,
+        "selection": "all", "simulated": False, "trusted": True, "metrics": {"top1": top1},
+    }  # fmt: skip
+    return record | changes
+
+
+def lines(*records: Any) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def manifest(**descriptions: str) -> str:
+    skills = [{"name": name, "description": text} for name, text in descriptions.items()]
+    return json.dumps({"catalogue": skills, "omitted": []})
+
+
+@pytest.fixture
+def collection(write: Write) -> Path:
+    return write({f"skills/{name}/SKILL.md": SKILL.format(name) for name in ("plums", "pears")})
+
+
+def routed(done: subprocess.CompletedProcess[str]) -> dict[str, Any] | None:
+    found: dict[str, Any] = json.loads(done.stdout)
+    Draft202012Validator(validation.load_schema("drift")).validate(found)
+    router: dict[str, Any] | None = found["router"]
+    return router
+
+
+def put(root: Path, text: str | bytes) -> None:
+    path = root / "reports" / HISTORY
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def test_without_a_history_nothing_is_said(collection: Path, run: Run) -> None:
+    assert TITLE not in run("daily", DAY).stdout
+    assert routed(run("daily", DAY, "--format", "json", "--no-write")) is None
+
+
+def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run, write: Write) -> None:
+    old = line(run_id="run-0", time="2026-11-01T05:00:00Z", metrics={"top1": {"value": 0.1, "low": 0, "high": 0.3}})
+    put(collection, lines(old, line(), line("scripted", simulated=True, trusted=False, selection="filter")))
+    write(
+        {
+            "reports/router/run-1/manifest.json": manifest(
+                plums="Sorts plums.", pears="Sorts lists of pears. Use when pears are out of order."
+            )
+        }
+    )
+    done = run("daily", DAY)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{TITLE} (2)\n" in done.stdout
+    assert (
+        "  lexical:bm25: top-1 0.780 [0.650, 0.880], 147 of 150 calls scored (coverage 98.0%), 2026-11-20, run run-1\n"
+        "      descriptions changed since that run: plums\n"
+    ) in done.stdout
+    assert "simulated: no model was asked" in done.stdout
+    assert "not to be trusted: the instrument check failed" in done.stdout
+    assert "over a part of the prompts only" in done.stdout
+    assert "live agent" in done.stdout
+    markdown = (collection / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
+    assert f"## {TITLE} (2)" in markdown
+    assert "lexical:bm25: top-1 0.780 \\[0.650, 0.880\\]" in markdown
+    router = routed(run("daily", DAY, "--format", "json", "--no-write"))
+    assert router is not None
+    assert [(each["model"], each["run_id"], each["changed"]) for each in router["models"]] == [
+        ("lexical:bm25", "run-1", ["plums"]),
+        ("scripted", "run-1", ["plums"]),
+    ]
+    assert router["models"][0]["coverage"] == 147 / 150
+    assert router["problems"] == []
+
+
+def test_a_sweep_stands_in_only_where_there_is_no_other_run(tmp_path: Path) -> None:
+    put(tmp_path, lines(line("a", run_id="whole"), line("a", selection="sweep"), line("b", selection="sweep")))
+    found = read_routing(str(tmp_path / "reports"), {})
+    assert found is not None
+    assert [(each.model, each.run_id, each.selection) for each in found.models] == [
+        ("a", "whole", "all"),
+        ("b", "run-1", "sweep"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "{", "[]", '{"schema": ', "\x00\x01", '"text"', "[" * 100_000,
+        line(n=151), line(n=-1), line(n=True), line(n="many"), line(planned=None), line(time="yesterday"), line(time=7),
+        line(run_id="../../../etc"), line(run_id=".."), line(run_id=""), line(model=None), line(model="  "),
+        line(metrics=None), line(metrics={}), line(metrics={"top1": [1]}), line(metrics={"top1": {"value": 7}}),
+        line(metrics={"top1": {"value": "high"}}), line(selection=[]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_damaged_line_costs_one_note(tmp_path: Path, damaged: Any) -> None:
+    text = damaged if isinstance(damaged, str) else json.dumps(damaged)
+    put(tmp_path, lines(line("a")) + text + "\n" + lines(line("b")) + text[:40])
+    found = read_routing(str(tmp_path / "reports"), {})
+    assert found is not None
+    assert [each.model for each in found.models] == ["a", "b"]
+    assert found.problems == ("2 lines of router-history.jsonl are damaged and left out",)
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [{"schema": "skill-health/router-history/2"}, {"timestamp": "2026-05-15T14:08:51Z", "repo_sha": "358c36b"}],
+)
+def test_lines_of_other_kinds_are_passed_over(tmp_path: Path, foreign: dict[str, Any]) -> None:
+    put(tmp_path, lines(foreign, line("a"), foreign))
+    found = read_routing(str(tmp_path / "reports"), {})
+    assert found is not None
+    assert ([each.model for each in found.models], found.problems) == (["a"], ())
+
+
+@pytest.mark.parametrize("value", [None, 0.5])
+def test_what_is_not_known_is_not_made_up(tmp_path: Path, value: float | None) -> None:
+    put(
+        tmp_path,
+        lines(line(n=0, planned=0, trusted=None, metrics={"top1": {"value": value, "low": None, "high": None}})),
+    )
+    found = read_routing(str(tmp_path / "reports"), {})
+    assert found is not None
+    (only,) = found.models
+    assert (only.top1, only.coverage, only.trusted, only.changed) == (value, None, None, None)
+
+
+def test_a_history_that_cannot_be_read_costs_one_note(collection: Path, run: Run) -> None:
+    (collection / "reports" / HISTORY).mkdir(parents=True)
+    done = run("daily", DAY, "--format", "json")
+    assert (done.returncode, done.stderr.splitlines()[0][:8]) == (0, "written:")
+    assert routed(done) == {"models": [], "problems": [f"cannot read {HISTORY}: Is a directory"]}
+    assert f"Note: cannot read {HISTORY}: Is a directory." in run("daily", DAY).stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"catalogue": 7}', '{"catalogue": [7]}', '{"catalogue": [{"name": "a"}]}',
+     '{"catalogue": [{"name": [], "description": ""}]}', '{"catalogue": [{"name": "a", "description": null}]}',
+     "[" * 100_000],
+)  # fmt: skip
+def test_a_manifest_that_does_not_tell_says_nothing(tmp_path: Path, text: str) -> None:
+    put(tmp_path, lines(line()))
+    folder = tmp_path / "reports" / "router" / "run-1"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+    found = read_routing(str(tmp_path / "reports"), {"a": "Sorts."})
+    assert found is not None
+    assert [each.changed for each in found.models] == [None]
+
+
+def test_names_that_several_skills_share_are_not_compared(tmp_path: Path) -> None:
+    put(tmp_path, lines(line()))
+    folder = tmp_path / "reports" / "router" / "run-1"
+    folder.mkdir(parents=True)
+    skills = [{"name": "twice", "description": "One."}, {"name": "twice", "description": "Two."}]
+    skills += [{"name": "spaced", "description": "Two\n words."}, {"name": "gone", "description": "x"}]
+    (folder / "manifest.json").write_text(json.dumps({"catalogue": skills}), encoding="utf-8")
+    now = single([("twice", "Three."), ("again", "x"), ("again", "y"), ("spaced", "Two words.")])
+    assert now == {"twice": "Three.", "spaced": "Two words."}
+    found = read_routing(str(tmp_path / "reports"), now)
+    assert found is not None
+    assert [each.changed for each in found.models] == [()]
+
+
+def test_nothing_of_the_history_is_markup_or_control(collection: Path, run: Run) -> None:
+    put(collection, lines(line("evil\x1b[31m`<b>](http://x.example)\n# head")))
+    done = run("daily", DAY)
+    assert "\x1b" not in done.stdout
+    assert "\n# head" not in done.stdout
+    markdown = (collection / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
+    assert "\x1b" not in markdown
+    assert "<b>" not in markdown
+    assert "\n# head" not in markdown
+    assert "](http" not in markdown
+
+
+def test_the_light_path_stays_light(collection: Path) -> None:
+    put(collection, lines(line()))
+    heavy = ("numpy", "scipy", "jsonschema", "httpx", "router", "asyncio")
+    code = (
+        "import sys\nfrom skill_health.cli import main\ncode = main(['daily', '--no-write'])\n"
+        f"assert not [name for name in {heavy} if name in sys.modules], sys.modules.keys()\nsys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=collection, env=os.environ, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert TITLE.encode() in done.stdout
