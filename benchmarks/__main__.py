@@ -17,7 +17,7 @@ from benchmarks._measure import Failed, Options
 from benchmarks._table import machine
 
 # In this order: what `parse` reads into this process would count as memory of those that are started later.
-QUESTIONS = ("hook", "collection", "scale", "parse", "routers", "calls", "router_report")
+QUESTIONS = ("hook", "collection", "scale", "parse", "routers", "calls", "router_report", "coverage", "resampling")
 NOT_MEASURED = "Not measured: "
 
 

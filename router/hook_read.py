@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from router.collection import read_skills
-from router.inputs import prompts_beside, catalogue_at
+from router.inputs import catalogue_at, prompts_beside
 from router.listing import catalogue
 from router.prompts._api import known_skills
 from router.prompts._load import Loaded, load_prompts

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from router.commands._options import _list
+from router.commands._options import listed
 from skill_health.core.errors import CLEAN, FINDINGS
 
 
@@ -14,7 +14,7 @@ from skill_health.core.errors import CLEAN, FINDINGS
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--prompts", "prompt_files", multiple=True, metavar="FILE", help="Labelled prompts (the registry's).")
-@click.option("--models", multiple=True, callback=_list, metavar="LIST", help="Local routers (`router.hook-models`).")
+@click.option("--models", multiple=True, callback=listed, metavar="LIST", help="Local routers (`router.hook-models`).")
 @click.option("--listing", metavar="HOST", help="What is listed: full, or what this host would show.")
 @click.option(
     "--since", metavar="REV", default="HEAD", envvar="PRE_COMMIT_FROM_REF", show_envvar=True, show_default=True,

@@ -27,7 +27,9 @@ def _share(_: click.Context, __: click.Parameter, value: float | None) -> float 
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", help="What to print."
 )
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so, and judge claims on that day (now).")
+@click.option(
+    "--time", callback=time_option, metavar="ISO", help="Date the run so, and judge claims on that day (now)."
+)
 @click.option("--due-days", type=click.IntRange(0), metavar="N", help="List claims that are due within N days.")
 @click.option("--max-drop", type=float, callback=_share, metavar="X", help="Drift: the collection falls by more.")
 @click.option("--max-skill-drop", type=float, callback=_share, metavar="X", help="Drift: a skill falls by more.")

@@ -3,6 +3,7 @@
 SkillHealthError            never raised itself
     UsageError      2       the user's mistake: a bad option, a bad configuration, a missing file
     AbortedError    3       the run could not go on
+    GateError       1       a gate failed before the work that it guards was begun
 Anything else that escapes is our bug, and exits with 3 too. An interrupt exits with 130.
 """
 
@@ -27,3 +28,9 @@ class AbortedError(SkillHealthError):
     """A run that could not go on."""
 
     exit_code = ABORTED
+
+
+class GateError(SkillHealthError):
+    """A gate that failed before the work that it guards was begun."""
+
+    exit_code = FINDINGS

@@ -43,13 +43,13 @@ def serve() -> Iterator[str]:
 
 
 def main() -> None:
-    """Serve with four slots of 4,096 tokens on two threads."""
+    """Serve with two slots of 4,096 tokens, on one thread: two wait for each other wherever something else runs."""
     import xllamacpp
 
     options = xllamacpp.CommonParams()
     options.model.path = str(weights())
-    options.n_ctx, options.n_parallel, options.port = 4 * 4096, 4, 0
-    options.cpuparams.n_threads = options.cpuparams_batch.n_threads = 2
+    options.n_ctx, options.n_parallel, options.port = 2 * 4096, 2, 0
+    options.cpuparams.n_threads = options.cpuparams_batch.n_threads = 1
     options.use_jinja = True
     options.hostnames = ["127.0.0.1"]
     server = xllamacpp.Server(options)

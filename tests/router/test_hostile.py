@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict
@@ -18,8 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 from callers import KEY, MODEL, FakeTime, _key, ask, ask_all, open_model, request  # noqa: F401
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from callers import KEY, KEY_ENV, FakeTime, RealTime, _key, ask, ask_all, open_model, request  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from callers import KEY, KEY_ENV, FakeTime, RealTime, _key, ask, ask_all, open_model, request  # noqa: F401
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
 from router.http.body import decoded

@@ -6,18 +6,14 @@ Bodies are in the form that the vendors' references give them.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
+from callers import KEY, MODEL, _key, ask, ask_all, open_model, request  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from callers import KEY, MODEL, _key, ask, ask_all, open_model, request  # noqa: F401
 from loopback import PROTOCOLS, Loopback, answer, ranking
 
 from router.http.failures import Failure

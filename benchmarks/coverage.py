@@ -1,0 +1,153 @@
+"""How often does each interval that we publish hold the truth, and how often does a test find what is not there?
+
+`python -m benchmarks.coverage [--quick] [--rounds N] [--seed N]` runs it by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from benchmarks._measure import Options
+from benchmarks._nulls import NULLS
+from benchmarks._scenarios import SCENARIOS
+from skill_health.core.stats.proportions import wilson
+
+TITLE = "Coverage of the published intervals, by simulation"
+ROUNDS, QUICK = 1_000, 50
+LEAST, MOST, ERROR = 0.93, 0.97, 0.05
+_CHUNK = 25
+
+
+class Tally(NamedTuple):
+    """Of so many simulated intervals (or tests), those that are given (testable), and of those the ones that hit."""
+
+    all: int = 0
+    given: int = 0
+    hits: int = 0
+
+    def __add__(self, other: object) -> Tally:
+        assert isinstance(other, Tally)
+        return Tally(self.all + other.all, self.given + other.given, self.hits + other.hits)
+
+
+Table = Mapping[str, Mapping[str, Tally]]
+
+
+def run(options: Options) -> Iterator[str]:
+    """Simulate `rounds` sweeps of each scenario, in as many processes as there are cores."""
+    yield (
+        "100 prompts x 3 replications of models with the stated accuracies; columns are how hard the prompts are "
+        f"(ICC: how alike two calls of a prompt are). {options.rounds:,} sweeps each, seed {options.seed}. "
+        f"{100 * LEAST:.0f}-{100 * MOST:.0f} % is required; in brackets the simulation's own 95 % interval."
+    )
+    tables = simulate(options.rounds, options.seed)
+    for title in SCENARIOS:
+        yield f"### {title}\n\n{shown(tables[title], 'coverage', 'no interval', covers)}"
+    yield f"### Nothing to be found\n\n{shown(tables[''], 'p < 0.05', 'not testable', errs)}"
+
+
+def simulate(rounds: int, seed: int) -> dict[str, dict[str, dict[str, Tally]]]:
+    """For each scenario ("" for the tests), interval and column: the tally."""
+    columns = [(title, column) for title, each in SCENARIOS.items() for column in each]
+    columns += [("", column) for column in NULLS]
+    jobs = [(*column, start, min(start + _CHUNK, rounds)) for column in columns for start in range(0, rounds, _CHUNK)]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found: dict[str, dict[str, dict[str, Tally]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(Tally)))
+    # Threads of the linear algebra within each process would only get in each other's way.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
+        for (title, column, *_), tallies in zip(jobs, pool.map(partial(_sweeps, seed), jobs, chunksize=2), strict=True):
+            for what, tally in tallies.items():
+                found[title][what][column] += tally
+    return found
+
+
+def _sweeps(seed: int, job: tuple[str, str, int, int]) -> dict[str, Tally]:
+    title, column, start, stop = job
+    tallies: defaultdict[str, Tally] = defaultdict(Tally)
+    for sweep in range(start, stop):
+        # Each sweep has its own numbers, whichever process it falls to.
+        rng = np.random.default_rng([seed, crc32(f"{title}/{column}".encode()), sweep])
+        if title:
+            for what, truth, estimate in SCENARIOS[title][column](rng):
+                low, high = estimate.low, estimate.high
+                if low is None or high is None:
+                    tallies[what] += Tally(1)
+                else:
+                    tallies[what] += Tally(1, 1, low - 1e-9 <= truth <= high + 1e-9)
+        else:
+            for what, p in NULLS[column](rng):
+                tallies[what] += Tally(1, p is not None, p is not None and p < ERROR)
+    return dict(tallies)
+
+
+def covers(tally: Tally) -> str:
+    """Whether the coverage is what is required, allowing for the error of the simulation."""
+    low, high = wilson(tally.hits, tally.given)
+    if high < LEAST:
+        return "**too low**"
+    return "yes" if low <= MOST else "too high"
+
+
+def errs(tally: Tally) -> str:
+    """Whether a test finds what is not there more often than it says."""
+    return "**too often**" if wilson(tally.hits, tally.given)[0] > ERROR else "yes"
+
+
+def shown(table: Table, what: str, without: str, judge: Callable[[Tally], str]) -> str:
+    """Rows are intervals; a column's share stands with a mark where it misses what is required."""
+    columns = list(dict.fromkeys(column for row in table.values() for column in row))
+    lines = [f"| % {what} of | {' | '.join(columns)} | all | {without} | met |", "|---" * (len(columns) + 4) + "|"]
+    for name, row in table.items():
+        total = sum(row.values(), Tally())
+        cells = [_cell(row[column], judge) if column in row else "-" for column in columns]
+        verdicts = {judge(tally) for tally in row.values() if tally.given}
+        low, high = wilson(total.hits, total.given) if total.given else (0.0, 1.0)
+        share = f"**{100 * total.hits / max(total.given, 1):.1f}** ({100 * low:.1f}-{100 * high:.1f})"
+        missing = f"{100 * (1 - total.given / total.all):.1f} %"
+        met = ", ".join(sorted(verdicts - {"yes"})) or "yes"
+        lines.append(f"| {name} | {' | '.join(cells)} | {share} | {missing} | {met} |")
+    return "\n".join(lines)
+
+
+def _cell(tally: Tally, judge: Callable[[Tally], str]) -> str:
+    if not tally.given:
+        return "-"
+    share = f"{100 * tally.hits / tally.given:.1f}"
+    return share if judge(tally) == "yes" else f"{share} (!)"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the tables; 1 where an interval covers too little or a test errs too often."""
+    parser = argparse.ArgumentParser("python -m benchmarks.coverage", description=TITLE)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} sweeps of each scenario instead of {ROUNDS}")
+    parser.add_argument("--rounds", type=int, metavar="N", help="so many sweeps")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the simulation (1)")
+    given = parser.parse_args(argv)
+    rounds = given.rounds or (QUICK if given.quick else ROUNDS)
+    if rounds < 1:
+        parser.error("--rounds counts from 1")
+    missed = False
+    with tempfile.TemporaryDirectory(prefix="skill-health-bench-") as scratch:
+        for part in run(Options(Path(scratch), None, 1, given.seed, rounds, None)):
+            print(part, end="\n\n", flush=True)
+            missed |= "**too" in part
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

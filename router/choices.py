@@ -1,0 +1,50 @@
+"""What a run asks: the command line's settings over the configuration's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from router.orders import Orders
+from router.records import Mode
+from skill_health.core.config import Config, Routing
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a run asks, with the configuration filling in what the command line leaves open."""
+
+    models: tuple[str, ...]
+    reps: int
+    seed: int
+    mode: Mode
+    listing: str
+    template: str
+    index: str
+    orders: Orders
+
+
+def choices(options: Mapping[str, Any], routing: Routing) -> Choices:
+    """The settings in force: the command line's, else the configuration's."""
+
+    def pick(name: str, configured: Any) -> Any:
+        given = options.get(name)
+        return configured if given is None or given == () else given
+
+    return Choices(
+        models=tuple(pick("models", routing.models)),
+        reps=pick("reps", routing.reps),
+        seed=pick("seed", routing.seed),
+        mode=cast(Mode, pick("mode", routing.mode)),
+        listing=pick("listing", routing.listing),
+        template=pick("template", routing.template),
+        index=pick("index", routing.indexing),
+        orders=cast(Orders, pick("orders", "cyclic")),
+    )
+
+
+def reports_folder(out: str | None, root: str, config: Config) -> str:
+    """The absolute path of the folder that reports go to."""
+    return os.path.abspath(out) if out else os.path.join(root, config.daily.reports)

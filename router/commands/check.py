@@ -1,0 +1,98 @@
+"""`skill-health router check`: is the instrument to be trusted, before money is spent on a run?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from router.commands._options import model_options
+from skill_health.core.errors import CLEAN, FINDINGS
+
+if TYPE_CHECKING:
+    from router.instrument_run import Checked
+
+
+@click.command(short_help="Plant a skill and requests for none, and see whether models find their way.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@click.option(
+    "--prompts",
+    "prompt_files",
+    multiple=True,
+    metavar="FILE",
+    help="Labelled prompts; thresholds are chosen on the split train.",
+)
+@model_options
+@click.option(
+    "--max-budget-usd", type=click.FloatRange(0), metavar="X", help="At most so many dollars, calls under way included."
+)
+@click.option("--unsafe-no-cost-cap", is_flag=True, help="Ask paid models without a cap.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 1024),
+    default=64,
+    metavar="N",
+    help="Calls under way at once (each provider's own limit holds too).",
+)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Ask each model six planted questions over the collection: exit 1 where one is not to be trusted.
+
+    Three requests that only a planted skill can answer, and three that no skill is for, go the way of every other
+    prompt of a run. `router run` does the same before its first call.
+    """
+    from router.instrument import lines, to_record
+    from skill_health.core.console import clean, echo
+    from skill_health.core.errors import AbortedError
+
+    checked = _check(paths, options)
+    record = to_record(checked.verdicts)
+    if options["format_"] == "json":
+        echo(json.dumps({**record, "stop": checked.stop}, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    else:
+        echo("".join(f"{line}\n" for line in lines(checked.verdicts)))
+    if checked.stop:
+        raise AbortedError(f"the check ended early: {clean(checked.stop)}")
+    return CLEAN if all(record["trusted"].values()) else FINDINGS
+
+
+def _check(paths: tuple[str, ...], options: dict[str, Any]) -> Checked:
+    """The check that a command line asks for, made. Raises UsageError."""
+    import asyncio
+
+    from router.budget import Budget
+    from router.choices import choices, reports_folder
+    from router.earlier import read_earlier
+    from router.forecast_plan import forecast_plan, reservations
+    from router.inputs import load_inputs
+    from router.instrument_run import Direct, ask_world, open_world
+    from router.opening import open_models, refuse_uncapped
+    from router.prices import price_table
+    from router.routers._load import PROVIDER
+    from router.splits import TRAIN
+    from router.template import load_template
+    from skill_health.core.console import echo
+
+    inputs = load_inputs(paths, options["config_file"], options["prompt_files"], options["listing"])
+    routing = inputs.config.router
+    chosen, prices = choices(options, routing), price_table(routing)
+    template = load_template(chosen.template)
+    train = [prompt for prompt in inputs.prompts if prompt.split == TRAIN]
+    world = open_world(
+        inputs.catalogue, chosen, template,
+        lambda catalogue: open_models(chosen, routing, catalogue, template, train, prices),
+    )  # fmt: skip
+    plan, cap = world.plan, options["max_budget_usd"]
+    if not options["unsafe_no_cost_cap"]:
+        refuse_uncapped(plan.models, cap is not None, prices)
+    asked = [model.spec for model in plan.models if model.choice.kind == PROVIDER]
+    earlier = (
+        read_earlier(reports_folder(options["out"], inputs.root, inputs.config), asked, chosen.mode) if asked else {}
+    )
+    if asked:
+        found = forecast_plan(plan, prices.version, earlier, concurrency=options["concurrency"])
+        echo("".join(f"{line}\n" for line in found.lines()), err=True)
+    budget = Budget(None, cap)
+    return asyncio.run(ask_world(world, Direct(plan, budget, reservations(earlier)).ask, options["concurrency"]))

@@ -1,0 +1,54 @@
+"""`skill-health router compare`: what an edit of the descriptions did, prompt by prompt."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from skill_health.core.errors import CLEAN, FINDINGS
+
+
+@click.command(short_help="Compare two runs of the same prompts, paired.")
+@click.argument("run", metavar="RUN")
+@click.argument("baseline", metavar="BASELINE")
+@click.option(
+    "--max-loss",
+    type=click.FloatRange(0, 1),
+    metavar="X",
+    help="Exit 1 where top-1 falls by more, significantly (0.02).",
+)
+@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
+@click.option(
+    "--out", metavar="DIR", help="Folder of the reports that the runs are in (from the configuration, else reports)."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+def command(run: str, baseline: str, **options: Any) -> int:
+    """Compare RUN with BASELINE: paired differences of each model, flips, and what was listed otherwise.
+
+    Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared.
+    """
+    from router.choices import reports_folder
+    from router.compare import compare
+    from router.runs import find_run, load_run
+    from skill_health.lint import configure
+
+    root, config = configure((os.curdir,), options["config_file"], {})
+    reports = reports_folder(options["out"], root, config)
+    max_loss = config.router.max_loss if options["max_loss"] is None else options["max_loss"]
+    found = compare(load_run(find_run(run, reports)), load_run(find_run(baseline, reports)), max_loss)
+    click.echo(rendered(found, options["format_"]), nl=False)
+    return FINDINGS if found["lost"] else CLEAN
+
+
+def rendered(found: dict[str, Any], format_: str) -> str:
+    """A comparison in one of the formats."""
+    import json
+
+    from router.blocks import as_markdown, as_text
+    from router.comparison import document
+
+    if format_ == "json":
+        return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    return (as_text if format_ == "text" else as_markdown)(document(found))

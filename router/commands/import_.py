@@ -1,0 +1,84 @@
+"""`skill-health router import`: results of the plan's published runner as a run of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from skill_health.core.errors import CLEAN
+
+
+@click.command(short_help="Import results in the plan's published format.")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "--prompts",
+    "prompt_files",
+    multiple=True,
+    metavar="FILE",
+    help="The labelled prompts of that run (the registry's).",
+)
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@click.option("--skip-bad", is_flag=True, help="Go on without the prompts that cannot be read.")
+def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
+    """Make a run of DIR, a folder results/<date>-<seed> of the plan's runner, for `report` and `compare`.
+
+    PATH is the collection, as it was listed then, and the prompts are those of the run: labels and names of skills are
+    taken from them, and raw answers are read again.
+    """
+    from router.choices import reports_folder
+    from router.imports import import_run, write_run
+    from router.inputs import load_inputs
+    from router.plan_files import read_folder
+    from router.prepare import refuse_bad_records
+    from router.runs import runs_folder
+    from skill_health.core.console import clean
+
+    plan = read_folder(folder)
+    inputs = load_inputs(paths, options["config_file"], options["prompt_files"], "full")
+    lines = refuse_bad_records(inputs, options["skip_bad"])
+    files = options["prompt_files"] or _sources(inputs.prompts, inputs.root)
+    whole, note = _is_fixture(files, plan.about.fixture)
+    run = import_run(plan, inputs.prompts, inputs.catalogue, whole)
+    place = os.path.join(
+        runs_folder(reports_folder(options["out"], inputs.root, inputs.config)), run.manifest["run_id"]
+    )
+    write_run(place, run)
+    for line in (*lines, *note, *run.notes):
+        click.echo(clean(line), err=True)
+    models = len(run.manifest["models"])
+    click.echo(
+        f"imported {len(run.results)} results of {models} model{'s' * (models != 1)} on "
+        f"{len(run.manifest['prompts'])} prompts: {clean(place)}"
+    )
+    return CLEAN
+
+
+def _sources(prompts: Sequence[Any], root: str) -> list[str]:
+    """The files that the prompts were read from."""
+    return sorted({os.path.join(root, prompt.source.rpartition(":")[0]) for prompt in prompts})
+
+
+def _is_fixture(files: Sequence[str], recorded: str | None) -> tuple[bool, list[str]]:
+    """Whether the run says that its prompts were exactly this file, and what to say where it says otherwise."""
+    from hashlib import sha256
+
+    if recorded is None:
+        return False, []
+    hashes = []
+    for file in files:
+        try:
+            with open(file, "rb") as opened:
+                hashes.append(sha256(opened.read()).hexdigest())
+        except OSError:
+            continue
+    if len(files) == 1 and any(each.startswith(recorded) for each in hashes) and len(recorded) >= 8:
+        return True, []
+    return False, [
+        f"the run names other prompts (SHA-256 {recorded[:16]}): labels may have changed since, and prompts without any "
+        "result are left out"
+    ]

@@ -1,0 +1,126 @@
+"""`skill-health router run`: ask every router every prompt, and report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from router.commands._options import collection_options, model_options, run_options
+from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
+from skill_health.times import time_option
+
+if TYPE_CHECKING:
+    from router.conduct import Ended
+    from router.prepare import Prepared
+
+
+@click.command(short_help="Ask routers and models every prompt, and report.")
+@collection_options
+@model_options
+@run_options
+@click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
+@click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="How to print the report."
+)
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Ask routers and models every labelled prompt with the skills of a collection in balanced orders, and report.
+
+    A run that was stopped goes on where it was when the same command is given again. Exit 1 where the instrument
+    check says that a model's figures are not to be trusted, 3 where calls are left.
+    """
+    from router.choices import choices, reports_folder
+    from router.conduct import AT_ONCE, Terms, conduct
+    from router.opening import refuse_uncapped
+    from router.prepare import prepare, read_inputs, refuse_bad_records, selection_of, short_caps
+
+    if options["named"] and options["no_resume"]:
+        raise click.UsageError("--resume and --no-resume exclude each other")
+    inputs, train = read_inputs(paths, options, options["listing"])
+    _say(refuse_bad_records(inputs, options["skip_bad"]))
+    _say(inputs.notes)
+    prepared = prepare(
+        inputs,
+        choices(options, inputs.config.router),
+        reports_folder(options["out"], inputs.root, inputs.config),
+        options["time"] or datetime.now(UTC),
+        train=train,
+        selection=selection_of(inputs, options),
+        named=options["named"],
+        anew=options["no_resume"],
+        keyless=options["dry_run"],
+        concurrency=options["concurrency"],
+    )
+    _say(prepared.forecast.lines())
+    if options["dry_run"]:
+        return _dry(prepared)
+    terms = Terms(
+        options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
+        options["quiet"],
+    )  # fmt: skip
+    if not options["unsafe_no_cost_cap"]:
+        capped = terms.max_runs is not None or terms.max_usd is not None
+        refuse_uncapped(prepared.plan.models, capped, prepared.prices)
+    _say(short_caps(prepared, terms.max_runs, terms.max_usd))
+    if prepared.place.stored is not None:
+        _say([f"resuming {_here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
+    ended = conduct(prepared, terms, sys.stderr)
+    return _end(ended, options["format_"])
+
+
+def _dry(prepared: Prepared) -> int:
+    """Say what would be sent first, and write nothing."""
+    from router.plan import Questions
+    from router.sizes import schema_size, size_of
+
+    first = next((call for call in prepared.plan.calls() if call.model.wired), None)
+    if first:
+        request = Questions(prepared.plan).request(first, 1)
+        size = size_of(request.text) + schema_size(request.schema)
+        _say([f"the first question ({first.prompt.prompt_id}, {first.model.spec}) has {size:,} bytes"])
+    _say(["dry run: nothing was asked, nothing was written"])
+    return CLEAN
+
+
+def _end(ended: Ended, format_: str) -> int:
+    from skill_health.core.console import clean, wants_color
+
+    if ended.report is not None:
+        from shutil import get_terminal_size
+
+        from router.reports import Look, load
+
+        color = wants_color() and format_ == "text"
+        text = load(format_).render(ended.report, Look(color, get_terminal_size().columns))
+        click.echo(text, nl=not text.endswith("\n"), color=color)
+        _say([f"written: {', '.join(map(_here, ended.written))}"])
+    if ended.left:
+        from router.schedule import INTERRUPTED as BY_USER
+
+        larger = " with a larger cap" if ended.capped else ""
+        name = clean(os.path.basename(ended.folder))
+        again = f"give the same command again{larger} to go on (or add --resume {name})"
+        if ended.reason == BY_USER:
+            _say([f"interrupted: {ended.left} calls have no result; {again}"])
+            return INTERRUPTED
+        raise AbortedError(f"incomplete: {ended.left} calls have no result ({ended.reason}); {again}")
+    return FINDINGS if ended.untrusted else CLEAN
+
+
+def _say(lines: Any) -> None:
+    """Lines for people, on standard error: standard output is the report's."""
+    from skill_health.core.console import clean
+
+    for line in lines:
+        click.echo(clean(line), err=True)
+
+
+def _here(path: str) -> str:
+    """The path as seen from the current directory, where it is below it."""
+    shown = os.path.relpath(path)
+    return path if shown.startswith(os.pardir) else shown

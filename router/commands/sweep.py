@@ -1,0 +1,177 @@
+"""`skill-health router sweep`: after an edit of descriptions, ask what can tell what it did, and compare."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from router.commands._options import collection_options, model_options, run_options
+from router.commands.run import _dry, _end, _say
+from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+from skill_health.times import time_option
+
+if TYPE_CHECKING:
+    from router.basis import Asked
+    from router.comparable import Relisted
+    from router.inputs import Inputs
+    from router.records import Prompt
+    from router.runs import Run
+
+
+@click.command(short_help="Ask again what an edit of descriptions affects, and compare.")
+@collection_options
+@click.option("--since", metavar="REV", help="Compare with the descriptions at this git revision.")
+@click.option("--changed", is_flag=True, help="Compare with the descriptions of the last comparable run.")
+@click.option("--controls", type=click.IntRange(0), metavar="N", help="How many other prompts to ask, too (20).")
+@click.option(
+    "--max-loss",
+    type=click.FloatRange(0, 1),
+    metavar="X",
+    help="Exit 1 where top-1 falls by more, significantly (0.02).",
+)
+@model_options
+@run_options
+@click.option("--no-resume", is_flag=True, help="Begin anew, though the same sweep was not finished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Ask the prompts that changed descriptions affect, and a fixed sample of others, and compare with before.
+
+    Affected are prompts whose label names a changed skill, and those that were confused with one. Without --since and
+    --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1.
+    """
+    from router.basis import Asked
+    from router.choices import choices, reports_folder
+    from router.prepare import read_inputs, refuse_bad_records, selection_of
+    from router.template import load_template
+
+    if options["since"] and options["changed"]:
+        raise click.UsageError("--since and --changed exclude each other")
+    inputs, train = read_inputs(paths, options, options["listing"])
+    _say(refuse_bad_records(inputs, options["skip_bad"]))
+    _say(inputs.notes)
+    chosen = choices(options, inputs.config.router)
+    asked = Asked(chosen, load_template(chosen.template).digest, selection_of(inputs, options))
+    reports = reports_folder(options["out"], inputs.root, inputs.config)
+    if options["since"] or options["changed"]:
+        return _part(inputs, train, asked, reports, options)
+    return _whole(inputs, train, asked, reports, options)
+
+
+def _whole(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]) -> int:
+    from router.basis import last_run
+
+    before = last_run(reports, asked, asked.choices.models, [])
+    if before is None:
+        _say([f"there is no comparable run in {reports} yet: this one is the first"])
+    return _run(inputs, train, asked, reports, options, before, {}, None)
+
+
+def _part(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]) -> int:
+    """The sweep of what changed; nothing is asked where nothing did."""
+    from router.basis import other_changes
+    from router.sweep import select, sweep_record
+
+    before, changed, since = _before(inputs, train, asked, reports, options)
+    if before is None:
+        click.echo(f"no listed name or description has changed since {since}: nothing to ask")
+        return CLEAN
+    names = [skill.name for skill in changed]
+    controls = inputs.config.router.controls if options["controls"] is None else options["controls"]
+    specs = set(asked.choices.models)
+    results = [result for result in before.results if result.model in specs]
+    chosen = select(inputs.prompts, names, results, controls, asked.choices.seed)
+    if not chosen.prompt_ids:
+        raise UsageError(
+            f"no prompt can tell what the change of {', '.join(names)} did: label some, or give --controls"
+        )
+    record = sweep_record(since, changed, chosen, len(inputs.prompts))
+    wanted = set(chosen.prompt_ids)
+    subset = replace(inputs, prompts=tuple(prompt for prompt in inputs.prompts if prompt.prompt_id in wanted))
+    if others := other_changes(before, inputs.catalogue.shown, changed):
+        _say([f"the baseline {before.run_id} listed other texts of {', '.join(others)}, too"])
+    return _run(subset, train, asked, reports, options, before, chosen.groups(), record)
+
+
+def _before(
+    inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]
+) -> tuple[Run | None, tuple[Relisted, ...], str]:
+    """The baseline, what has changed since, and since when; no baseline where nothing has changed."""
+    from router.basis import run_at, run_before
+    from router.comparable import changed_skills
+    from router.inputs import catalogue_at
+    from router.manifest import bodies_digest
+
+    bodies = asked.choices.index == "body"
+    if revision := options["since"]:
+        old = catalogue_at(inputs.root, inputs.config, revision, asked.choices.listing, inputs.paths)
+        changed = changed_skills(old.shown, inputs.catalogue.shown, bodies)
+        found = run_at(reports, inputs, asked, old, changed, train, revision) if changed else None
+        return found, changed, revision
+    run = run_before(reports, inputs, asked)
+    changed = changed_skills(run.facts.shown.values(), inputs.catalogue.shown)
+    if bodies and run.manifest["hashes"].get("bodies") != bodies_digest(inputs.catalogue):
+        raise UsageError(
+            f"bodies have changed since {run.run_id}, and a run does not keep them: with --index body give --since REV"
+        )
+    return run if changed else None, changed, run.run_id
+
+
+def _run(
+    inputs: Inputs,
+    train: tuple[Prompt, ...],
+    asked: Asked,
+    reports: str,
+    options: dict[str, Any],
+    before: Run | None,
+    groups: dict[str, tuple[str, ...]],
+    record: dict[str, Any] | None,
+) -> int:
+    """Ask, and compare with what was before."""
+    from router.commands.compare import rendered
+    from router.compare import contrast
+    from router.conduct import AT_ONCE, Terms, conduct
+    from router.opening import refuse_uncapped
+    from router.prepare import prepare
+    from router.runs import load_run
+    from skill_health.core.files import write_text
+
+    selection = dict(asked.selection) if record is None else {"kind": "sweep", **record}
+    prepared = prepare(
+        inputs, asked.choices, reports, options["time"] or datetime.now(UTC), train=train, selection=selection,
+        anew=options["no_resume"], keyless=options["dry_run"], concurrency=options["concurrency"],
+    )  # fmt: skip
+    _say(prepared.forecast.lines())
+    if options["dry_run"]:
+        _say(_selected(record))
+        return _dry(prepared)
+    terms = Terms(
+        options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
+        options["quiet"],
+    )  # fmt: skip
+    if not options["unsafe_no_cost_cap"]:
+        refuse_uncapped(prepared.plan.models, terms.max_runs is not None or terms.max_usd is not None, prepared.prices)
+    ended = conduct(prepared, terms, sys.stderr)
+    if ended.left or before is None:
+        return _end(ended, options["format_"])
+    max_loss = inputs.config.router.max_loss if options["max_loss"] is None else options["max_loss"]
+    found = contrast(load_run(ended.folder), before, max_loss, groups or None)
+    found |= {} if record is None else {"sweep": record}
+    for name, form in (("comparison.json", "json"), ("comparison.md", "md")):
+        write_text(os.path.join(ended.folder, name), rendered(found, form))
+    click.echo(rendered(found, options["format_"]), nl=False)
+    _say([f"written: {ended.folder}"])
+    return FINDINGS if found["lost"] else CLEAN
+
+
+def _selected(record: dict[str, Any] | None) -> list[str]:
+    """What would be asked, and why."""
+    if record is None:
+        return []
+    why = [f"{each['prompt_id']}: {', '.join(each['why'])}" for each in record["affected"]]
+    return [*why, f"controls: {', '.join(record['controls']) or 'none'}"]

@@ -1,0 +1,177 @@
+"""A comparison as a document: what changed in the listing, each model's numbers, the flips, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from router.blocks import Block, Heading, Items, Sentence, Table
+from router.comparable import named
+from router.compare import ALL, ALPHA
+from router.paired import COMPARED
+
+_HEAD = ("", "before", "after", "difference", "95 % interval", "changed", "p", "p corrected")
+_KINDS = {"lost": "Lost", "won": "Won", "moved": "Wrong before and after, with another answer"}
+_WIDE = 70
+
+
+def document(found: Mapping[str, Any]) -> Iterator[Block]:
+    """The whole comparison."""
+    yield Heading(f"Router: {found['run']['run_id']} against {found['baseline']['run_id']}", 1)
+    yield from (Sentence(f"{side.capitalize()}: {_run(found[side])}.") for side in ("run", "baseline"))
+    yield from listing(found)
+    if "sweep" in found:
+        yield from selected(found["sweep"])
+    yield from numbers(found)
+    yield from verdict(found)
+
+
+def listing(found: Mapping[str, Any]) -> Iterator[Block]:
+    """Which descriptions differ, what else does, and what to be careful about."""
+    skills = found["skills"]
+    yield Heading(f"Listed texts: {len(skills)} changed, {found['same_skills']} the same")
+    yield Items([_relisted(skill) for skill in skills], most=40)
+    prompts = found["prompts"]
+    counts = [f"{prompts['common']} in both runs"]
+    counts += [f"{len(prompts['only_run'])} in the run only"] if prompts["only_run"] else []
+    counts += [f"{prompts['only_baseline']} in the baseline only"] if prompts["only_baseline"] else []
+    counts += [f"{prompts['not_testable']} of them without a right answer to count"] if prompts["not_testable"] else []
+    yield Sentence(f"Prompts: {', '.join(counts)}.")
+    if prompts["only_run"]:
+        yield Sentence(f"Without a counterpart in the baseline: {named(prompts['only_run'], 12)}.")
+    if found["differences"]:
+        yield Sentence("What else is not the same, and may be behind a change just as well:")
+        yield Items(found["differences"])
+    if found["cautions"]:
+        yield Sentence("Careful:", strong=True)
+        yield Items(found["cautions"])
+
+
+def selected(sweep: Mapping[str, Any]) -> Iterator[Block]:
+    """Which prompts a sweep asked, and why."""
+    affected, controls = sweep["affected"], sweep["controls"]
+    yield Heading(f"Selected: {len(affected)} affected prompts and {len(controls)} controls of {sweep['of']}")
+    yield Sentence(f"Changed since {sweep['since']}: {named(sweep['changed'], 12)}.")
+    yield Items([f"{each['prompt_id']}: {', '.join(each['why'])}" for each in affected])
+    if not affected:
+        yield Sentence("No prompt names a changed skill or was confused with one: what the change did is not testable.")
+
+
+def numbers(found: Mapping[str, Any]) -> Iterator[Block]:
+    """The tables of each model and group."""
+    for model in found["models"]:
+        for group in model["groups"]:
+            yield from _group(model, group)
+
+
+def _group(model: Mapping[str, Any], group: Mapping[str, Any]) -> Iterator[Block]:
+    name = "" if group["group"] == ALL else f", {group['group']}"
+    yield Heading(f"{model['model']}{name}: {_n(group['prompts'], 'prompt')}")
+    if not group["prompts"]:
+        yield Sentence("Not testable: no prompt has a score in both runs.")
+        return
+    independent = group["metrics"]["top1"]["difference"]["clusters"]
+    sides = [model["coverage"][side]["share"] for side in ("before", "after")]
+    shares = " and ".join("none" if side is None else f"{side:.1%}" for side in sides)
+    unpaired = f", {group['unpaired']} more without a score in one of the runs" if group["unpaired"] else ""
+    yield Sentence(
+        f"{independent} independent, coverage {shares}{unpaired}; top-1 better on {group['better']}, worse on "
+        f"{group['worse']}."
+    )
+    yield Table(_HEAD, [_row(COMPARED[key][0], change) for key, change in group["metrics"].items()])
+    skills = sorted((skill for skill in group["skills"] if skill["moved"]), key=_weight)
+    if skills:
+        yield Sentence("Top-1 by the expected skill, where it changed (p corrected over all expected skills):")
+        yield Table(_HEAD, [_row(f"{s['skill']} (n = {s['difference']['n']})", s) for s in skills], most=12)
+    for kind, what in _KINDS.items():
+        flips = [flip for flip in group["flips"] if flip["kind"] == kind]
+        if flips:
+            yield Sentence(f"{what} ({len(flips)}):")
+            yield Items([_flip(flip) for flip in flips])
+
+
+def _weight(skill: Mapping[str, Any]) -> tuple[float, float, str]:
+    """The skills with the strongest evidence of a change first, and among those the greatest losses."""
+    return skill["difference"].get("p", 1.0), skill["difference"]["value"], skill["skill"]
+
+
+def verdict(found: Mapping[str, Any]) -> Iterator[Block]:
+    """What it comes to: the losses that count, or that there are none."""
+    limit = f"{found['max_loss']:.3f}"
+    yield Heading("Verdict")
+    for lost in found["lost"]:
+        where = "" if lost["group"] == ALL else f", {lost['group']}"
+        yield Sentence(
+            f"Loss: {lost['model']}{where} loses {lost['by']:.3f} of top-1, more than {limit} (corrected p at most {ALPHA}).",
+            strong=True,
+        )
+    if not found["lost"]:
+        yield Sentence(f"No significant loss of top-1 beyond {limit}. That does not show that there is none.")
+    yield Sentence(
+        "changed counts independent prompts; p is a sign-flip test's over them, corrected by Holm over models and groups. "
+        "Top-1 decides. Fewer than 6 that changed give no interval."
+    )
+    yield Sentence(str(found["note"]))
+
+
+def _run(run: Mapping[str, Any]) -> str:
+    commit = f", commit {run['commit'][:12]}" if run.get("commit") else ""
+    dirty = " with uncommitted changes" if run.get("dirty") else ""
+    created = f" of {run['created']}" if run.get("created") else ""
+    return f"{run['run_id']}{created}{commit}{dirty}"
+
+
+def _relisted(skill: Mapping[str, Any]) -> str:
+    if skill["kind"] == "added":
+        return f"{skill['name']}: added: {_quoted(skill['after'])}"
+    if skill["kind"] == "removed":
+        return f"{skill['name']}: removed: {_quoted(skill['before'])}"
+    if skill["before"] == skill["after"]:
+        return f"{skill['name']}: what is read beyond the listing"
+    old, new = apart(skill["before"], skill["after"])
+    return f"{skill['name']}: {'cut elsewhere: ' if skill['cut'] else ''}{_quoted(old)} -> {_quoted(new)}"
+
+
+def apart(old: str, new: str) -> tuple[str, str]:
+    """Two texts without what they begin and end with alike, to whole words: what differs, in one line each."""
+    one, other = old.split(), new.split()
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return _around(one, start, end), _around(other, start, end)
+
+
+def _around(words: Sequence[str], start: int, end: int) -> str:
+    """The differing words with one on either side."""
+    first, last = max(start - 1, 0), min(len(words) - end + 1, len(words))
+    return f"{'… ' if first else ''}{' '.join(words[first:last])}{' …' if last < len(words) else ''}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"}"' if text else "no description"
+
+
+def _row(name: str, change: Mapping[str, Any]) -> tuple[str, ...]:
+    found = change["difference"]
+    interval = "none" if found["low"] is None else f"[{found['low']:+.3f}, {found['high']:+.3f}]"
+    ps = [found.get(key) for key in ("p", "p_adjusted")]
+    return (
+        name, f"{change['before']:.3f}", f"{change['after']:.3f}", f"{found['value']:+.3f}", interval,
+        f"{change['moved']} of {found['clusters']}",
+        *("none" if p is None else f"{p:.4f}" if p >= 0.0001 else "< 0.0001" for p in ps),
+    )  # fmt: skip
+
+
+def _flip(flip: Mapping[str, Any]) -> str:
+    sides = " -> ".join(
+        f"{side['answer'] if side['valid'] else side['answer'].replace('_', ' ')} ({side['calls']} of {side['of']})"
+        for side in (flip["before"], flip["after"])
+    )
+    return f"{flip['prompt_id']}: {sides}" + (f", expected {flip['expected']}" if flip["kind"] == "moved" else "")
+
+
+def _n(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -1,0 +1,187 @@
+"""A prepared run, carried out: the instrument check, the calls, and what is written when they are over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TextIO
+
+from router import durable
+from router.budget import Budget
+from router.degenerate import judge_finished
+from router.history import record_run
+from router.instrument import Verdict, from_json, lines, to_record
+from router.instrument_run import Checked, check_plan
+from router.journal import Journal
+from router.journal_read import RESULTS, read_manifest
+from router.prepare import Prepared
+from router.progress import Progress
+from router.redact import redacted
+from router.report import build_report, write_reports
+from router.results import read_results
+from router.run import Runner
+from router.run_folder import drop_reports
+from router.runs import CHECK, read_check
+from router.schedule import GRACE, INTERRUPTED, interruptible
+from router.scores.facts import read_facts
+from router.scores.judge import judge
+from skill_health.core.errors import GateError
+
+AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run is made, which is no part of what it asks."""
+
+    max_runs: int | None = None
+    max_usd: float | None = None
+    concurrency: int = AT_ONCE
+    despite_check: bool = False
+    quiet: bool = False
+    grace: float = GRACE
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended. `left` calls have no result, for the `reason` that is given; `capped` where a larger cap helps.
+
+    `untrusted` are the models that the instrument check failed. There is no report of a run that was interrupted, nor
+    of one without any result.
+    """
+
+    folder: str
+    left: int
+    reason: str = ""
+    capped: bool = False
+    report: Mapping[str, Any] | None = None
+    written: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
+
+
+def conduct(prepared: Prepared, terms: Terms, stream: TextIO) -> Ended:
+    """Make the calls that have no result yet, and write results, check, reports and history.
+
+    Raises UsageError where another process has the journal, GateError where the instrument check forbids the
+    first paid call, and AbortedError where the disk does not take what is to be written. What is done is kept
+    whatever happens.
+    """
+    with prepared.place.open(prepared.keys) as journal:
+        for problem in journal.past.problems:
+            stream.write(f"{problem}\n")
+        drop_reports(journal.folder)
+        past = journal.past
+        budget = Budget(terms.max_runs, terms.max_usd, attempts=past.attempts, spent=past.usd)
+        conductor = _Conductor(prepared, terms, stream, journal, budget)
+        try:
+            reason = asyncio.run(conductor.run())
+        except KeyboardInterrupt:
+            reason = INTERRUPTED
+        runner = conductor.runner
+        left = runner.left()
+        if left and (reason == INTERRUPTED or not journal.results):
+            return Ended(journal.folder, left, reason, bool(runner.capped))
+        if not left:
+            journal.finish(prepared.plan.keys())
+        return replace(_written(prepared, journal, conductor.verdicts, left), reason=reason, capped=bool(runner.capped))
+
+
+class _Conductor:
+    """One run under way."""
+
+    def __init__(self, prepared: Prepared, terms: Terms, stream: TextIO, journal: Journal, budget: Budget) -> None:
+        self.verdicts: tuple[Verdict, ...] = ()
+        self.runner = Runner(prepared.plan, journal, budget, prepared.reserve)
+        self._prepared, self._terms, self._stream, self._budget = prepared, terms, stream, budget
+        self._folder = journal.folder
+
+    async def run(self) -> str:
+        """Check and run; why it stopped before its end, "" where it did not."""
+        plan, terms = self._prepared.plan, self._terms
+        try:
+            if self.runner.left():
+                if stop := await self._check():
+                    return stop
+                with self._progress() as progress, interruptible(self._interrupt):
+                    self.runner.on_result = lambda result: progress.update(result.status, self._spent())
+                    await self.runner.run(terms.concurrency, plan.limits(terms.concurrency), terms.grace)
+            else:
+                self.verdicts = _stored(self._folder)
+            return self.runner.stopped or self.runner.capped or "; ".join(self.runner.down.values())
+        finally:
+            for model in plan.models:
+                await model.router.close()
+
+    async def _check(self) -> str:
+        """The instrument check, unless this run has passed it already. Raises GateError where it must not go on."""
+        plan, terms = self._prepared.plan, self._terms
+        self.verdicts = _stored(self._folder)
+        asked = {verdict.model for verdict in self.verdicts if verdict.tested}
+        checked = Checked(self.verdicts)
+        if asked != {model.spec for model in plan.models} or checked.blocking(plan):
+            checked = await check_plan(plan, self._prepared.train, self.runner.ask, terms.concurrency, terms.grace)
+            self.verdicts = checked.verdicts
+            if checked.stop:
+                return checked.stop
+            _write_check(self._folder, checked.verdicts, (), self._prepared.keys)
+            for line in lines(verdict for verdict in checked.verdicts if not verdict.trusted):
+                self._stream.write(f"instrument check: {line}\n")
+            for verdict in checked.verdicts:
+                if not (verdict.answered or terms.despite_check):
+                    self.runner.give_up(verdict.model)
+        if (blocking := checked.blocking(plan)) and not terms.despite_check:
+            names = ", ".join(verdict.model for verdict in blocking)
+            raise GateError(
+                f"the instrument check failed for {names}, so nothing more was asked: see {os.path.join(self._folder, CHECK)}, "
+                "or go on with --despite-check"
+            )
+        return ""
+
+    def _progress(self) -> Progress:
+        planned = sum(1 for _ in self._prepared.plan.keys())  # noqa: SIM118
+        return Progress(planned, self._stream, done=planned - self.runner.left(), quiet=self._terms.quiet)
+
+    def _spent(self) -> float | None:
+        priced = any(model.price and not model.price.free for model in self._prepared.plan.models)
+        return self._budget.spent if priced else None
+
+    def _interrupt(self) -> None:
+        if self.runner.interrupt():
+            self._stream.write(
+                f"\nstopping: calls under way have {self._terms.grace:.0f} s to end; interrupt again to abandon them\n"
+            )
+            self._stream.flush()
+
+
+def _stored(folder: str) -> tuple[Verdict, ...]:
+    """The verdicts that an earlier process wrote down."""
+    try:
+        return tuple(from_json(record) for record in (read_check(folder) or {}).get("planted", ()))
+    except (KeyError, TypeError):
+        return ()
+
+
+def _write_check(folder: str, planted: Sequence[Verdict], finished: Sequence[Verdict], keys: Sequence[str]) -> str:
+    path = os.path.join(folder, CHECK)
+    durable.replace(
+        path, (redacted(durable.to_json(to_record(planted, finished)), keys) + "\n").encode("utf-8", "backslashreplace")
+    )
+    return path
+
+
+def _written(prepared: Prepared, journal: Journal, planted: Sequence[Verdict], left: int) -> Ended:
+    """What is written of a run from its files, so that it is the same however often the run was interrupted."""
+    folder = journal.folder
+    manifest = read_manifest(folder)
+    results = read_results(os.path.join(folder, RESULTS))
+    finished = () if left else judge_finished(judge(read_facts(manifest), results), planted)
+    check = _write_check(folder, planted, finished, prepared.keys)
+    record = read_check(folder)
+    report = build_report(manifest, results, record)
+    if not left:
+        record_run(prepared.reports, manifest, report, record)
+    written = [*write_reports(folder, report), os.path.join(folder, RESULTS), check]
+    failed = sorted({verdict.model for verdict in (*planted, *finished) if verdict.failed})
+    return Ended(folder, left, report=report, written=tuple(written), untrusted=tuple(failed))

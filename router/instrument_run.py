@@ -1,0 +1,154 @@
+"""The instrument check, carried out: the planted prompts go through the same pipeline as every other prompt of a run.
+
+    checked = await check_plan(plan, train, runner.ask, concurrency)       within a run: its caps, its journal
+    checked.verdicts, checked.stop, checked.blocking(plan)
+
+The plan's own routers are not asked: the check opens its own over the catalogue with the planted skill, and closes
+them. Its keys are ("check:...", model, 0). A check alone opens its world with `open_world`, and asks with `Direct`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from router.budget import Budget
+from router.choices import Choices
+from router.instrument import Verdict
+from router.outcome import Attempt, not_asked, read_attempt, to_result
+from router.plan import Call, Key, Model, Plan, Questions
+from router.planted import judge_planted
+from router.records import Catalogue, Prompt, Request, Result
+from router.routers._api import Router
+from router.routers._load import PROVIDER, Choice, open_choice
+from router.schedule import GRACE, Limits, Schedule, StopRun
+from router.sentinel import Planted, plant
+from router.template import Template
+
+MOST_ATTEMPTS = 2
+Ask = Callable[[Key, Model, Callable[[int], Request], Sequence[str]], Awaitable[list[Attempt]]]
+"""The attempts at one call, [] where a cap forbids one; raises StopRun. `router.run.Runner.ask` is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The verdicts in the order of the plan's models, and why the check ended early ("" where it did not)."""
+
+    verdicts: tuple[Verdict, ...]
+    stop: str = ""
+
+    def blocking(self, plan: Plan) -> tuple[Verdict, ...]:
+        """The verdicts that keep a run from spending money: of models that failed and are not known to be free."""
+        paid = {model.spec for model in plan.models if model.choice.kind == PROVIDER and not _free(model)}
+        return tuple(verdict for verdict in self.verdicts if verdict.failed and verdict.model in paid)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is planted, and the plan over it: its catalogue has the planted skill, its routers were opened on that."""
+
+    planted: Planted
+    plan: Plan
+
+
+def open_world(
+    catalogue: Catalogue, choices: Choices, template: Template, opened: Callable[[Catalogue], Iterable[Model]]
+) -> World:
+    """Plant, and let `opened` open the models over what was planted; each is asked once."""
+    planted = plant(catalogue, template.none_allowed)
+    models = tuple(replace(model, replications=1) for model in opened(planted.catalogue))
+    return World(planted, Plan(planted.catalogue, planted.prompts, models, choices, template))
+
+
+async def ask_world(world: World, ask: Ask, concurrency: int, grace: float = GRACE) -> Checked:
+    """Ask every model what is planted, judge the answers, and close the routers."""
+    plan = world.plan
+    check = _Check(Questions(plan), ask)
+    schedule = Schedule(check.call, Limits(concurrency, plan.limits(concurrency)), grace)
+    try:
+        await schedule.run((call.model.group, call) for call in plan.calls())
+    finally:
+        for model in plan.models:
+            await model.router.close()
+    verdicts = (judge_planted(model.spec, model.choice.kind, world.planted, check.results) for model in plan.models)
+    return Checked(tuple(verdicts), schedule.reason)
+
+
+async def check_plan(plan: Plan, train: Iterable[Prompt], ask: Ask, concurrency: int, grace: float = GRACE) -> Checked:
+    """The check of a run that is planned. Raises UsageError where a router cannot be opened."""
+    choices, usable = plan.choices, tuple(train)
+
+    def router(choice: Choice, catalogue: Catalogue) -> Router:
+        return open_choice(
+            choice,
+            catalogue,
+            train=usable,
+            seed=choices.seed,
+            index=choices.index,
+            mode=choices.mode,
+            none_allowed=plan.template.none_allowed,
+        )
+
+    def opened(catalogue: Catalogue) -> list[Model]:
+        return [replace(model, router=router(model.choice, catalogue)) for model in plan.models]
+
+    return await ask_world(open_world(plan.catalogue, choices, plan.template, opened), ask, concurrency, grace)
+
+
+def _free(model: Model) -> bool:
+    return model.price is not None and model.price.free
+
+
+class _Check:
+    """The calls of one check, and their results so far."""
+
+    def __init__(self, questions: Questions, ask: Ask) -> None:
+        self.results: list[Result] = []
+        self._questions, self._ask = questions, ask
+        self._gone: dict[str, str] = {}
+
+    async def call(self, call: Call) -> None:
+        """Ask one planted prompt. Raises StopRun."""
+        spec = call.model.spec
+        if spec not in self._gone:
+            order = self._questions.order(call)
+            attempts = await self._ask(
+                call.key, call.model, lambda number: self._questions.request(call, number), order
+            )
+            if not attempts:
+                raise StopRun("a cap leaves no room for the instrument check")
+            if attempts[-1].status != "model_unavailable":
+                self.results.append(to_result(call.prompt, spec, 0, order, attempts))
+                return
+            self._gone.setdefault(spec, attempts[-1].reply.error)
+        self.results.append(not_asked(call.prompt, spec, 0, self._gone[spec]))
+
+
+class Direct:
+    """Asks without a journal, for a check that is no part of a run. `reserve` is as in `router.run`."""
+
+    def __init__(self, plan: Plan, budget: Budget, reserve: Callable[[Model, Request], float]) -> None:
+        self._none_allowed, self._budget, self._reserve = plan.template.none_allowed, budget, reserve
+
+    async def ask(
+        self, key: Key, model: Model, request: Callable[[int], Request], names: Sequence[str]
+    ) -> list[Attempt]:
+        """See `Ask`."""
+        attempts: list[Attempt] = []
+        while len(attempts) < MOST_ATTEMPTS and (not attempts or attempts[-1].status == "format_failure"):
+            question = request(len(attempts) + 1)
+            held = self._reserve(model, question) if model.wired else 0.0
+            if model.wired and not self._budget.reserve(held):
+                return []
+            usd: float | None = None
+            try:
+                reply = await model.router.ask(question)
+                attempt = read_attempt(reply, names, self._none_allowed, model.price)
+                usd = attempt.usd
+            finally:
+                if model.wired:
+                    self._budget.charge(held, usd)
+            if reply.stop:
+                raise StopRun(f"{reply.stop}: {reply.error}")
+            attempts.append(attempt)
+        return attempts

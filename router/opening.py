@@ -1,0 +1,104 @@
+"""The models that a run names, opened, with their prices; and whether they may be asked without a cap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from router.plan import Model
+from router.prices import FREE, PriceTable, missing_price, price_from
+from router.records import Catalogue, Prompt
+from router.redact import keys_in_use
+from router.routers._load import PROVIDER, Choice, open_choice, resolve
+from router.template import Template
+from skill_health.core.config import Routing
+from skill_health.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from router.choices import Choices
+
+
+def open_models(
+    choices: Choices,
+    routing: Routing,
+    catalogue: Catalogue,
+    template: Template,
+    train: Sequence[Prompt],
+    prices: PriceTable,
+    keyless: bool = False,
+) -> tuple[Model, ...]:
+    """Open every model that is named; `keyless` ones can be described and not be asked.
+
+    Those that cannot differ between replications get one. Raises UsageError for a name that is none, a missing
+    package or a missing key.
+    """
+    if not choices.models:
+        raise UsageError("no model is named: give --models, such as --models lexical:bm25 (see `router models`)")
+    return tuple(
+        _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless) for spec in choices.models
+    )
+
+
+def _opened(
+    choice: Choice,
+    choices: Choices,
+    catalogue: Catalogue,
+    template: Template,
+    train: Sequence[Prompt],
+    prices: PriceTable,
+    keyless: bool,
+) -> Model:
+    asks = choice.kind == PROVIDER
+    router = open_choice(
+        choice,
+        catalogue,
+        train=tuple(train),
+        seed=choices.seed,
+        index=choices.index,
+        mode=choices.mode,
+        none_allowed=template.none_allowed,
+        settings={"keyless": True} if keyless and asks else None,
+    )
+    protocol = choice.provider.protocol if choice.provider else choice.spec.partition(":")[0]
+    price = prices.price_of(protocol, choice.spec, choice.model) if asks else FREE
+    return Model(choice, router, choices.reps if router.replicates else 1, price)
+
+
+def with_prices_of(models: Sequence[Model], manifest: Mapping[str, Any]) -> tuple[Model, ...]:
+    """The models at the prices that a run began with. Raises UsageError where its manifest holds none of ours."""
+    from dataclasses import replace
+
+    try:
+        stored = {each["spec"]: each["price"] for each in manifest["models"]}
+        return tuple(
+            replace(model, price=None if (price := stored[model.spec]) is None else price_from(price))
+            for model in models
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
+
+
+def refuse_uncapped(models: Sequence[Model], capped: bool, prices: PriceTable) -> None:
+    """Raise UsageError where a server not known to be free would be asked without a cap, or at no known price."""
+    asked = [model for model in models if model.choice.kind == PROVIDER and not (model.price and model.price.free)]
+    if asked and not capped:
+        raise UsageError(
+            f"{asked[0].spec} asks a server that may cost money: give --max-runs or --max-budget-usd "
+            "(or --unsafe-no-cost-cap to do without)"
+        )
+    unknown = next((model for model in asked if model.price is None), None)
+    if unknown:
+        raise UsageError(
+            f"{missing_price(unknown.spec, prices)}; or give --unsafe-no-cost-cap to go on without knowing"
+        )
+
+
+def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
+    """The keys that these models are asked with, to be kept out of whatever is written."""
+    from router.http.endpoint import key_variable
+
+    wires = [(model.choice.provider, getattr(model.choice.module, "WIRE", None)) for model in models]
+    return keys_in_use(key_variable(provider, wire) for provider, wire in wires if wire is not None)

@@ -1,0 +1,147 @@
+"""Inputs and choices -> everything that is settled before the first call: plan, manifest, place and forecast."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from router.earlier import read_earlier
+from router.forecast import Forecast
+from router.forecast_plan import forecast_plan, reservations, study_notes
+from router.gap import description_gap
+from router.inputs import Inputs, load_inputs
+from router.opening import open_models, secrets_of, with_prices_of
+from router.plan import Plan, to_manifest
+from router.prices import PriceTable, price_table
+from router.records import Prompt
+from router.run import Reserve
+from router.run_folder import Place, find_place
+from router.sentinel import plant
+from router.splits import TEST, TRAIN
+from router.template import load_template
+from skill_health.core.console import clean
+from skill_health.core.errors import UsageError
+from skill_health.core.roots import git_top
+from skill_health.revision import read_revision
+
+if TYPE_CHECKING:
+    from router.choices import Choices
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that can begin. `train` are the prompts that thresholds were chosen on; `keys` are kept out of files."""
+
+    plan: Plan
+    place: Place
+    train: tuple[Prompt, ...]
+    prices: PriceTable
+    forecast: Forecast
+    reserve: Reserve
+    keys: tuple[str, ...]
+    reports: str
+
+
+def prepare(
+    inputs: Inputs,
+    choices: Choices,
+    reports: str,
+    time: datetime,
+    *,
+    train: tuple[Prompt, ...],
+    selection: Mapping[str, Any],
+    named: str = "",
+    anew: bool = False,
+    keyless: bool = False,
+    concurrency: int | None = None,
+) -> Prepared:
+    """Open the models, freeze what is asked, and find its folder.
+
+    That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
+    Nothing is written and nobody is asked; `keyless` models never can be. Raises UsageError for everything that the
+    user can mend.
+    """
+    routing = inputs.config.router
+    template, prices = load_template(choices.template), price_table(routing)
+    models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless)
+    plan = Plan(inputs.catalogue, inputs.prompts, models, choices, template)
+    own = os.path.relpath(reports, inputs.root).replace(os.sep, "/")
+    revision = read_revision(
+        inputs.root, git_top(inputs.root) is not None, () if own.startswith("..") or own == "." else (own,)
+    )
+    keys = secrets_of(models)
+    manifest = {**to_manifest(plan, routing, prices, selection, revision), "gaps": _gaps(plan)}
+    place = find_place(reports, manifest, time, named, anew, keys)
+    if place.stored is not None:
+        plan = replace(plan, models=with_prices_of(models, place.stored))
+    earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
+    done = {(str(name), str(spec), int(number)) for name, spec, number in place.done}
+    notes = [*study_notes(plan, train), *_check_note(plan)]
+    told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
+    return Prepared(plan, place, train, prices, told, reservations(earlier), keys, reports)
+
+
+def _gaps(plan: Plan) -> list[dict[str, Any]]:
+    """What descriptions lack, where routers took part that may read bodies; sealed prompts give nothing away."""
+    if all(model.wired for model in plan.models):
+        return []
+    return [asdict(gap) for gap in description_gap(plan.catalogue, [p for p in plan.prompts if p.split != TEST])]
+
+
+def _check_note(plan: Plan) -> list[str]:
+    wired = sum(model.wired for model in plan.models)
+    if not wired:
+        return []
+    calls = wired * len(plant(plan.catalogue, plan.template.none_allowed).prompts)
+    return [f"instrument check: {calls} calls more, before all others; caps count them"]
+
+
+def short_caps(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> list[str]:
+    """One line for each cap that the forecast passes."""
+    told, found = prepared.forecast, []
+    calls = sum(each.load.calls for each, model in zip(told.models, prepared.plan.models, strict=True) if model.wired)
+    if max_runs is not None and calls > max_runs:
+        found.append(f"the cap of {max_runs} calls is below the {calls} of the forecast: the run will stop there")
+    if max_usd is not None and told.usd_low is not None and told.usd_low > max_usd:
+        found.append(f"the cap of ${max_usd:.4f} is below the forecast of ${told.usd_low:.4f}: the run will stop there")
+    return found
+
+
+def read_inputs(
+    paths: Sequence[str], options: Mapping[str, Any], listing: str | None
+) -> tuple[Inputs, tuple[Prompt, ...]]:
+    """The inputs that a command line asks for, and the prompts of the split train, whatever the filters leave.
+
+    Raises UsageError as `load_inputs` does.
+    """
+    where = (paths, options["config_file"], options["prompt_files"], listing)
+    filters = {"prompt_ids": options["prompt_ids"], "skills": options["skills"], "splits": options["split"]}
+    inputs = load_inputs(*where, **filters)
+    everything = load_inputs(*where) if any(filters.values()) else inputs
+    return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
+
+
+def refuse_bad_records(inputs: Inputs, skip: bool) -> list[str]:
+    """One line for each record that is no prompt. Raises UsageError where there are any, unless they may be skipped."""
+    from router.prompts._load import problem_line
+
+    lines = [problem_line(problem) for problem in inputs.problems]
+    if lines and not skip:
+        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        raise UsageError(f"{lines[0]}{more}: mend the records (`router prompts` lists them), or give --skip-bad")
+    return lines
+
+
+def selection_of(inputs: Inputs, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Which of the collection's prompts a run asks, as its manifest says it."""
+    filters = {name: list(options[name]) for name in ("prompt_ids", "skills", "split") if options.get(name)}
+    if not filters:
+        return {"kind": "all"}
+    return {
+        "kind": "filter",
+        "of": inputs.total,
+        **{name: [clean(each) for each in given] for name, given in filters.items()},
+    }

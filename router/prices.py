@@ -1,0 +1,192 @@
+"""What a call costs: the user's own table first, then the offline data of genai-prices; never the network.
+
+A model without a known price has None, not zero: nobody may spend money on it unknowingly. What is computed here costs
+nothing.
+
+    table = price_table(config.router)              cheap; imports no price data
+    price = table.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini")     Price or None
+    cost(price, usage)                              dollars, or None where the usage does not tell
+    at_most(price, input_tokens, output_tokens)     what a call of so many tokens can cost at most, for reservations
+    missing_price(spec, table)                      the line that says what to add
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, date, datetime
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+from router.records import Usage
+from skill_health.core.config import Price as Override
+from skill_health.core.config import Routing
+from skill_health.core.digests import blake2b
+
+PACKAGE = "genai-prices"
+MAX_TOKENS = 10**9
+"""A provider that reports more tokens than this for one call is not believed."""
+
+_NANO = Decimal("1e-9")
+_MILLION = Decimal(10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars for a million tokens, in force where a call reads more than `above` input tokens."""
+
+    input: float
+    output: float
+    cached: float
+    cache_write: float
+    above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of one model: `rates` by rising `above`, the first from 0; and dollars for each request.
+
+    `source` says whose price it is: "configuration", or package, version, provider and model.
+    """
+
+    rates: tuple[Rates, ...]
+    request: float = 0.0
+    source: str = "configuration"
+
+    @property
+    def free(self) -> bool:
+        """Whether no call can cost anything."""
+        return not self.request and not any(
+            rate.input or rate.output or rate.cached or rate.cache_write for rate in self.rates
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The price as a manifest holds it."""
+        return {"source": self.source, "request": self.request, "rates": [asdict(rate) for rate in self.rates]}
+
+
+FREE = Price((Rates(0.0, 0.0, 0.0, 0.0),), source="computed here")
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices as of one day. `version` is for people; `digest` changes with any price that could change."""
+
+    version: str
+    digest: str
+    as_of: date
+    installed: str = ""
+    overrides: Mapping[str, Override] = field(default_factory=dict)
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+
+    def price_of(self, protocol: str, spec: str, model: str) -> Price | None:
+        """The price of a provider's model, None where it is not known.
+
+        `protocol` names the module that asks; `spec` is the name as the user gave it, whose first part may be a
+        provider of the configuration: with a base URL of its own, the price is that server's or unknown.
+        """
+        if spec in self.overrides:
+            return _of_override(self.overrides[spec])
+        if not self.installed:
+            return None
+        from router.price_data import published
+
+        return published(protocol, model, self.base_urls.get(spec.partition(":")[0], ""), self.as_of, self.installed)
+
+
+def price_table(routing: Routing, as_of: date | None = None) -> PriceTable:
+    """The prices in force under a configuration on a day (default: today, UTC). Imports no price data."""
+    own = {spec: list(price) for spec, price in sorted(routing.prices.items())}
+    installed = _installed()
+    version = f"{PACKAGE} {installed}" if installed else ""
+    if own:
+        count = f"{len(own)} override{'s' if len(own) > 1 else ''} {_digest(own)[:8]}"
+        version = f"{version} + {count}" if version else count
+    return PriceTable(
+        version=version or "no prices",
+        digest=_digest({"package": installed, "overrides": own}),
+        as_of=as_of or datetime.now(UTC).date(),
+        installed=installed,
+        overrides=routing.prices,
+        base_urls={name: provider.base_url for name, provider in routing.providers.items() if provider.base_url},
+    )
+
+
+def missing_price(spec: str, table: PriceTable) -> str:
+    """One line for a model whose price is not known: what to add and where."""
+    install = "" if table.installed else f", or install {PACKAGE} (pip install 'skill-health[bench]')"
+    return (
+        f'no price is known for {spec}: add [tool.skill-health.router.prices."{spec}"] with input and output, US '
+        f"dollars for a million tokens (0 where it costs nothing), to the configuration{install}"
+    )
+
+
+def price_from(record: Mapping[str, Any]) -> Price:
+    """The price that a manifest holds. Raises ValueError where it is none."""
+    try:
+        rates = tuple(Rates(**rate) for rate in record["rates"])
+        if rates[0].above != 0:
+            raise ValueError("no price: the first rate must hold from 0")
+        return Price(rates, float(record["request"]), str(record["source"]))
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"no price: {error}") from None
+
+
+def cost(price: Price | None, usage: Usage) -> float | None:
+    """Dollars for one call by its reported usage, rounded to 1e-9.
+
+    None where the price is not known, or the usage is missing or beyond belief; 0 where the model is free.
+    """
+    if price is None:
+        return None
+    if price.free:
+        return 0.0
+    read, written = usage.input_tokens, usage.output_tokens
+    cached, stored = usage.cached_tokens or 0, usage.cache_write_tokens or 0
+    if read is None or written is None:
+        return None
+    if not all(0 <= count <= MAX_TOKENS for count in (read, written, cached, stored)):
+        return None
+    rate = [rate for rate in price.rates if not rate.above or read > rate.above][-1]
+    plain = max(0, read - cached - stored)
+    parts = ((rate.input, plain), (rate.cached, cached), (rate.cache_write, stored), (rate.output, written))
+    total = sum((_decimal(each) * count for each, count in parts), Decimal(0)) / _MILLION + _decimal(price.request)
+    return float(total.quantize(_NANO, ROUND_HALF_EVEN))
+
+
+def at_most(price: Price, input_tokens: int, output_tokens: int) -> float:
+    """The dollars that a call of at most so many tokens can cost, rounded up to 1e-9.
+
+    All input is taken at the dearest rate that could apply to it: plain, read from a cache or written to one.
+    """
+    rates = [rate for rate in price.rates if not rate.above or input_tokens > rate.above]
+    total = max(
+        _decimal(max(rate.input, rate.cached, rate.cache_write)) * input_tokens + _decimal(rate.output) * output_tokens
+        for rate in rates
+    )
+    return float((total / _MILLION + _decimal(price.request)).quantize(_NANO, ROUND_CEILING))
+
+
+def _of_override(own: Override) -> Price:
+    cached = own.input if own.cached is None else own.cached
+    stored = own.input if own.cache_write is None else own.cache_write
+    return Price((Rates(own.input, own.output, cached, stored),))
+
+
+def _decimal(number: float) -> Decimal:
+    return Decimal(repr(number))
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _installed() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,119 @@
+"""The models' part of the Markdown report: how often they are right, against each other, and where none applies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from router.reports import Report, _cells
+from router.reports._cells import plain, share
+from router.reports._markdown_table import rest, table, text
+
+_PAIRS = 30
+Model = Mapping[str, Any]
+
+
+def models(report: Report) -> Iterator[str]:
+    """The leaderboard, and what it rests on."""
+    yield "## Leaderboard"
+    yield ""
+    yield from _leaderboard(report)
+    yield from _preliminary(report)
+    yield from _comparisons(report)
+    yield from _splits(report)
+    yield from _none(report)
+
+
+def _name(model: Model) -> str:
+    resolved = [name for name in model["resolved"] if name != model["model"].partition(":")[2]]
+    return text(model["model"]) + (f" ({text(', '.join(resolved), 120)})" if resolved else "")
+
+
+def _rows(report: Report, keys: Sequence[str], shown: Any = share) -> Iterator[list[str]]:
+    for model in report["models"]:
+        yield [_name(model), *(shown(model["metrics"][key]) for key in keys)]
+
+
+def _leaderboard(report: Report) -> Iterator[str]:
+    yield "Per cent with 95 % intervals; MRR and nDCG@3 lie between 0 and 1."
+    yield ""
+    rows = []
+    for model in report["models"]:
+        metrics, coverage = model["metrics"], model["coverage"]
+        rows.append([
+            _name(model), *(share(metrics[key]) for key in ("top1", "top1_skill", "top3", "acceptable")),
+            plain(metrics["mrr"]), plain(metrics["ndcg3"]), f"{metrics['top1']['n']} / {metrics['top1']['clusters']}",
+            _cells.percent(coverage["share"]),
+        ])  # fmt: skip
+    head = (
+        "model", "top-1", "top-1, a skill applies", "top-3", "acceptable", "MRR", "nDCG@3", "n / independent", "coverage",
+    )  # fmt: skip
+    yield from table(head, rows)
+
+
+def _preliminary(report: Report) -> Iterator[str]:
+    for model in report["models"]:
+        found = model["detectable"]
+        least = (
+            f"a difference of less than {_cells.percent(found['value'])} points would mostly be missed "
+            f"({found['clusters']} independent prompts, {_cells.count(found['replications'], 'replication')}, at best)"
+            if found["value"] is not None
+            else "no difference can be detected"
+        )
+        reasons = f"preliminary ({text('; '.join(model['preliminary']))}); " if model["preliminary"] else ""
+        yield f"- {text(model['model'])}: {reasons}{least}."
+    if report["models"]:
+        yield ""
+
+
+def _comparisons(report: Report) -> Iterator[str]:
+    pairs = sorted(report["comparisons"], key=lambda pair: -abs(pair["difference"]["value"] or 0))
+    if pairs:
+        yield "### Models against each other"
+        yield ""
+        yield "Top-1 of the first less that of the second, in percentage points, paired by prompt."
+        yield ""
+    yield from table(
+        ("first", "second", "difference", "better / worse of independent", "p", "p (Holm)"),
+        (
+            [
+                text(pair["first"]), text(pair["second"]), _cells.points(pair["difference"]),
+                f"{pair['better']} / {pair['worse']} of {pair['difference']['clusters']}",
+                _cells.p_value(pair["difference"].get("p")), _cells.p_value(pair["difference"].get("p_adjusted")),
+            ]
+            for pair in pairs[:_PAIRS]
+        ),
+    )  # fmt: skip
+    yield from rest(_PAIRS, len(pairs), "pairs")
+    if len(pairs) and report["agreement"]["value"] is not None:
+        yield f"Agreement of the models (Fleiss' kappa of the first answer): {plain(report['agreement'])}."
+        yield ""
+
+
+def _splits(report: Report) -> Iterator[str]:
+    rows = [
+        [
+            text(model["model"]), text(split["split"] or "(none)"), str(split["prompts"]), share(split["top1"]),
+            str(split["top1"]["n"]),
+        ]
+        for model in report["models"]
+        for split in model["splits"]
+    ]  # fmt: skip
+    if rows:
+        yield "### By split"
+        yield ""
+    yield from table(("model", "split", "prompts", "top-1", "n"), rows)
+
+
+def _none(report: Report) -> Iterator[str]:
+    yield "### Abstaining, rejected skills, steals"
+    yield ""
+    keys = (
+        "abstention_precision", "abstention_recall", "abstention_f1", "false_fire", "false_abstention", "rejected_at_1",
+        "rejected_at_3", "steals",
+    )  # fmt: skip
+    head = (
+        "model", "abstention precision", "recall", "F1", "false fire", "false abstention", "rejected at 1", "rejected at 3",
+        "steals",
+    )  # fmt: skip
+    yield from table(head, _rows(report, keys))

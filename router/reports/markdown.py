@@ -1,0 +1,68 @@
+"""The report for a repository or a job summary; everything from skills, prompts and answers is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from router.reports import PLAIN, Look, Report, _cells
+from router.reports._markdown_behaviour import behaviour
+from router.reports._markdown_models import models
+from router.reports._markdown_prompts import prompts
+from router.reports._markdown_skills import skills
+from router.reports._markdown_table import text
+
+EXTENSION = ".md"
+_FINDINGS = 20
+
+
+def render(report: Report, look: Look = PLAIN) -> str:
+    """The verdicts first, then the models, the skills, and the prompts that failed."""
+    parts = (_head(report), models(report), behaviour(report), skills(report), prompts(report), _foot(report))
+    return "\n".join(line for part in parts for line in part).rstrip() + "\n"
+
+
+def _head(report: Report) -> Iterator[str]:
+    run, counts = report["run"], report["counts"]
+    yield "# Router report"
+    yield ""
+    commit = f"commit {str(run['commit'])[:12]}" if run["commit"] else "no commit"
+    commit += " with changes" if run["dirty"] else ""
+    template = run["template"] or {}
+    yield text(
+        f"Run {run['run_id']}, {run['created']}, {commit}: {_cells.count(counts['prompts'], 'prompt')} "
+        f"({counts['with_skill']} with a skill, {counts['null']} for which none applies, {counts['clusters']} independent) "
+        f"x {_cells.count(counts['listed'], 'listed skill')} x {_cells.count(len(report['models']), 'model')}; mode "
+        f"{run['mode']}, listing {run['listing']}, template {template.get('name')} {template.get('version') or ''}, "
+        f"orders {run['orders']}, seed {run['seed']}."
+    )
+    yield ""
+    yield from _trust(report)
+    for note in report["notes"]:
+        yield f"- {text(note)}"
+    if report["notes"]:
+        yield ""
+
+
+def _trust(report: Report) -> Iterator[str]:
+    verdict = _cells.trust(report)
+    if verdict:
+        yield f"> **{text(verdict)}**"
+    findings = (report["check"] or {}).get("findings", ())
+    for finding in findings[:_FINDINGS]:
+        yield f"> {'' if finding['level'] == 'fail' else 'Note: '}{text(finding['model'])}: {text(finding['text'])}  "
+    if len(findings) > _FINDINGS:
+        yield f"> {len(findings) - _FINDINGS} more findings are in the JSON report."
+    if verdict or findings:
+        yield ""
+
+
+def _foot(report: Report) -> Iterator[str]:
+    yield "## How to read this"
+    yield ""
+    for statement in report["statements"]:
+        yield f"- {text(statement)}"
+    yield ""
+    hashes = report["run"]["hashes"] or {}
+    if hashes:
+        yield text(f"Hashes: {', '.join(f'{name} {value}' for name, value in sorted(hashes.items()))}.")
+        yield ""

@@ -1,0 +1,145 @@
+"""The short form for a terminal: who is best, which skills are worst, what is mixed up, and why to be careful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from router.reports import PLAIN, Look, Report, _cells
+from router.reports._cells import share
+from skill_health.core.console import clean, paint
+
+EXTENSION = ".txt"
+_MOST, _MODELS, _NARROW = 5, 20, 40
+
+
+def render(report: Report, look: Look = PLAIN) -> str:
+    """At most `look.width` columns; the leaderboard loses columns before it loses names."""
+    width = max(look.width, _NARROW)
+    lines = [
+        *_head(report, look, width), *_leaderboard(report, look, width), *_skills(report, look, width),
+        *_pairs(report, look, width), *_thieves(report, look, width), *_careful(report, look, width),
+    ]  # fmt: skip
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(text: str) -> str:
+    return clean(text.replace("\n", " ").replace("\r", " "))
+
+
+def _columns(text: str) -> int:
+    """How many columns a terminal takes for a text: two for a wide character, none for one that combines."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
+
+
+def _cut(text: str, width: int) -> str:
+    shown = _line(text)
+    if _columns(shown) <= width:
+        return shown
+    while _columns(shown) > width - 1:
+        shown = shown[: -max((_columns(shown) - width + 1) // 2, 1)]
+    return shown + "…"
+
+
+def _padded(text: str, width: int, right: bool = False) -> str:
+    blank = " " * (width - _columns(text))
+    return blank + text if right else text + blank
+
+
+def _head(report: Report, look: Look, width: int) -> Iterator[str]:
+    run, counts = report["run"], report["counts"]
+    yield paint(_cut(f"router run {run['run_id']}", width), "bold", look.color)
+    yield _cut(
+        f"{_cells.count(counts['prompts'], 'prompt')} ({counts['null']} for no skill), {_cells.count(counts['listed'], 'skill')}, "
+        f"mode {run['mode']}, listing {run['listing']}",
+        width,
+    )
+    verdict = _cells.trust(report)
+    if verdict:
+        yield from (paint(line, "red" if report["check"] else "dim", look.color) for line in _wrapped(verdict, width))
+    yield ""
+
+
+def _leaderboard(report: Report, look: Look, width: int) -> Iterator[str]:
+    head = ("model", "top-1 %", "top-3 %", "false fire %", "failures %", "coverage %")
+    rows = [
+        (
+            model["model"], share(model["metrics"]["top1"]), share(model["metrics"]["top3"]), share(model["metrics"]["false_fire"]),
+            share(model["failures"]["after_retry"]["rate"]), _cells.percent(model["coverage"]["share"]),
+        )
+        for model in report["models"][:_MODELS]
+    ]  # fmt: skip
+    yield from _table(head, rows, look, width)
+    if len(report["models"]) > _MODELS:
+        yield f"and {len(report['models']) - _MODELS} more models"
+    yield ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: Look, width: int) -> Iterator[str]:
+    """A table of as many columns as fit; the first one gives way down to 12 columns."""
+    cells = [[_cut(cell, width) for cell in row] for row in (head, *rows)]
+    widths = [max(_columns(row[at]) for row in cells) for at in range(len(head))]
+    kept = len(head)
+    while kept > 2 and min(widths[0], 12) + sum(widths[1:kept]) + 2 * (kept - 1) > width:
+        kept -= 1
+    first = max(min(widths[0], width - sum(widths[1:kept]) - 2 * (kept - 1)), 1)
+    for number, row in enumerate(cells):
+        numbers = (_padded(row[at], widths[at], right=True) for at in range(1, kept))
+        line = "  ".join([_padded(_cut(row[0], first), first), *numbers])
+        yield paint(line, "bold", look.color and number == 0) if number == 0 else line
+
+
+def _skills(report: Report, look: Look, width: int) -> Iterator[str]:
+    worst = [skill for skill in _cells.rank_skills(report) if skill["recall"]["value"] < 1][:_MOST]
+    lines = [
+        f"{share(skill['recall'])} % of {_cells.count(skill['recall']['n'], 'call')}  {skill['name']}"
+        for skill in worst
+    ]
+    yield from _section("Lowest recall", lines, look, width)
+
+
+def _pairs(report: Report, look: Look, width: int) -> Iterator[str]:
+    lines = []
+    for pair in report["pairs"][:_MOST]:
+        words = f" (both say {', '.join(pair['shared_words'][:4])})" if pair["shared_words"] else ""
+        lines.append(f"{pair['calls']} of {pair['rate']['n']}  {pair['expected']} -> {pair['picked']}{words}")
+    yield from _section("Most confused", lines, look, width)
+
+
+def _thieves(report: Report, look: Look, width: int) -> Iterator[str]:
+    lines = [f"{share(thief['rate'])} %  {thief['skill']}" for thief in report["steals"]["thieves"][:3]]
+    yield from _section("Picked where they should not be", lines, look, width)
+
+
+def _section(title: str, lines: Sequence[str], look: Look, width: int) -> Iterator[str]:
+    if lines:
+        yield paint(title, "bold", look.color)
+        yield from (f"  {_cut(line, width - 2)}" for line in lines)
+        yield ""
+
+
+def _careful(report: Report, look: Look, width: int) -> Iterator[str]:
+    yield paint("Mind", "bold", look.color)
+    for line in (*_preliminary(report["models"]), *report["notes"], report["statements"][0]):
+        for at, part in enumerate(_wrapped(line, width - 2)):
+            yield f"{'- ' if at == 0 else '  '}{part}"
+
+
+def _preliminary(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Models with the same reasons share a line."""
+    by_reason: dict[str, list[str]] = {}
+    for model in models:
+        if model["preliminary"] and model["metrics"]["top1"]["value"] is not None:
+            by_reason.setdefault("; ".join(model["preliminary"]), []).append(model["model"])
+    for reason, names in by_reason.items():
+        yield f"preliminary ({', '.join(names)}): {reason}"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(_line(text), width, break_on_hyphens=False) or [""]

@@ -1,0 +1,179 @@
+"""The run itself: each call asked within the caps, journaled, read, and asked once more where its format failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from router.budget import Budget
+from router.journal import Journal
+from router.outcome import Attempt, from_event, not_asked, read_attempt, to_event, to_result
+from router.plan import Call, Key, Model, Plan, Questions
+from router.records import Request, Result
+from router.results import to_line
+from router.routers._load import PROVIDER
+from router.schedule import GRACE, Limits, Schedule, StopRun
+
+MOST_ATTEMPTS = 2
+OUTAGE = 20
+Reserve = Callable[[Model, Request], float]
+
+
+class Runner:
+    """One run, or what is left of it.
+
+    `reserve` says what one request can cost at most, in dollars. `capped` is the cap that kept calls from being made,
+    "" where none did; `down` says of each model whose server gave no answer for long that it was left alone.
+    `on_result` is told of each result once it is durable.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        journal: Journal,
+        budget: Budget,
+        reserve: Reserve,
+    ) -> None:
+        self.plan, self.journal, self.budget = plan, journal, budget
+        self.capped = ""
+        self.down: dict[str, str] = {}
+        self.on_result: Callable[[Result], None] = lambda result: None
+        self._reserve = reserve
+        self._questions = Questions(plan)
+        self._gone: dict[str, str] = {}
+        self._errors: dict[str, list[str]] = {}
+        self._charged = asyncio.Event()
+        self._schedule: Schedule[Call] | None = None
+
+    @property
+    def stopped(self) -> str:
+        """Why the run stopped before its end, "" where it did not."""
+        return self._schedule.reason if self._schedule else ""
+
+    def left(self) -> int:
+        """How many calls have no result."""
+        return sum(key not in self.journal.results for key in self.plan.keys())  # noqa: SIM118
+
+    async def run(self, concurrency: int, limits: Mapping[str, int], grace: float = GRACE) -> None:
+        """Make every call that has no result yet; `limits` are those of the groups of models."""
+        calls = [call for call in self.plan.calls() if call.key not in self.journal.results]
+        self._schedule = Schedule(self._call, Limits(concurrency, limits), grace)
+        await self._schedule.run((call.model.group, call) for call in calls)
+
+    def interrupt(self) -> bool:
+        """Begin nothing new; the second time, abandon what is under way. True the first time."""
+        return self._schedule is None or self._schedule.interrupt()
+
+    async def _call(self, call: Call) -> None:
+        spec = call.model.spec
+        if spec in self.down:
+            return
+        if spec not in self._gone:
+            order = self._questions.order(call)
+            attempts = await self.ask(call.key, call.model, lambda number: self._questions.request(call, number), order)
+            if not attempts:
+                return
+            if attempts[-1].status != "model_unavailable":
+                await self._settle(to_result(call.prompt, spec, call.replication, order, attempts))
+                return
+            self._gone.setdefault(spec, attempts[-1].reply.error)
+        await self._settle(not_asked(call.prompt, spec, call.replication, self._gone[spec]))
+
+    async def _settle(self, result: Result) -> None:
+        await self.journal.add(to_line(result))
+        self.on_result(result)
+
+    async def ask(
+        self, key: Key, model: Model, request: Callable[[int], Request], names: Sequence[str]
+    ) -> list[Attempt]:
+        """The attempts at one call, recorded ones first; [] where a cap forbids one that is needed.
+
+        Raises StopRun where a reply stops the run, or where the run has been stopped meanwhile.
+        """
+        recorded = self._recorded(key, model, names)
+        attempts: list[Attempt] = []
+        for number in range(1, MOST_ATTEMPTS + 1):
+            attempt = recorded.get(number)
+            if attempt is None:
+                question = request(number)
+                usd = self._reserve(model, question) if model.wired else 0.0
+                if model.wired and not await self._admitted(usd):
+                    return []
+                attempt = await self._attempt(key, number, model, question, names, usd)
+            attempts.append(attempt)
+            if attempt.status != "format_failure":
+                break
+        return attempts
+
+    def _recorded(self, key: Key, model: Model, names: Sequence[str]) -> dict[int, Attempt]:
+        """The attempts that an earlier process has seen end, and whose result it did not live to write."""
+        found: dict[int, Attempt] = {}
+        for event in self.journal.past.ends.get(key, ()):
+            if reply := from_event(event):
+                attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price)
+                if attempt.answered:
+                    found.setdefault(event.get("attempt", 0), attempt)
+        return found
+
+    async def _admitted(self, usd: float) -> bool:
+        """Reserve; wait for calls under way where what they leave of their reservations may be enough."""
+        while not self._stop() and not self.budget.reserve(usd):
+            counted_out = self.budget.max_runs is not None and self.budget.attempts >= self.budget.max_runs
+            if counted_out or not self.budget.reserved:
+                self.capped = self.capped or self.budget.reached
+                return False
+            self._charged.clear()
+            await self._charged.wait()
+        return True
+
+    def _stop(self) -> bool:
+        if self.stopped:
+            raise StopRun(self.stopped)
+        return False
+
+    def give_up(self, spec: str) -> None:
+        """Leave a model alone whose last calls ended in errors: they have no result, and a resumed run asks them."""
+        if errors := self._errors.get(spec):
+            self.down[spec] = f"{spec} did not answer {len(errors)} calls in a row: {errors[-1]}"
+
+    def _note_error(self, model: Model, attempt: Attempt) -> None:
+        """A server that is down costs minutes of patience for each call: after many of them it is left alone."""
+        if attempt.status != "provider_error":
+            self._errors.pop(model.spec, None)
+        elif model.choice.kind == PROVIDER:
+            self._errors.setdefault(model.spec, []).append(attempt.reply.error)
+            if len(self._errors[model.spec]) >= OUTAGE:
+                self.give_up(model.spec)
+
+    async def _attempt(
+        self, key: Key, number: int, model: Model, request: Request, names: Sequence[str], usd: float
+    ) -> Attempt:
+        name: dict[str, Any] = {"key": list(key), "attempt": number}
+        actual: float | None = None
+        try:
+            if model.wired:
+                await self.journal.append({"event": "start", **name, "at": _now(), "reserved_usd": usd})
+            reply = await model.router.ask(request)
+            attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price)
+            actual = attempt.usd
+        except asyncio.CancelledError:
+            self.journal.note({"event": "end", **name, "at": _now(), "status": "cancelled", "cost_usd": None})
+            raise
+        finally:
+            if model.wired:
+                self.budget.charge(usd, actual)
+                self._charged.set()
+        record = {"event": "end", **name, "at": _now(), **to_event(attempt)}
+        if reply.stop:
+            await self.journal.append(record)
+            raise StopRun(f"{reply.stop}: {reply.error}")
+        self._note_error(model, attempt)
+        # The result, or the start of the next attempt, takes this line to the disk with it.
+        self.journal.note(record)
+        return attempt
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,129 @@
+"""Planned calls, run a few at a time: so many at once in all, so many for each group (a provider).
+
+Each group takes its calls in the order of the plan. A call may stop the run; Ctrl-C does. Then nothing new begins, and
+what is under way may end within the grace, or until a second Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+INTERRUPTED = "interrupted"
+GRACE = 10.0
+
+
+class StopRun(Exception):
+    """Raised by a call that must not be made, or by one that came back with a reason to make no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many calls may be under way: `total` in all, and in each group its own number, where it has one."""
+
+    total: int
+    groups: Mapping[str, int]
+
+    def of(self, group: str) -> int:
+        """The limit of one group."""
+        return max(1, min(self.total, self.groups.get(group, self.total)))
+
+
+class Schedule(Generic[T]):
+    """One run through the planned calls. `reason` says why it stopped, "" where it has not."""
+
+    def __init__(self, work: Callable[[T], Awaitable[None]], limits: Limits, grace: float = GRACE) -> None:
+        self.reason = ""
+        self.under_way = 0
+        self._work, self._limits, self._grace = work, limits, grace
+        self._queues: dict[str, deque[T]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._places = asyncio.Semaphore(max(1, limits.total))
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def stop(self, reason: str) -> None:
+        """Begin no new call. The first reason stays."""
+        self.reason = self.reason or reason
+
+    def interrupt(self) -> bool:
+        """Stop, and end what is under way when the grace is over; the second time at once. True the first time."""
+        first = self._deadline is None
+        self.stop(INTERRUPTED)
+        if first:
+            self._deadline = asyncio.get_running_loop().call_later(self._grace, self._cancel)
+        else:
+            self._cancel()
+        return first
+
+    async def run(self, planned: Iterable[tuple[str, T]]) -> None:
+        """Make the planned (group, call) pairs, all or until something stops the run.
+
+        An exception of a call other than StopRun cancels the others, and is raised when they have ended.
+        """
+        for group, item in planned:
+            self._queues.setdefault(group, deque()).append(item)
+        workers = [
+            self._worker(queue)
+            for group, queue in self._queues.items()
+            for _ in range(min(self._limits.of(group), len(queue)))
+        ]
+        self._tasks = [asyncio.create_task(worker) for worker in workers]
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            self._cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._deadline:
+                self._deadline.cancel()
+        self._raise_first(self._tasks)
+
+    async def _worker(self, queue: deque[T]) -> None:
+        while queue and not self.reason:
+            async with self._places:
+                if not queue or self.reason:
+                    return
+                item = queue.popleft()
+                self.under_way += 1
+                try:
+                    await self._work(item)
+                except StopRun as stop:
+                    self.stop(str(stop))
+                finally:
+                    self.under_way -= 1
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    @staticmethod
+    def _raise_first(tasks: Iterable[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            if task.done() and not task.cancelled() and (error := task.exception()):
+                raise error
+
+
+@contextmanager
+def interruptible(on_signal: Callable[[], None]) -> Iterator[None]:
+    """Call `on_signal` in the running loop for each Ctrl-C, and each request to end, instead of being ended by it.
+
+    Outside the main thread nothing changes.
+    """
+    loop = asyncio.get_running_loop()
+    before: dict[signal.Signals, object] = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
+        except ValueError:
+            break
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]

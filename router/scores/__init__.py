@@ -1,0 +1,1 @@
+"""Results -> numbers: one module for each part of a report; every number with its n and its interval."""

@@ -1,0 +1,55 @@
+"""Answers that could not be used, by kind: at the first attempt and after the second one that a format failure gets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from router.records import ANSWERED, Result, Status
+from router.scores.facts import Facts
+from router.scores.judge import Column, missing
+from router.scores.numbers import number, share
+
+_FORMAT = "format_failure"
+
+
+def failures(column: Column, facts: Facts) -> dict[str, Any]:
+    """The share of failed answers over all prompts, and how many of each kind; one answer may be of several."""
+    first = [result for result in column.results if result.first_status in ANSWERED and result.status != "dry_run"]
+    final = [row.result for row in column.scored]
+    planned = column.planned(facts.prompts.values())
+    return {
+        "first_attempt": _part(facts, planned, [(each, each.first_status, each.first_kinds) for each in first]),
+        "after_retry": _part(facts, planned, [(each, each.status, each.kinds) for each in final]),
+        "second_attempts": sum(result.attempts > 1 for result in column.results),
+        "tolerated": dict(sorted(Counter(note for each in final for note in each.notes).items())),
+    }
+
+
+def _part(facts: Facts, planned: int, rows: Sequence[tuple[Result, Status, Iterable[str]]]) -> dict[str, Any]:
+    sums: dict[int, list[float]] = {}
+    kinds: Counter[str] = Counter()
+    for result, status, named in rows:
+        total = sums.setdefault(facts.clusters[result.prompt_id], [0.0, 0.0])
+        total[0] += status != "finished"
+        total[1] += 1
+        if status != "finished":
+            kinds.update((named or (_FORMAT,)) if status == _FORMAT else (status,))
+    rate = share([sums[cluster] for cluster in sorted(sums)], "no call was answered")
+    calls = len(rows)
+    return {
+        "rate": number(rate, planned, calls),
+        "kinds": [{"kind": kind, "calls": n, "rate": n / calls} for kind, n in sorted(kinds.items())],
+    }
+
+
+def coverage(column: Column, facts: Facts) -> dict[str, Any]:
+    """How many calls were planned and scored, and what became of the others."""
+    planned = column.planned(facts.prompts.values())
+    return {
+        "planned": planned,
+        "scored": len(column.scored),
+        "share": len(column.scored) / planned if planned else None,
+        "missing": dict(missing(column, len(facts.prompts))),
+    }

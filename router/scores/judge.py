@@ -1,0 +1,135 @@
+"""Results beside their labels: what was right, and what was planned and is not there."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from router.records import NONE, Prompt, Result
+from router.scores.facts import Facts, Model
+
+DEEP = 3
+"""How far down a ranking top-3, nDCG@3 and violations at 3 look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One scored call beside its prompt.
+
+    `picked` is the class that came first: a skill, NONE, or None where there is no valid answer. `rank` is the place
+    of the right class in the ranking, from 1; None where it is not in it. `tested` is whether the prompt has a right
+    class to count. `cluster` numbers what is resampled as a whole.
+    """
+
+    prompt: Prompt
+    result: Result
+    cluster: int
+    tested: bool
+    picked: str | None
+    rank: int | None
+
+    @property
+    def right(self) -> bool:
+        """Whether the right class came first."""
+        return self.rank == 1
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the first of the ranking is right or acceptable."""
+        return self.rank == 1 or (self.picked is not None and self.picked in self.prompt.acceptable)
+
+    @property
+    def fired(self) -> bool:
+        """Whether a skill was picked."""
+        return self.picked is not None and self.picked != NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """All of one model: what was planned, every result, and those that are scored, in the manifest's order."""
+
+    model: Model
+    results: tuple[Result, ...]
+    scored: tuple[Judged, ...]
+
+    def planned(self, prompts: Iterable[Prompt]) -> int:
+        """How many calls were planned for these prompts."""
+        return sum(1 for _ in prompts) * self.model.replications
+
+    def tested(self, where: Callable[[Judged], bool] = lambda row: True) -> list[Judged]:
+        """The scored calls whose prompt has a right class, and which meet a condition."""
+        return [row for row in self.scored if row.tested and where(row)]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A whole run, judged. `foreign` counts results of no prompt or model of the manifest, and second results."""
+
+    facts: Facts
+    columns: tuple[Column, ...]
+    foreign: int
+
+    @property
+    def scored(self) -> list[Judged]:
+        """The scored calls of all models."""
+        return [row for column in self.columns for row in column.scored]
+
+
+def judge(facts: Facts, results: Sequence[Result]) -> Sheet:
+    """Put every result beside its label; the order of `results` does not matter."""
+    order = {prompt_id: at for at, prompt_id in enumerate(facts.prompts)}
+    kept: dict[str, dict[tuple[int, int], Result]] = {model.spec: {} for model in facts.models}
+    foreign = 0
+    for result in results:
+        of_model = kept.get(result.model)
+        at = order.get(result.prompt_id)
+        if of_model is None or at is None or (at, result.replication) in of_model:
+            foreign += 1
+        else:
+            of_model[at, result.replication] = result
+    columns = []
+    for model in facts.models:
+        found = kept[model.spec]
+        ordered = tuple(found[key] for key in sorted(found))
+        columns.append(Column(model, ordered, tuple(_judged(facts, each) for each in ordered if each.scored)))
+    return Sheet(facts, tuple(columns), foreign)
+
+
+def _judged(facts: Facts, result: Result) -> Judged:
+    prompt = facts.prompts[result.prompt_id]
+    ranking = result.ranking if result.status == "finished" else ()
+    target = prompt.target
+    return Judged(
+        prompt=prompt,
+        result=result,
+        cluster=facts.clusters[result.prompt_id],
+        tested=result.prompt_id not in facts.untested,
+        picked=ranking[0] if ranking else None,
+        rank=ranking.index(target) + 1 if target is not None and target in ranking else None,
+    )
+
+
+def ndcg(row: Judged) -> float:
+    """Discounted gain (nDCG) at 3: 2 for the right class, 1 for an acceptable one (Järvelin, Kekäläinen, 2002).
+
+    The ideal ranking begins with the right class and goes on with as many acceptable ones as there are.
+    """
+    acceptable = set(row.prompt.acceptable) - {row.prompt.target}
+    ranking = list(dict.fromkeys(row.result.ranking)) if row.picked is not None else []
+    gains = [2 if name == row.prompt.target else int(name in acceptable) for name in ranking[:DEEP]]
+    best = [2, *[1] * len(acceptable)][:DEEP]
+    return _discounted(gains) / _discounted(best)
+
+
+def _discounted(gains: Sequence[int]) -> float:
+    return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1))
+
+
+def missing(column: Column, prompts: int) -> Mapping[str, int]:
+    """How many planned calls have no score, by status; those without any result are "not_run"."""
+    counts = Counter(result.status for result in column.results if not result.scored)
+    absent = prompts * column.model.replications - len(column.results)
+    named: dict[str, int] = {status: counts[status] for status in sorted(counts)}
+    return named | ({"not_run": absent} if absent > 0 else {})

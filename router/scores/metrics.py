@@ -1,0 +1,131 @@
+"""The leaderboard's metrics. Each is one entry of METRICS: what it counts, over which calls.
+
+Every scored call counts, so that a refusal, an answer that was cut off and one in the wrong format earn nothing. NONE
+is a class like a skill: on a prompt for which no skill applies, abstaining is the right answer, in all metrics alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from router.records import NONE, Prompt
+from router.scores.facts import Facts
+from router.scores.judge import DEEP, Column, Judged, ndcg
+from router.scores.numbers import Number, clustered, mean, not_testable, number, share
+
+PRIMARY = "top1"
+"""The one metric that models are compared by, declared beforehand."""
+
+
+class Metric(NamedTuple):
+    """One metric: the calls of the prompts that meet `of`, among them those that meet `among`, the mean of `value`.
+
+    `binary` values are 0 or 1, others may lie between. `labels` counts prompts without a right answer as well. `why`
+    says what is missing where there is no such call; `none` marks what makes sense only where an answer may be NONE,
+    `null` what only does where some prompts expect it.
+    """
+
+    title: str
+    meaning: str
+    value: Callable[[Judged], float]
+    of: Callable[[Prompt], bool] = lambda prompt: True
+    among: Callable[[Judged], bool] = lambda row: True
+    binary: bool = True
+    labels: bool = False
+    none: bool = False
+    null: bool = False
+    why: str = "no call is scored"
+
+
+def _skilled(prompt: Prompt) -> bool:
+    return prompt.expected is not None
+
+
+def _null(prompt: Prompt) -> bool:
+    return prompt.known and prompt.expected is None
+
+
+def _abstained(row: Judged) -> bool:
+    return row.picked == NONE
+
+
+def _violates(row: Judged, deep: int) -> bool:
+    return row.picked is not None and not set(row.prompt.rejected).isdisjoint(row.result.ranking[:deep])
+
+
+def _stolen(row: Judged) -> bool:
+    return row.fired and not row.accepted
+
+
+_NO_NULL = "no prompt is labelled with none"
+METRICS: Mapping[str, Metric] = {
+    "top1": Metric("top-1", "the right answer comes first", lambda row: row.right),
+    "top1_skill": Metric("top-1, a skill applies", "the same, where a skill applies", lambda row: row.right, _skilled),
+    "top3": Metric("top-3", "the right answer is among the first three", lambda row: (row.rank or DEEP + 1) <= DEEP),
+    "acceptable": Metric("acceptable", "what comes first is right or acceptable", lambda row: row.accepted),
+    "mrr": Metric("MRR", "mean of 1 / place of the right answer", lambda row: 1 / row.rank if row.rank else 0.0, binary=False),
+    "ndcg3": Metric("nDCG@3", "right counts 2, acceptable 1, discounted by place", ndcg, binary=False),
+    "abstention_precision": Metric(
+        "abstention precision", "of the abstentions, those where no skill applies", lambda row: row.right,
+        among=_abstained, none=True, null=True, why="it never abstained",
+    ),
+    "abstention_recall": Metric(
+        "abstention recall", "where no skill applies, it abstains", _abstained, _null, none=True, why=_NO_NULL
+    ),
+    "false_fire": Metric(
+        "false fire", "where no skill applies, it picks one that is not acceptable", _stolen, _null, none=True, why=_NO_NULL
+    ),
+    "false_abstention": Metric(
+        "false abstention", "where a skill applies, it abstains", _abstained, _skilled, none=True,
+        why="no prompt expects a skill",
+    ),
+    "rejected_at_1": Metric(
+        "rejected at 1", "a skill that must not fire comes first", lambda row: _violates(row, 1),
+        lambda prompt: bool(prompt.rejected), labels=True, why="no prompt names a rejected skill",
+    ),
+    "rejected_at_3": Metric(
+        "rejected at 3", "a skill that must not fire is among the first three", lambda row: _violates(row, DEEP),
+        lambda prompt: bool(prompt.rejected), labels=True, why="no prompt names a rejected skill",
+    ),
+    "steals": Metric("steals", "a skill comes first that is neither right nor acceptable", _stolen),
+}  # fmt: skip
+"""All metrics but F1, by their key in a report."""
+F1 = "abstention_f1"
+TITLES: Mapping[str, str] = {key: metric.title for key, metric in METRICS.items()} | {F1: "abstention F1"}
+
+
+def measure(column: Column, facts: Facts) -> dict[str, Number]:
+    """Every metric of one model."""
+    found = {key: _measure(column, facts, metric) for key, metric in METRICS.items()}
+    return found | {F1: _f1(column, facts)}
+
+
+def _measure(column: Column, facts: Facts, metric: Metric) -> Number:
+    if metric.none and not facts.none_allowed:
+        return not_testable("the template does not let a model abstain")
+    if metric.null and not any(map(_null, facts.tested)):
+        return not_testable(_NO_NULL)
+    prompts = [prompt for prompt in (facts.prompts.values() if metric.labels else facts.tested) if metric.of(prompt)]
+    rows = [row for row in column.scored if (row.tested or metric.labels) and metric.of(row.prompt)]
+    why = metric.why if rows or not prompts else "no call is scored"
+    counted = [row for row in rows if metric.among(row)]
+    sums = clustered(counted, metric.value)
+    estimate = share(sums, why) if metric.binary else mean(sums, len(counted), why)
+    return number(estimate, column.planned(prompts), len(rows))
+
+
+def _f1(column: Column, facts: Facts) -> Number:
+    """F1 of abstaining, NONE being the positive class: 2 TP over (abstentions + prompts without a skill)."""
+    if not facts.none_allowed:
+        return not_testable("the template does not let a model abstain")
+    if not any(map(_null, facts.tested)):
+        return not_testable(_NO_NULL)
+    rows = column.tested()
+    sums = clustered(rows, lambda row: 2 * _hit(row), lambda row: _abstained(row) + _null(row.prompt))
+    estimate = mean(sums, len(rows), "no call is scored" if not rows else "it never abstained, and no call should have")
+    return number(estimate, column.planned(facts.tested))
+
+
+def _hit(row: Judged) -> bool:
+    return _abstained(row) and _null(row.prompt)

@@ -1,0 +1,61 @@
+"""Judged calls -> one published number: a mapping with the value, its interval, what it rests on and how it was had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from router.scores.judge import Judged
+from skill_health.core.estimates import Estimate
+from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
+
+Number = Mapping[str, Any]
+"""An estimate as a report holds it; what is empty in it is left out, `value`, `low`, `high`, `n`, `clusters` never."""
+
+_ALWAYS = ("value", "low", "high", "n", "clusters")
+_WHERE_KNOWN = ("p", "p_adjusted", "method", "note")
+
+
+def number(estimate: Estimate, planned: int | None = None, scored: int | None = None) -> Number:
+    """An estimate as a report holds it, with the share of planned calls that are scored (of those it is about)."""
+    found = {name: getattr(estimate, name) for name in _ALWAYS}
+    if planned:
+        found["coverage"] = (estimate.n if scored is None else scored) / planned
+    return found | {name: value for name in _WHERE_KNOWN if (value := getattr(estimate, name)) not in (None, "")}
+
+
+def not_testable(why: str, n: int = 0, clusters: int = 0) -> Number:
+    """A number that cannot be had, and why."""
+    return number(Estimate(None, n=n, clusters=clusters, note=f"not testable: {why}"))
+
+
+def clustered(rows: Iterable[Judged], *values: Callable[[Judged], float]) -> list[list[float]]:
+    """One row for each cluster, in the clusters' order: the sum of each value, and last the number of calls."""
+    sums: dict[int, list[float]] = {}
+    for row in rows:
+        total = sums.setdefault(row.cluster, [0.0] * (len(values) + 1))
+        for at, value in enumerate(values):
+            total[at] += value(row)
+        total[-1] += 1
+    return [sums[cluster] for cluster in sorted(sums)]
+
+
+def proportion(rows: Iterable[Judged], value: Callable[[Judged], float], why: str) -> Estimate:
+    """The share of calls for which `value` is 1; `why` says what is missing where there is no call."""
+    return share(clustered(rows, value), why)
+
+
+def share(sums: Sequence[Sequence[float]], why: str = "no call is scored") -> Estimate:
+    """The same from rows (successes, calls), one for each cluster."""
+    found = clustered_proportion([row[0] for row in sums], [row[1] for row in sums])
+    return found if found.n else replace(found, note=f"not testable: {why}")
+
+
+def mean(sums: Sequence[Sequence[float]], calls: int, why: str = "no call is scored") -> Estimate:
+    """A ratio of sums between 0 and 1 that need not count calls: from rows (above, below), one for each cluster.
+
+    `calls` is what is said to be behind it. With 0 in all denominators there is no value, and `why` says so.
+    """
+    found = clustered_mean([row[0] for row in sums], [row[1] for row in sums])
+    return replace(found, n=calls) if found.value is not None else Estimate(None, n=calls, note=f"not testable: {why}")

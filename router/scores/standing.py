@@ -1,0 +1,128 @@
+"""What a reader must know before any number: what is preliminary, what was left out, what the figures do not say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from router.scores.facts import WHY, Facts, Model
+from router.scores.judge import Column, Sheet
+from router.scores.metrics import PRIMARY
+from skill_health.core.stats.power import mde_paired, preliminary
+
+EFFECT = 0.10
+"""The difference in top-1 that a run is declared to be about; an interval whose half is wider is preliminary."""
+LEAST_NULL = 0.2
+
+_SIMULATED = "simulated"
+_BOUND = (
+    "Ranking accuracy bounds the quality of the descriptions: a skill that is not picked from its description will hardly "
+    "be loaded. Whether a live agent loads a skill, and is better for it, is another question."
+)
+_INTERVALS = (
+    "Intervals are 95 % and clustered: replications, models and paraphrases (one family) of a prompt are not independent "
+    "and count as one observation. n counts calls."
+)
+_MISSING = (
+    "Answers in the wrong format, refusals and answers that were cut off count as wrong. Calls without an answer (provider "
+    "errors, models that are gone, calls that were not made) are missing: they count as nothing and are said as coverage."
+)
+_PRIMARY = (
+    "Top-1 is the one metric declared beforehand. Pairs of models are compared on the prompts that both answered, with "
+    "Holm's correction; skills with that of Benjamini and Hochberg. All other intervals stand for themselves."
+)
+_MODES = {
+    "text": "Answers were asked for in words (mode text), so that failures of the format show.",
+    "json_schema": "Answers were held to a JSON Schema (mode json_schema), which hides failures of the format.",
+}
+
+
+def statements(manifest: Mapping[str, Any]) -> list[str]:
+    """What holds for every report of this run."""
+    mode = str(manifest.get("mode") or "text")
+    asked = _MODES.get(mode, f"Answers were asked for in mode {mode}.")
+    return [_BOUND, f"{asked} Figures of the two modes must never be compared.", _INTERVALS, _MISSING, _PRIMARY]
+
+
+def notes(sheet: Sheet, manifest: Mapping[str, Any]) -> list[str]:
+    """What is particular about this run."""
+    return list(_notes(sheet, manifest))
+
+
+def _notes(sheet: Sheet, manifest: Mapping[str, Any]) -> Iterator[str]:
+    facts = sheet.facts
+    if manifest.get("imported"):
+        yield "These are the results of another program, read again by the rules of this one."
+    simulated = [model.spec for model in facts.models if model.kind == _SIMULATED]
+    if simulated:
+        yield f"Simulated, no model of anybody's: {', '.join(simulated)}. Such figures say something about this tool only."
+    for column in sheet.columns:
+        if not column.scored:
+            yield f"{column.model.spec}: not testable, because no call has a score."
+    for model in facts.models:
+        yield from _tuned(model)
+    selection = manifest.get("selection") or {}
+    if selection.get("kind", "all") != "all":
+        yield f"Only a part of the prompts was asked ({selection['kind']}); the figures are those of that part."
+    for why, n in sorted(Counter(facts.untested.values()).items()):
+        yield f"{_prompts(n)} {WHY[why]}; what that leaves to count is counted."
+    unlisted = sum(prompt.expected in facts.omitted for prompt in facts.tested)
+    if unlisted:
+        yield f"{_prompts(unlisted)} expect a skill that is not listed: they cannot be answered right, and count as wrong."
+    yield from _null(facts)
+    absent = sum(_planned(column, facts) - len(column.results) for column in sheet.columns)
+    if absent > 0:
+        yield f"The run is not finished: {absent} calls have no result."
+    if sheet.foreign:
+        yield f"{sheet.foreign} results are second ones or of no prompt or model of this run, and were left out."
+
+
+def _null(facts: Facts) -> Iterator[str]:
+    if not facts.none_allowed:
+        yield "The template does not let a model answer that no skill applies."
+        return
+    null = sum(prompt.known and prompt.expected is None for prompt in facts.tested)
+    tested = len(facts.tested)
+    if tested and null < LEAST_NULL * tested:
+        yield (
+            f"{null} of {tested} prompts expect that no skill applies; at least {LEAST_NULL:.0%} are wanted to say how often "
+            "a skill fires where none should."
+        )
+
+
+def _tuned(model: Model) -> Iterator[str]:
+    """A threshold that was chosen on prompts of this set makes figures over all of them look better than they are."""
+    settings = model.settings
+    train = settings.get("train_prompts")
+    if settings.get("threshold") is not None and settings.get("train_right") is not None and train:
+        yield (
+            f"{model.spec}: the threshold was chosen on {train} train prompts of this set; --split test gives an untouched "
+            "figure."
+        )
+
+
+def _planned(column: Column, facts: Facts) -> int:
+    return column.planned(facts.prompts.values())
+
+
+def _prompts(n: int) -> str:
+    return f"{n} prompt{'s' * (n != 1)}"
+
+
+def reasons(column: Column, facts: Facts, top1: Mapping[str, Any], effect: float) -> list[str]:
+    """Why a model's figures are preliminary; [] where they are not."""
+    if top1["value"] is None:
+        return [str(top1.get("note") or "not testable")]
+    half = None if top1["low"] is None else (top1["high"] - top1["low"]) / 2
+    planned = _planned(column, facts)
+    missing = (planned - len(column.scored)) / planned if planned else 0.0
+    return list(preliminary(top1["clusters"], half, missing, effect))
+
+
+def detectable(column: Column, facts: Facts) -> dict[str, Any]:
+    """The least true difference in top-1, paired with another run or model, that would be found 4 times in 5."""
+    clusters = len({facts.clusters[prompt.prompt_id] for prompt in facts.tested})
+    replications = column.model.replications
+    found = mde_paired(clusters, replications) if clusters else None
+    return {"metric": PRIMARY, "value": found, "clusters": clusters, "replications": replications}

@@ -1,0 +1,67 @@
+"""What the calls took: dollars, milliseconds and tokens, where they are known. What is not known is not zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from router.records import Result
+from router.scores.facts import Facts
+from router.scores.judge import Column
+from router.scores.numbers import Number, number
+from skill_health.core.estimates import Estimate
+from skill_health.core.stats.proportions import wilson
+
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
+_TAIL = 0.025
+_Points = Sequence[tuple[float, int]]
+
+
+def usage(column: Column, facts: Facts) -> dict[str, Any]:
+    """Cost and latency as median and 95th percentile of the calls, cost and tokens as totals."""
+    # What a failed call took says nothing about an answer, but its dollars are spent.
+    cost = _points(column, facts, lambda result: result.cost_usd if result.scored else None)
+    latency = _points(column, facts, lambda result: result.duration_ms if result.scored else None)
+    spent = [result.cost_usd for result in column.results if result.cost_usd is not None]
+    return {
+        "cost_usd": {
+            "total": math.fsum(spent) if spent else None, "known": len(spent),
+            "calls": len(column.results), "median": quantile(cost, 0.5), "p95": quantile(cost, 0.95),
+        },
+        "latency_ms": {"median": quantile(latency, 0.5), "p95": quantile(latency, 0.95)},
+        "tokens": {name: _tokens(column, name) for name in _TOKENS},
+        "attempts": sum(result.attempts for result in column.results),
+    }  # fmt: skip
+
+
+def _points(column: Column, facts: Facts, of: Callable[[Result], float | None]) -> _Points:
+    return [(value, facts.clusters[each.prompt_id]) for each in column.results if (value := of(each)) is not None]
+
+
+def _tokens(column: Column, name: str) -> dict[str, Any]:
+    known = [value for each in column.results if (value := getattr(each.usage, name)) is not None]
+    return {"total": sum(known) if known else None, "known": len(known)}
+
+
+def quantile(points: _Points, share: float) -> Number:
+    """A quantile of values with their clusters, and its interval from order statistics (Woodruff, 1952).
+
+    The values at the two ends of the Wilson interval of `share` are the ends of the quantile's. The calls of one
+    cluster count as one observation, which can only make it wider. An end that too few clusters bound is not known.
+    """
+    if not points:
+        return number(Estimate(None, note="not known"))
+    ordered = sorted(value for value, _ in points)
+    clusters = len({cluster for _, cluster in points})
+    low, high = wilson(share * clusters, clusters)
+    ends = (
+        _at(ordered, low) if (1 - share) ** clusters <= _TAIL else None,
+        _at(ordered, high) if share**clusters <= _TAIL else None,
+    )
+    note = "" if None not in ends else "too few calls to bound it"
+    return number(Estimate(_at(ordered, share), *ends, len(ordered), clusters, method="order statistics", note=note))
+
+
+def _at(ordered: Sequence[float], share: float) -> float:
+    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]

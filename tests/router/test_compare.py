@@ -1,0 +1,443 @@
+"""Two runs against each other: what is compared, what is refused, and whether the numbers are right."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from made_runs import SKILLS, manifest, prompt, result, simulate
+
+from router.blocks import Heading, Items, Sentence, Table, as_markdown, as_text
+from router.cli import command
+from router.comparable import changed_skills
+from router.compare import compare
+from router.comparison import apart, document
+from router.records import NONE, Listed, Prompt, Result
+from router.results import to_line
+from router.runs import Run
+from router.scores.facts import read_facts
+from skill_health.core.errors import UsageError
+from skill_health.core.validation import load_schema
+
+Answer = Callable[[random.Random, Prompt, tuple[str, ...]], Sequence[str]]
+
+
+def made(given: dict[str, Any], results: Sequence[Result], check: dict[str, Any] | None = None) -> Run:
+    return Run(str(given["run_id"]), given, read_facts(given), tuple(results), check)
+
+
+def later(given: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The manifest of a second run of the same."""
+    return copy.deepcopy(given) | {"run_id": "20260516T120000Z-def", "created": "2026-05-16T12:00:00Z"} | more
+
+
+def right(rate: float, labels: Sequence[str] = (*SKILLS, NONE)) -> Answer:
+    """A model that is right so often, and else names another."""
+
+    def answer(rng: random.Random, each: Prompt, order: tuple[str, ...]) -> Sequence[str]:
+        target = each.expected or NONE
+        return [target] if rng.random() < rate else [rng.choice([name for name in labels if name != target]), target]
+
+    return answer
+
+
+def prompts(n: int, family: int = 1) -> list[Prompt]:
+    """Prompts of all targets; `family` of them share one."""
+    labels = [*SKILLS, None]
+    return [prompt(f"p{at:03}", labels[at % 5], family=f"f{at // family}" if family > 1 else "") for at in range(n)]
+
+
+def compared(run: Run, baseline: Run, max_loss: float = 0.02, **more: Any) -> dict[str, Any]:
+    """A comparison, checked against the published schema."""
+    found = compare(run, baseline, max_loss, **more)
+    Draft202012Validator(load_schema("router-comparison")).validate(json.loads(json.dumps(found, allow_nan=False)))
+    return found
+
+
+def group(found: dict[str, Any], at: int = 0) -> dict[str, Any]:
+    only: dict[str, Any] = found["models"][at]["groups"][0]
+    return only
+
+
+def test_the_schemas_are_schemas_and_say_what_their_fields_mean() -> None:
+    for name in ("router-manifest", "router-result", "router-attempt", "router-history", "router-comparison"):
+        schema = dict(load_schema(name))
+        Draft202012Validator.check_schema(schema)
+        assert schema["$id"] == f"skill-health/{name}/1"
+        assert [key for key, part in schema["properties"].items() if not part.get("description")] == []
+
+
+def test_by_hand() -> None:
+    """Four prompts, two of one family, three replications: every number computed on paper."""
+    asked = [prompt("a", "alpha"), prompt("b", "beta"), prompt("c", "gamma", family="f"), prompt("d", None, family="f")]
+    base = manifest(asked, replications=3)
+
+    def three(name: str, *rankings: str) -> list[Result]:
+        return [result(name, ranking.split(), replication=at) for at, ranking in enumerate(rankings)]
+
+    before = [
+        *three("a", "alpha", "alpha", "alpha"),
+        *three("b", "beta", "alpha beta", "alpha beta"),
+        *three("c", "gamma", "gamma", "none"),
+        *three("d", "none", "none", "none"),
+    ]
+    after = [
+        *three("a", "beta alpha", "beta alpha", "alpha"),
+        *three("b", "beta", "beta", "beta"),
+        *three("c", "gamma", "gamma", "gamma"),
+        *three("d", "delta alpha beta none", "", "none"),
+    ]
+    found = group(compared(made(later(base), after), made(base, before)))
+    top1 = found["metrics"]["top1"]
+    # a: 1 -> 1/3, b: 1/3 -> 1, c: 2/3 -> 1, d: 1 -> 1/3
+    assert (top1["before"], top1["after"]) == (pytest.approx(0.75), pytest.approx(2 / 3))
+    assert top1["difference"]["value"] == pytest.approx(-1 / 12)
+    # Clusters: a -2/3, b +2/3, f: 1/3 - 2/3. Of the eight sign patterns six give a sum at least as far from 0 as -1/3.
+    assert top1["difference"]["p"] == pytest.approx(1.0)
+    assert (top1["difference"]["n"], top1["difference"]["clusters"], top1["moved"]) == (4, 3, 3)
+    assert (found["better"], found["worse"]) == (2, 2)
+    mrr = found["metrics"]["mrr"]
+    assert mrr["before"] == pytest.approx((1 + (1 + 0.5 + 0.5) / 3 + 2 / 3 + 1) / 4)
+    assert mrr["after"] == pytest.approx(((0.5 + 0.5 + 1) / 3 + 1 + 1 + (0.25 + 0 + 1) / 3) / 4)
+    top3 = found["metrics"]["top3"]
+    assert (top3["before"], top3["after"]) == (pytest.approx((3 + 2 / 3) / 4), pytest.approx((3 + 1 / 3) / 4))
+    abstained = found["metrics"]["abstained"]
+    assert (abstained["before"], abstained["after"]) == (pytest.approx((1 / 3 + 1) / 4), pytest.approx(1 / 3 / 4))
+    assert found["flips"] == [
+        {
+            "prompt_id": "a", "expected": "alpha", "kind": "lost",
+            "before": {"answer": "alpha", "valid": True, "calls": 3, "of": 3},
+            "after": {"answer": "beta", "valid": True, "calls": 2, "of": 3},
+        },
+        {
+            "prompt_id": "b", "expected": "beta", "kind": "won",
+            "before": {"answer": "alpha", "valid": True, "calls": 2, "of": 3},
+            "after": {"answer": "beta", "valid": True, "calls": 3, "of": 3},
+        },
+    ]  # fmt: skip
+    assert [(skill["skill"], skill["before"], skill["after"]) for skill in found["skills"]] == [
+        ("alpha", 1, pytest.approx(1 / 3)),
+        ("beta", pytest.approx(1 / 3), 1),
+        ("gamma", pytest.approx(2 / 3), 1),
+        (NONE, 1, pytest.approx(1 / 3)),
+    ]
+
+
+def test_a_failure_is_an_answer_that_flips() -> None:
+    base = manifest([prompt("a", "alpha")])
+    found = group(compared(made(later(base), [result("a")]), made(base, [result("a", ["alpha"])])))
+    assert found["flips"][0]["after"] == {"answer": "format_failure", "valid": False, "calls": 1, "of": 1}
+    assert "a: alpha (1 of 1) -> format failure (1 of 1)" in as_text(
+        document(compared(made(later(base), [result("a")]), made(base, [result("a", ["alpha"])])))
+    )
+
+
+def test_only_what_both_runs_scored_counts_and_the_rest_is_said() -> None:
+    base = manifest(prompts(20))
+    before = [result(each.prompt_id, [each.expected or NONE]) for each in prompts(20)]
+    after = list(before[:15])
+    after += [result(each.prompt_id, status="provider_error") for each in prompts(20)[15:19]]
+    found = compared(made(later(base), after), made(base, before))
+    only = group(found)
+    assert (only["prompts"], only["unpaired"], only["metrics"]["top1"]["after"]) == (15, 5, 1.0)
+    assert only["metrics"]["top1"]["difference"]["value"] == 0
+    assert found["cautions"] == [
+        "maker:one in 20260516T120000Z-def: 25.0% of 20 calls are missing (provider_error 4, not_run 1)"
+    ]
+
+
+def test_prompts_without_a_right_answer_are_not_compared() -> None:
+    asked = [prompt("a", "alpha"), prompt("b", None, known=False, rejected=("alpha",)), prompt("c", "gone")]
+    base = manifest(asked)
+    results = [result(each.prompt_id, ["alpha"]) for each in asked]
+    found = compared(made(later(base), results), made(base, results))
+    assert group(found)["prompts"] == 1
+    assert found["prompts"] == {"common": 3, "only_run": [], "only_baseline": 0, "not_testable": 2}
+    plan = base | {"template": {"name": "plan", "version": "1", "digest": "q", "none_allowed": False}}
+    plan["prompts"] = manifest([prompt("a", "alpha"), prompt("n", None)])["prompts"]
+    both = [result("a", ["alpha"]), result("n", ["alpha"])]
+    found = compared(made(later(plan), both), made(plan, both))
+    assert (group(found)["prompts"], "abstained" in group(found)["metrics"]) == (1, False)
+
+
+def test_a_loss_that_counts() -> None:
+    base = manifest(prompts(60), models=["maker:one", "maker:two"])
+    answers: dict[str, Answer] = {"maker:one": right(0.9), "maker:two": right(0.9)}
+    before = simulate(base, answers, seed=1)
+    after = simulate(later(base), answers | {"maker:one": right(0.5)}, seed=2)
+    found = compared(made(later(base), after), made(base, before))
+    assert [lost["model"] for lost in found["lost"]] == ["maker:one"]
+    top1 = group(found)["metrics"]["top1"]["difference"]
+    assert found["lost"][0]["by"] == -top1["value"] > 0.2
+    assert top1["low"] < top1["value"] < top1["high"] < 0
+    assert top1["p"] <= top1["p_adjusted"] <= 0.05
+    assert "Loss: maker:one loses" in as_text(document(found))
+    assert compared(made(later(base), after), made(base, before), max_loss=0.9)["lost"] == []
+    # The same gain is no loss.
+    assert compared(made(later(base), before), made(base, after))["lost"] == []
+
+
+def test_holm_covers_models_and_groups() -> None:
+    base = manifest(prompts(40), models=["maker:one", "maker:two"])
+    answers: dict[str, Answer] = {"maker:one": right(0.8), "maker:two": right(0.8)}
+    before, after = simulate(base, answers, seed=1), simulate(later(base), answers, seed=2)
+    parts = {"affected": [f"p{n:03}" for n in range(25)], "controls": [f"p{n:03}" for n in range(25, 40)] + ["gone"]}
+    found = compared(made(later(base), after), made(base, before), groups=parts)
+    groups = [each for model in found["models"] for each in model["groups"]]
+    assert [(each["group"], each["prompts"]) for each in groups] == [("affected", 25), ("controls", 15)] * 2
+    ps = sorted(
+        (each["metrics"]["top1"]["difference"]["p"], each["metrics"]["top1"]["difference"]["p_adjusted"])
+        for each in groups
+    )
+    smallest, adjusted = ps[0]
+    assert adjusted == pytest.approx(min(1, smallest * 4))
+    assert all(p <= q for p, q in ps)
+
+
+def test_equal_models_are_seldom_told_apart() -> None:
+    """Type I error of the gate, over families with difficulties of their own and three replications."""
+    asked = prompts(45, family=3)
+    base = manifest(asked, replications=3)
+
+    def hard(rng: random.Random, each: Prompt, order: tuple[str, ...]) -> Sequence[str]:
+        ease = random.Random(each.family).choice([0.2, 0.9, 0.97])
+        return right(ease)(rng, each, order)
+
+    false = 0
+    for trial in range(40):
+        before = simulate(base, {"maker:one": hard}, seed=trial)
+        after = simulate(base, {"maker:one": hard}, seed=1000 + trial)
+        found = group(compare(made(later(base), after), made(base, before), 0.0))
+        false += (found["metrics"]["top1"]["difference"].get("p") or 1.0) <= 0.05
+    # Expected 2 of 40; 7 or more have a chance below 0.4 %.
+    assert false < 7
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"mode": "json_schema"}, "the mode is json_schema and was text: run one of them again with --mode text"),
+        ({"listing": "codex"}, "the listing is codex and was full: run one of them again with --listing full"),
+        (
+            {"template": {"name": "plan", "version": "2", "digest": "0123456789", "none_allowed": False}},
+            "the template is plan 2 (01234567) and was none 1 (d): run one of them again with --template none",
+        ),
+        (
+            {"template": {"name": "plan", "version": None, "digest": None, "none_allowed": False}, "imported": True},
+            "the template is plan and was none 1 (d): what an imported run asked is not known",
+        ),
+        ({"prompts": manifest([prompt("p000", "beta"), prompt("p001", "beta")])["prompts"]}, "of p000 differ (1 of 2 common"),
+        ({"prompts": manifest([prompt("p000", "alpha", text="x")])["prompts"]}, "the text or the labels of p000 differ"),
+        ({"prompts": manifest([prompt("p000", "alpha", rejected=("beta",))])["prompts"]}, "the labels of p000 differ"),
+        ({"prompts": manifest([prompt("p000", None)])["prompts"]}, "the labels of p000 differ"),
+        ({"prompts": manifest([prompt("new", "alpha")])["prompts"]}, "they have no prompt in common"),
+        ({"models": manifest([], ["maker:other"])["models"]}, "no model in common: run maker:one again with --models"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_compared_is_refused_with_the_way_out(change: dict[str, Any], said: str) -> None:
+    base = manifest(prompts(10))
+    with pytest.raises(UsageError) as refused:
+        compare(made(later(base, **change), []), made(base, []), 0.02)
+    assert str(refused.value).startswith("20260516T120000Z-def cannot be compared with 20260515T120000Z-abc: ")
+    assert said in str(refused.value)
+
+
+def test_what_may_differ_is_compared_and_said() -> None:
+    base = manifest(prompts(10))
+    base["hashes"]["bodies"] = "b"
+    other = later(base, seed=2, orders="plan", index="body", tool_version="0.2", replications=2)
+    other["hashes"]["bodies"] = "c"
+    other["prompts"] = [
+        each | {"tags": ["x"], "split": "test", "reason": "r", "family": "g"} for each in other["prompts"]
+    ]
+    both = [result(each.prompt_id, ["alpha"], resolved_model="one-1") for each in prompts(10)]
+    renamed = [result(each.prompt_id, ["alpha"], resolved_model="one-2") for each in prompts(10)]
+    found = compared(made(other, renamed), made(base, both))
+    assert found["differences"] == [
+        "the orders of presentation are others: seed 1 -> 2",
+        "the orders of presentation are others: cyclic -> plan",
+        "replications 1 -> 2",
+        "local routers read description -> body",
+        "skill-health 0.1 -> 0.2",
+        "local routers may read more of a skill than its description, and that has changed",
+    ]
+    assert "maker:one is another model now: one-1 -> one-2" in found["cautions"]
+    assert found["models"][0]["resolved"] == {"before": ["one-1"], "after": ["one-2"]}
+
+
+def test_imported_runs_compare_with_each_other() -> None:
+    plan = manifest(
+        prompts(4), imported=True, template={"name": "plan", "version": None, "digest": None, "none_allowed": False}
+    )
+    both = [result(each.prompt_id, ["alpha"]) for each in prompts(4)]
+    found = compared(made(later(plan), both), made(plan, both))
+    assert found["differences"] == ["the templates of imported runs are not known, and taken for the same"]
+
+
+def test_untrusted_and_simulated_models_are_said() -> None:
+    base = manifest(prompts(4), models=[{"spec": "scripted", "kind": "simulated"}])
+    both = [result(each.prompt_id, ["alpha"], "scripted") for each in prompts(4)]
+    verdict = {"model": "scripted", "trusted": False, "failed": True}
+    check = {"planted": [verdict], "finished": []}
+    found = compared(made(later(base), both, check), made(base, both))
+    assert found["cautions"] == [
+        "scripted is not to be trusted in 20260516T120000Z-def: the instrument check failed",
+        "scripted is simulated: no model was asked",
+    ]
+
+
+def test_too_few_prompts_for_any_test_are_said() -> None:
+    base = manifest(prompts(10))
+    before = [result(each.prompt_id, [each.expected or NONE]) for each in prompts(10)]
+    after = [*before[:7], *(result(each.prompt_id, ["alpha"]) for each in prompts(10)[7:])]
+    found = compared(made(later(base), after), made(base, before))
+    assert found["cautions"] == [
+        "maker:one, all: top-1 changed on 3 independent prompts only, too few for a test (p cannot fall below 0.25): "
+        "read the flips"
+    ]
+    assert group(found)["metrics"]["top1"]["difference"]["low"] is None
+
+
+def test_changed_texts() -> None:
+    old = [
+        Listed("a", "Cut he", description="Cut here."),
+        Listed("b", "Same."),
+        Listed("c", "Old.", description="Old."),
+        Listed("d", "Gone."),
+    ]
+    new = [
+        Listed("a", "Cut", description="Cut here."),
+        Listed("b", "Same.", body="New."),
+        Listed("c", "New.", description="New."),
+        Listed("e", "Come."),
+    ]
+    found = changed_skills(old, new)
+    assert [(each.name, each.kind, each.before, each.after, each.cut) for each in found] == [
+        ("a", "edited", "Cut he", "Cut", True),
+        ("c", "edited", "Old.", "New.", False),
+        ("d", "removed", "Gone.", "", False),
+        ("e", "added", "", "Come.", False),
+    ]
+    assert [each.name for each in changed_skills(old, new, bodies=True)] == ["a", "b", "c", "d", "e"]
+    assert changed_skills(old, reversed(old)) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("Sorts lists of plums.", "Sorts lists of pears.", ("… of plums.", "… of pears.")),
+        ("Sorts lists.", "Sorts all the lists.", ("Sorts lists.", "Sorts all the lists.")),
+        ("a b c d e", "a b d e", ("… b c d …", "… b d …")),
+        ("same", "same", ("same", "same")),
+        ("", "new", ("", "new")),
+        ("a a a", "a a", ("… a a", "… a")),
+    ],
+)  # fmt: skip
+def test_what_differs_is_shown_with_a_word_on_either_side(old: str, new: str, shown: tuple[str, str]) -> None:
+    assert apart(old, new) == shown
+
+
+@given(st.text("ab ", max_size=12), st.text("ab ", max_size=12))
+def test_what_differs_is_never_lost(old: str, new: str) -> None:
+    one, other = apart(old, new)
+    assert (one != other) == (old.split() != new.split())
+
+
+@settings(max_examples=25)
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_results_does_not_matter(rng: random.Random) -> None:
+    base = manifest(prompts(12, family=2), replications=2)
+    before, after = (simulate(base, {"maker:one": right(0.6)}, seed=seed) for seed in (1, 2))
+    expected = compare(made(later(base), after), made(base, before), 0.02)
+    rng.shuffle(before)
+    rng.shuffle(after)
+    assert compare(made(later(base), after), made(base, before), 0.02) == expected
+
+
+def put(folder: Path, given: dict[str, Any], results: Sequence[Result]) -> None:
+    place = folder / "router" / given["run_id"]
+    place.mkdir(parents=True)
+    (place / "manifest.json").write_text(json.dumps(given), encoding="utf-8")
+    lines = (json.dumps(to_line(each)) for each in results)
+    (place / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("format_", "begins"), [("text", "Router: 2026"), ("md", "# Router: 2026"), ("json", "{\n ")])
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str, begins: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    base = manifest(prompts(40))
+    put(tmp_path, base, simulate(base, {"maker:one": right(0.95)}, seed=1))
+    put(tmp_path, later(base), simulate(later(base), {"maker:one": right(0.4)}, seed=2))
+
+    def call(*more: str) -> Any:
+        arguments = ["compare", *more, "--out", str(tmp_path), "--format", format_]
+        return CliRunner().invoke(command, arguments, standalone_mode=False)
+
+    done = call("20260516T120000Z-def", str(tmp_path / "router" / "20260515T120000Z-abc" / "manifest.json"))
+    assert (done.exception, done.return_value, done.output[: len(begins)]) == (None, 1, begins)
+    assert call("20260516T120000Z-def", "20260515T120000Z-abc", "--max-loss", "1").return_value == 0
+    if format_ == "json":
+        Draft202012Validator(load_schema("router-comparison")).validate(json.loads(done.output))
+    wrong = call("20260516T120000Z-deg", "20260515T120000Z-abc")
+    assert isinstance(wrong.exception, UsageError)
+    assert "did you mean 20260516T120000Z-def?" in str(wrong.exception)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "{", "[]", '{"kind": "router"}', '{"kind": "effectiveness"}',
+        json.dumps(manifest([]) | {"mode": "loud"}), json.dumps(manifest([]) | {"models": {}}),
+        json.dumps(manifest([]) | {"prompts": [{"prompt_id": 7}]}), json.dumps(manifest([]) | {"template": None}),
+        json.dumps(manifest([]) | {"run_id": "../x"}),
+    ],
+    ids=lambda text: text[:30],
+)  # fmt: skip
+def test_a_damaged_manifest_is_a_mistake_and_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "manifest.json").write_text(damage, encoding="utf-8")
+    done = CliRunner().invoke(command, ["compare", str(folder), str(folder)], standalone_mode=False)
+    assert isinstance(done.exception, UsageError)
+    assert str(folder) in str(done.exception)
+
+
+def test_nothing_of_a_run_is_markup_or_control() -> None:
+    evil = "evil\x1b[31m`<b>](http://x.example)\n# head"
+    base = manifest([prompt(evil, evil)], skills=(evil, "beta"))
+    other = later(base)
+    other["catalogue"][0]["text"] = evil
+    found = compared(made(other, [result(evil, ["beta"])]), made(base, [result(evil, [evil])]))
+    for text in (as_text(document(found)), as_markdown(document(found))):
+        assert "\x1b" not in text
+        assert "\n# head" not in text
+    assert "<b>" not in as_markdown(document(found))
+    assert "](http" not in as_markdown(document(found))
+
+
+def test_blocks() -> None:
+    blocks = [
+        Heading("T", 1),
+        Sentence("S", strong=True),
+        Items(["a", "b", "c"], most=2),
+        Items([]),
+        Table(["", "n"], [["x", "10"]]),
+    ]
+    assert as_text(blocks) == "T\nS\n  a\n  b\n  and 1 more\n      n\n  x  10\n"
+    long = Table(["a"], [["1"], ["2"], ["3"]], most=1)
+    assert as_text([long]) == "  a\n  1\n  and 2 more\n"
+    assert as_markdown([long]).endswith("| 3 |\n")
+    assert as_markdown(blocks) == "# T\n\n**S**\n\n- a\n- b\n- c\n\n|  | n |\n| --- | ---: |\n| x | 10 |\n"

@@ -1,0 +1,296 @@
+"""Forecasts: what a run will take, what a call may cost at most, and what earlier runs tell about both."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.choices import Choices
+from router.earlier import Earlier, read_earlier
+from router.forecast import MARGIN, UNCALIBRATED, Factor, Load, forecast, most, tokens_at_most
+from router.forecast_plan import TYPICAL_OUTPUT, forecast_plan, reservations, study_notes
+from router.plan import Model, Plan, Questions, to_manifest
+from router.prices import FREE, Price, Rates, cost, price_table
+from router.records import Catalogue, Listed, Mode, Prompt, Result, Status, Usage
+from router.results import to_line
+from router.routers._load import Choice
+from router.sizes import question_size, size_of
+from router.template import load_template
+from skill_health.core.config import Provider, Routing
+from skill_health.revision import Revision
+
+PAID = Price((Rates(1.0, 10.0, 0.1, 1.25),))
+SKILLS = tuple(Listed(f"skill-{n}", f"Does thing {n}. Use when {n} is näher.") for n in range(12))
+PROMPTS = tuple(Prompt(f"p{n}", f"please dö thing {n}", None if n % 4 == 3 else f"skill-{n}") for n in range(12))
+
+
+def model(
+    spec: str = "fake:m", kind: str = "provider", price: Price | None = PAID, reps: int = 3, **provider: Any
+) -> Model:
+    router = SimpleNamespace(describe=lambda: {})
+    module = SimpleNamespace(KIND=kind, EXTRA="", __name__="router.routers.fake")
+    choice = Choice(spec, "m", cast(Any, module), Provider("fake", **provider) if kind == "provider" else None)
+    return Model(choice, cast(Any, router), reps, price)
+
+
+def plan_of(*models: Model, mode: Mode = "text", prompts: Sequence[Prompt] = PROMPTS, template: str = "none") -> Plan:
+    choices = Choices(tuple(each.spec for each in models), 3, 1, mode, "full", template, "description", "cyclic")
+    return Plan(Catalogue(SKILLS), tuple(prompts), models, choices, load_template(template))
+
+
+def test_the_arithmetic_of_one_model() -> None:
+    load = Load(
+        "m", 100, 400_000, 50, 1000, PAID, factor=Factor(1.2, 1.5, 40), concurrency=4, seconds=2.0, repeated=100
+    )
+    found = forecast([load], "table 1")
+    each = found.models[0]
+    assert (each.input_tokens, each.output_low, each.output_high) == (120_000, 5_000, 100_000)
+    assert each.usd_low == pytest.approx(0.12 + 0.05)
+    assert each.usd_high == pytest.approx(100 * (1500 * 1.25 + 1000 * 10) / 1e6)
+    assert each.usd_repeated == pytest.approx(2 * (each.usd_high or 0))
+    assert found.seconds == each.seconds == 50.0
+    assert found.lines() == [
+        "forecast: 100 calls",
+        "  m  100 calls, 120,000 tokens in, 5,000 to 100,000 out, $0.1700 to $1.1875, about 50 s",
+        "  cost: $0.1700 to $1.1875 by table 1; at most $2.3750 where every answer has to be asked for again",
+        "  time: 50 s",
+        "  tokens of m: bytes / 4 x 1.20, from 40 calls of earlier runs",
+    ]
+
+
+def test_limits_and_groups_decide_how_long_it_takes() -> None:
+    slow = Load("a:x", 60, seconds=1.0, concurrency=60, per_minute=30, group="a")
+    same = replace(slow, model="a:y")
+    other = Load("b:x", 10, seconds=3.0, group="b")
+    assert forecast([slow], "").seconds == 120
+    assert forecast([slow, same, other], "").seconds == 240
+    assert forecast([slow, replace(other, seconds=None)], "").seconds is None
+    assert forecast([replace(slow, local=True)], "").seconds == 0
+    assert "time: not known" in "\n".join(forecast([replace(other, seconds=None)], "").lines())
+
+
+def test_what_is_not_known_is_not_zero() -> None:
+    known, unknown = Load("m", 10, 1000, 5, 10, PAID), Load("n", 10, 1000, 5, 10, None)
+    found = forecast([known, unknown], "t")
+    assert found.models[0].usd_high is not None
+    assert (found.usd_low, found.usd_high, found.usd_repeated) == (None, None, None)
+    assert any("price not known" in line for line in found.lines())
+    assert forecast([], "t").usd_high == 0.0
+
+
+def test_local_models_are_free_and_said_to_be() -> None:
+    found = forecast([Load("lexical:bm25", 50, 9999, 5, 10, FREE, local=True)], "t", ["a note"])
+    assert found.lines() == ["forecast: 50 calls", "  lexical:bm25  50 calls, computed here, free", "  a note"]
+
+
+@given(st.integers(0, 10**7), st.floats(0.1, 20), st.integers(0, 10**6))
+def test_a_reservation_covers_every_call_within_its_bounds(size: int, factor: float, output: int) -> None:
+    bound = Factor(factor / 2, factor, 9)
+    held = most(PAID, size, bound, output)
+    limit = tokens_at_most(size, bound)
+    assert limit <= max(size, 0) and limit <= math.ceil(size / 4 * factor)
+    for read, written in ((limit, output), (limit // 2, output), (limit, 0)):
+        for cached, stored in ((0, 0), (read, 0), (0, read)):
+            assert (cost(PAID, Usage(read, written, cached, stored)) or 0) <= held
+    assert most(None, size, bound, output) == 0.0
+
+
+@pytest.mark.parametrize("mode", ["text", "json_schema"])
+@pytest.mark.parametrize("template", ["none", "plan"])
+def test_the_size_of_a_question_is_that_of_what_is_sent(mode: Mode, template: str) -> None:
+    plan = plan_of(model(), mode=mode, template=template)
+    size = question_size(plan.template, plan.catalogue.shown, mode)
+    questions = Questions(plan)
+    for call in plan.calls():
+        request = questions.request(call, 1)
+        schema = len(json.dumps(request.schema)) if request.schema else 0
+        assert size(call.prompt.text) == len(request.text.encode()) + schema
+
+
+def test_a_plan_without_what_is_done() -> None:
+    paid, local = model(concurrency=2, requests_per_minute=30), model("lexical:x", "local", FREE, reps=1)
+    plan = plan_of(paid, local)
+    done = [call.key for call in plan.calls() if call.model is paid][:6]
+    earlier = {"fake:m": Earlier(Factor(2.0, 2.5, 10), 33, 1.5)}
+    found = forecast_plan(plan, "t", earlier, ("note",), done)
+    assert [each.load.calls for each in found.models] == [30, 12]
+    load = found.models[0].load
+    assert (load.concurrency, load.per_minute, load.typical_output, load.max_output, load.seconds) == (
+        2,
+        30,
+        33,
+        1024,
+        1.5,
+    )
+    assert load.repeated == 30 and found.notes == ("note",)
+    assert found.seconds == 60.0
+    assert found.models[1].load.local and found.usd_high == found.models[0].usd_high
+    fresh = forecast_plan(plan, "t", {})
+    assert fresh.models[0].load.typical_output == TYPICAL_OUTPUT
+    assert fresh.models[0].load.factor == UNCALIBRATED
+    assert fresh.seconds is None
+
+
+def test_reservations_are_within_the_forecast() -> None:
+    one = model()
+    plan = plan_of(one)
+    reserve, questions = reservations({}), Questions(plan)
+    held = [reserve(one, questions.request(call, 1)) for call in plan.calls()]
+    total = forecast_plan(plan, "t", {}).usd_high
+    assert total == pytest.approx(sum(held), rel=0.01)
+    size = size_of(questions.request(plan.calls()[0], 1).text)
+    assert held[0] == most(PAID, size, UNCALIBRATED, 1024)
+    calibrated = reservations({"fake:m": Earlier(Factor(1.0, 1.1, 9))})
+    assert calibrated(one, questions.request(plan.calls()[0], 1)) < held[0]
+    assert reserve(model(price=None), questions.request(plan.calls()[0], 1)) == 0.0
+
+
+def of_one_skill(count: int, families: int = 0) -> list[Prompt]:
+    return [Prompt(f"q{n}", "x", "skill-1", family=f"f{n % families}" if families else "") for n in range(count)]
+
+
+UNTESTABLE = [Prompt("q", "x", "elsewhere"), Prompt("r", "x", None, known=False)]
+FEW = "preliminary: fewer than 30 independent prompts or families (12)"
+
+
+@pytest.mark.parametrize(
+    ("prompts", "train", "template", "said", "unsaid"),
+    [
+        pytest.param(PROMPTS, (), "none", ("12 over 12 skills", "12 clusters", "3 of them", FEW), ("abstention",), id="few"),
+        pytest.param(PROMPTS, PROMPTS[:2], "none", ("chosen on 2 train prompts",), (), id="train"),
+        pytest.param(of_one_skill(40), (), "none", ("0 of 40 prompts expect no skill",), ("fewer",), id="no nulls"),
+        pytest.param(of_one_skill(40), (), "plan", ("detectable",), ("preliminary",), id="nulls are not asked for"),
+        pytest.param(PROMPTS, (), "plan", ("9 with a right answer",), (), id="nulls cannot be answered"),
+        pytest.param(of_one_skill(40, 5), (), "none", ("(5 clusters)",), (), id="families"),
+        pytest.param(of_one_skill(1), (), "none", ("(1 cluster)",), ("detectable",), id="one prompt"),
+        pytest.param(UNTESTABLE, (), "none", ("0 with a right answer",), ("detectable",), id="none to count"),
+    ],
+)  # fmt: skip
+def test_what_a_study_can_show(
+    prompts: Sequence[Prompt], train: Sequence[Prompt], template: str, said: Sequence[str], unsaid: Sequence[str]
+) -> None:
+    notes = "\n".join(
+        study_notes(plan_of(model(), model("lexical:x", "local", FREE, 1), prompts=prompts, template=template), train)
+    )
+    assert [text for text in said if text not in notes] == []
+    assert [text for text in unsaid if text in notes] == []
+
+
+def test_the_detectable_effect_is_that_of_the_published_table() -> None:
+    prompts = [Prompt(f"q{n}", "x", "skill-1" if n % 4 else None) for n in range(50)]
+    for reps, points in ((1, 15.9), (3, 9.1)):
+        (note,) = [note for note in study_notes(plan_of(model(reps=reps), prompts=prompts)) if "detectable" in note]
+        shown = float(note.partition("difference of ")[2].partition(" points")[0])
+        assert shown == pytest.approx(points, abs=0.25)
+
+
+def write_run(
+    folder: Path,
+    plan: Plan,
+    tokens: float,
+    *,
+    attempts: int = 1,
+    output: int = 40,
+    ms: float = 1500.0,
+    status: Status = "finished",
+) -> None:
+    """A finished run in which each call read `tokens` for 4 bytes."""
+    manifest = to_manifest(plan, Routing(), price_table(Routing()), {"kind": "all"}, Revision())
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(
+        json.dumps({**manifest, "run_id": folder.name, "created": "x"}), encoding="utf-8"
+    )
+    size = question_size(plan.template, plan.catalogue.shown, plan.choices.mode)
+    results = [
+        Result(*call.key, status, attempts=attempts, usage=Usage(round(size(call.prompt.text) / 4 * tokens), output), duration_ms=ms)
+        for call in plan.calls()
+    ]  # fmt: skip
+    lines = "".join(json.dumps(to_line(result)) + "\n" for result in results)
+    (folder / "results.jsonl").write_text(lines, encoding="utf-8")
+
+
+def test_earlier_runs_calibrate(tmp_path: Path) -> None:
+    plan = plan_of(model(), model("fake:other"))
+    write_run(tmp_path / "router" / "20260101T000000Z-a", plan, 1.25)
+    found = read_earlier(str(tmp_path), ["fake:m", "fake:new"], "text")
+    told = found["fake:m"]
+    assert told.factor.mean == pytest.approx(1.25, abs=0.01) and told.factor.calls == 36
+    assert told.factor.mean < told.factor.most <= 1.25 * 1.15
+    assert (told.output_tokens, told.seconds) == (40, 1.5)
+    assert found["fake:new"] == Earlier(UNCALIBRATED, None, None)
+    assert read_earlier(str(tmp_path), ["fake:m"], "json_schema")["fake:m"] == Earlier()
+
+
+def test_the_latest_run_comes_first_and_enough_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("router.earlier.CALLS", 36)
+    plan = plan_of(model())
+    for name, tokens in (("20260101T000000Z-a", 3.0), ("20260301T000000Z-a", 1.0), ("20260201T000000Z-a", 2.0)):
+        write_run(tmp_path / "router" / name, plan, tokens)
+    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"].factor.mean == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"attempts": 2}, id="two attempts in one sum of tokens"),
+        pytest.param({"status": "provider_error"}, id="no answer"),
+    ],
+)
+def test_what_tells_nothing_is_passed_over(tmp_path: Path, more: Mapping[str, Any]) -> None:
+    write_run(tmp_path / "router" / "20260101T000000Z-a", plan_of(model()), 2.0, **more)
+    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"] == Earlier()
+
+
+def test_few_calls_and_absurd_ones(tmp_path: Path) -> None:
+    write_run(tmp_path / "router" / "20260101T000000Z-a", plan_of(model(reps=1), prompts=PROMPTS[:4]), 2.0)
+    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"] == Earlier()
+    write_run(tmp_path / "router" / "20260102T000000Z-a", plan_of(model()), 100.0, ms=1e12, output=10**9)
+    told = read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"]
+    assert 0.25 <= told.factor.mean <= told.factor.most <= 8.0 * 1.1
+    assert (told.output_tokens, told.seconds) == (None, None)
+
+
+RUBBISH = b"\xff\xfe\n" + "\n".join(
+    (
+        '{"prompt_id": 3}', "null", "[]", "[" * 100_000,
+        '{"prompt_id":"p1","model":"fake:m","replication":0,"status":"finished","usage":{"input_tokens":"many"}}',
+    )
+).encode()  # fmt: skip
+
+
+def test_damaged_runs_keep_nobody_from_forecasting(tmp_path: Path) -> None:
+    runs = tmp_path / "router"
+    write_run(runs / "20260101T000000Z-a", plan_of(model()), 2.0)
+    damages: dict[str, dict[str, bytes]] = {
+        "b": {"manifest.json": b"{"}, "c": {"manifest.json": b'{"models": 3}'}, "d": {},
+        "e": {"manifest.json": b'{"models": [{"spec": "fake:m"}], "kind": "router", "mode": "text"}'},
+        "f": {"manifest.json": (runs / "20260101T000000Z-a" / "manifest.json").read_bytes()},
+        "g": {"manifest.json": (runs / "20260101T000000Z-a" / "manifest.json").read_bytes(), "results.jsonl": RUBBISH},
+    }  # fmt: skip
+    for name, files in damages.items():
+        folder = runs / f"20260202T000000Z-{name}"
+        folder.mkdir()
+        for file, data in files.items():
+            (folder / file).write_bytes(data)
+    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"].factor.mean == pytest.approx(2.0, abs=0.01)
+    assert read_earlier(str(tmp_path / "nowhere"), ["fake:m"], "text")["fake:m"] == Earlier()
+
+
+def test_a_changed_template_tells_nothing_about_tokens(tmp_path: Path) -> None:
+    folder = tmp_path / "router" / "20260101T000000Z-a"
+    write_run(folder, plan_of(model()), 2.0)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["template"]["digest"] = "0" * 32
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    told = read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"]
+    assert told.factor == UNCALIBRATED and told.seconds == 1.5
+    assert MARGIN > 1

@@ -1,0 +1,268 @@
+"""A real process, killed at random moments, interrupted, and run twice at once: nothing is lost and nothing doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPS, PROMPTS, SKILLS = 3, 20, 4
+MODELS = (
+    "scripted:skill=0.7,malformed=0.2,abstain=0.1,latency=10",
+    "scripted:skill=0.9,refusal=0.1,latency=8,seed=4",
+    "lexical:tfidf",
+)
+CALLS = 2 * REPS * PROMPTS + PROMPTS
+TIME = "2026-03-01T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("collection")
+    topics = ("invoices", "maps", "recipes", "tickets")
+    for topic in topics[:SKILLS]:
+        folder = root / "skills" / f"{topic}-work"
+        folder.mkdir(parents=True)
+        text = f"---\nname: {topic}-work\ndescription: Sorts {topic}. Use when {topic} are in a mess.\n---\n# Work\n\nSort them.\n"
+        (folder / "SKILL.md").write_text(text, "utf-8")
+    prompts = [
+        {
+            "prompt_id": f"p{n:02}", "prompt": f"please sort my {topics[n % 4]}, number {n}",
+            "expected_primary_skill": None if n % 5 == 4 else f"{topics[n % 4]}-work",
+            "acceptable_secondary_skills": [], "rejected_skills": [], "reason": "It is about them.",
+        }
+        for n in range(PROMPTS)
+    ]  # fmt: skip
+    (root / "prompts.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts), "utf-8")
+    (root / "skill-health.toml").write_text("", "utf-8")
+    return root
+
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+# The installed command without the distribution's metadata: the group is put where its entry point would put it.
+COMMAND = """
+import sys
+from router.cli import command
+from skill_health.cli import main
+from skill_health.root import root
+root.add_command(command)
+"""
+# Forks a process for each line of arguments. It makes one run itself first: 50 processes need not import everything.
+NURSERY = """
+import contextlib, io, json, os
+with contextlib.redirect_stdout(io.StringIO()):
+    main(json.loads(sys.argv[1]))
+for line in sys.stdin:
+    arguments, out, err = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+        os.dup2(os.open(err, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        code = main(arguments)
+        sys.stdout.flush(), sys.stderr.flush()
+        os._exit(code)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def arguments(collection: Path, out: Path, *more: str, models: Sequence[str] = MODELS) -> list[str]:
+    named = [part for model in models for part in ("--models", model)]
+    return ["router", "run", str(collection), *named, "--reps", str(REPS), "--out", str(out), "--quiet", *more]
+
+
+def python(code: str, *more: str, **streams: Any) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "OPENBLAS_NUM_THREADS": "1"}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    return subprocess.Popen([sys.executable, "-c", COMMAND + code, *more], env=environment, text=True, **pipes)
+
+
+def start(given: Sequence[str]) -> subprocess.Popen[str]:
+    return python("sys.exit(main())", *given)
+
+
+def finish(process: subprocess.Popen[str], timeout: float = 60) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=timeout)
+    return process.returncode, out, err
+
+
+class Nursery:
+    """Processes that begin at once, and can be killed as any other."""
+
+    def __init__(self, folder: Path, first: Sequence[str]) -> None:
+        self.process = python(NURSERY, json.dumps(first), stdin=subprocess.PIPE, stderr=None)
+        self.out, self.err = folder / "stdout", folder / "stderr"
+
+    def run(self, given: Sequence[str], kill_after: float | None = None) -> int:
+        """The exit code, -9 where it was killed after so many seconds."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps([given, str(self.out), str(self.err)]) + "\n")
+        self.process.stdin.flush()
+        child = int(self.process.stdout.readline())
+        if kill_after is not None:
+            ready, _, _ = select.select([self.process.stdout], [], [], kill_after)
+            if not ready:
+                os.kill(child, signal.SIGKILL)
+        return int(self.process.stdout.readline())
+
+    def close(self) -> None:
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def nursery(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    folder = tmp_path_factory.mktemp("nursery")
+    found = Nursery(folder, arguments(collection, folder / "first"))
+    yield found
+    found.close()
+
+
+def the_run(out: Path) -> Path:
+    (folder,) = (out / "router").iterdir()
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def whole(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """The files of a run that nobody disturbed."""
+    out = tmp_path_factory.mktemp("whole")
+    code, _, err = finish(start(arguments(collection, out, "--time", TIME)))
+    assert code in (0, 1), err
+    return files(the_run(out))
+
+
+def check_whole(folder: Path, whole: Mapping[str, bytes], budget: int) -> None:
+    found = files(folder)
+    # What the process that was killed last had no time to remove.
+    assert {name for name in found if name != ".lock" and not name.startswith(".skill-health-")} == set(whole)
+    for name in sorted(whole):
+        assert name == "attempts.jsonl" or found[name] == whole[name], name
+    keys = [(row["prompt_id"], row["model"], row["replication"]) for row in rows(folder / "results.jsonl")]
+    assert len(keys) == len(set(keys)) == CALLS
+    assert sum(row["event"] == "start" for row in rows(folder / "attempts.jsonl")) <= budget
+
+
+def kill_often(
+    nursery: Nursery, collection: Path, folder: Path, whole: Mapping[str, bytes], kills: int, seed: int
+) -> list[int]:
+    """Kill runs at random moments and resume each until it ends; how many results were there after each kill."""
+    draw = random.Random(seed)
+    budget = 3 * CALLS
+
+    def given(out: Path) -> list[str]:
+        return arguments(collection, out, "--max-runs", str(budget), "--concurrency", "4", "--time", TIME)
+
+    began = time.perf_counter()
+    assert nursery.run(given(folder / "probe")) in (0, 1), nursery.err.read_text()
+    length = time.perf_counter() - began
+    there: list[int] = []
+    runs = 0
+    while len(there) < kills:
+        out = folder / str(runs)
+        runs += 1
+        while (code := nursery.run(given(out), draw.uniform(0.05, 1.0) * length)) == -signal.SIGKILL:
+            results = list(out.glob("router/*/results.jsonl"))
+            there.append(results[0].read_bytes().count(b"\n") if results else 0)
+            if there[-1] == CALLS and (the_run(out) / "report.md").exists():
+                code = 0
+                break
+        assert code in (0, 1), nursery.err.read_text()
+        check_whole(the_run(out), whole, budget)
+        assert [row["model"] for row in rows(out / "router-history.jsonl")] == list(MODELS)
+    return there
+
+
+def test_ten_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, bytes]) -> None:
+    there = kill_often(nursery, collection, tmp_path, whole, 10, seed=1)
+    assert any(0 < count < CALLS for count in there), "no kill came while calls were made"
+
+
+@pytest.mark.real
+def test_fifty_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, bytes]) -> None:
+    there = kill_often(nursery, collection, tmp_path, whole, 50, seed=2)
+    assert sum(0 < count < CALLS for count in there) >= 10
+
+
+def slow(collection: Path, out: Path, *more: str) -> list[str]:
+    return arguments(collection, out, *more, "--time", TIME, "--concurrency", "2", models=["scripted:latency=60"])
+
+
+def wait_for_results(out: Path, count: int = 1) -> Path:
+    for _ in range(1000):
+        found = [path for path in out.glob("router/*/results.jsonl") if path.read_bytes().count(b"\n") >= count]
+        if found:
+            return found[0].parent
+        time.sleep(0.02)
+    raise AssertionError("no result after 20 s")
+
+
+def test_two_processes_cannot_run_one_journal(collection: Path, tmp_path: Path) -> None:
+    first = start(slow(collection, tmp_path / "out"))
+    try:
+        folder = wait_for_results(tmp_path / "out")
+        code, _, err = finish(start(slow(collection, tmp_path / "out")))
+        assert code == 2
+        assert f"{folder} is in use by process {first.pid}: wait for it, or stop it" in err
+    finally:
+        first.terminate()
+        code, _, err = finish(first)
+    assert code == 130, err
+    assert not (folder / ".lock").exists()
+
+
+def test_ctrl_c_says_how_to_go_on_and_resuming_completes(collection: Path, tmp_path: Path) -> None:
+    process = start(slow(collection, tmp_path / "out"))
+    folder = wait_for_results(tmp_path / "out", 4)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    there = len(rows(folder / "results.jsonl"))
+    assert code == 130
+    assert "calls under way have 10 s to end" in err
+    again = f"give the same command again to go on (or add --resume {folder.name})"
+    assert f"interrupted: {60 - there} calls have no result; {again}" in err
+    assert "Traceback" not in err
+    assert out == ""
+    ends = [row["status"] for row in rows(folder / "attempts.jsonl") if row["event"] == "end"]
+    assert set(ends) == {"finished"}, "calls under way were allowed to end"
+    code, out, err = finish(start(slow(collection, tmp_path / "out", "--resume", folder.name)))
+    assert code in (0, 1), err
+    assert f"{there} results are there" in err
+    assert len(rows(folder / "results.jsonl")) == 60
+    starts = [tuple(row["key"]) for row in rows(folder / "attempts.jsonl") if row["event"] == "start"]
+    assert len(starts) == len(set(starts)), "nothing was asked twice"
+
+
+def test_a_second_ctrl_c_abandons_what_is_under_way(collection: Path, tmp_path: Path) -> None:
+    given = arguments(collection, tmp_path / "out", "--time", TIME, models=["scripted:latency=20000", "lexical:tfidf"])
+    # The instrument check would wait for its answers, too: its verdicts are put where an earlier process left them.
+    process = start(given)
+    time.sleep(0.1)
+    for _ in range(400):
+        attempts = list((tmp_path / "out").glob("router/*/attempts.jsonl"))
+        if attempts and b'"start"' in attempts[0].read_bytes():
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    code, _, err = finish(process)
+    assert code == 130
+    assert "interrupted: 80 calls have no result" in err

@@ -1,0 +1,164 @@
+"""Progress: what is shown, where, and how often."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from router.progress import Progress, duration
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """A clock that moves by a step whenever it is read."""
+
+    def __init__(self, step: float = 1.0) -> None:
+        self.now, self.step = 0.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LINES", "24")
+
+
+def screen(text: str) -> list[str]:
+    """What a terminal shows of a text with carriage returns."""
+    shown = []
+    for line in text.split("\n"):
+        cells: list[str] = []
+        for part in line.split("\r"):
+            cells[: len(part)] = part
+        shown.append("".join(cells).rstrip())
+    return shown
+
+
+def test_a_file_gets_a_line_every_tenth() -> None:
+    stream = io.StringIO()
+    with Progress(200, stream, clock=Clock()) as progress:
+        for _ in range(200):
+            progress.update("finished", spent=0.5)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[0] == "20/200 (10 %)  3 min left  $0.5000"
+    assert lines[-1] == "200/200 (100 %)  $0.5000"
+    assert "\r" not in stream.getvalue() and "\x1b" not in stream.getvalue()
+
+
+def test_fewer_than_ten_get_a_line_each() -> None:
+    stream = io.StringIO()
+    with Progress(3, stream, clock=Clock()) as progress:
+        for _ in range(3):
+            progress.update("finished")
+    assert [line.split()[0] for line in stream.getvalue().splitlines()] == ["1/3", "2/3", "3/3"]
+
+
+def test_a_terminal_gets_one_line_that_is_redrawn() -> None:
+    stream = Terminal()
+    progress = Progress(50, stream, clock=Clock())
+    for number in range(50):
+        progress.update("finished" if number % 10 else "provider_error")
+    progress.close()
+    assert screen(stream.getvalue()) == ["50/50 (100 %)  provider_error 5 (10.0 %)", ""]
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_terminal_is_not_redrawn_for_every_call() -> None:
+    stream = Terminal()
+    with Progress(10_000, stream, clock=Clock(0.001)) as progress:
+        for _ in range(9_999):
+            progress.update("finished")
+    assert 50 < stream.getvalue().count("\r") < 150
+
+
+def test_a_shorter_line_leaves_nothing_of_a_longer_one() -> None:
+    stream = Terminal()
+    with Progress(2, stream, clock=Clock(5000)) as progress:
+        progress.update("finished", 0.1)
+        assert "left" in screen(stream.getvalue())[-1]
+        progress.update("finished", 0.1)
+        assert screen(stream.getvalue())[-1] == "2/2 (100 %)  $0.1000"
+
+
+def test_a_line_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    stream = Terminal()
+    with Progress(5, stream, clock=Clock()) as progress:
+        for kind in ("format_failure", "provider_error", "refusal", "truncated", "finished"):
+            progress.update(kind, 1.0)
+    assert max(len(part) for part in stream.getvalue().replace("\n", "\r").split("\r")) <= 29
+
+
+@pytest.mark.parametrize(("quiet", "stream"), [(True, io.StringIO()), (True, Terminal()), (False, None)])
+def test_nothing_is_shown_where_it_is_not_wanted(quiet: bool, stream: io.StringIO | None) -> None:
+    with Progress(2, stream, quiet=quiet) as progress:
+        progress.update("finished")
+        progress.update("refusal")
+    assert progress.done == 2
+    assert stream is None or stream.getvalue() == ""
+
+
+def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    with Progress(1, stream) as progress:
+        progress.update("finished")
+    assert stream.getvalue() == "1/1 (100 %)\n"
+
+
+def test_a_resumed_run_counts_on_and_rates_only_what_is_new() -> None:
+    stream = io.StringIO()
+    progress = Progress(100, stream, done=50, clock=Clock())
+    for _ in range(10):
+        progress.update("format_failure")
+    assert stream.getvalue().splitlines() == ["60/100 (60 %)  40 s left  format_failure 10 (100.0 %)"]
+    assert Progress(100, None, done=100).line() == "100/100 (100 %)"
+    assert Progress(0, None).line() == "0/0 (100 %)"
+
+
+def test_the_time_left_follows_the_rate_of_late() -> None:
+    clock = Clock(1.0)
+    progress = Progress(2_000, None, clock=clock)
+    for _ in range(500):
+        progress.update("finished")
+    clock.step = 3.0
+    for _ in range(500):
+        progress.update("finished")
+    assert "50 min left" in progress.line()
+
+
+def test_outcomes_are_shown_without_control_characters() -> None:
+    progress = Progress(3, None, fine=("trial",))
+    progress.update("bad\x1b[31m\n")
+    progress.update("trial")
+    assert progress.line().endswith("bad\\x1b[31m\\x0a 1 (50.0 %)")
+
+
+def test_close_twice_and_update_after_it_show_nothing_more() -> None:
+    stream = Terminal()
+    progress = Progress(3, stream, clock=Clock())
+    progress.update("finished")
+    progress.close()
+    shown = stream.getvalue()
+    progress.update("finished")
+    progress.close()
+    assert stream.getvalue() == shown and shown.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (-3, "0 s"), (59.4, "59 s"), (59.6, "1 min"), (200, "3 min 20 s"), (3599.9, "1 h"), (7500, "2 h 5 min"),
+     (7200, "2 h"), (86_399, "24 h")],
+)  # fmt: skip
+def test_duration(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

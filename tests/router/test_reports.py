@@ -1,0 +1,399 @@
+"""Every format read back by a parser or a schema, with names, prompts and rationales that try to break out of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_runs import SKILLS, manifest, prompt, result, simulate
+from markdown_it import MarkdownIt
+
+from router import reports
+from router.cli import command
+from router.records import NONE, Prompt
+from router.records import Result as RunResult
+from router.report import build_report, write_reports
+from router.reports import Look, csv_, json_, markdown, text
+from router.results import to_line
+from skill_health.core.validation import load_schema, problems
+
+NASTY = (
+    "=cmd()|'/c calc'!A0 \x1b[31mred\x1b[0m \u202eevil\u2066 <script>alert(1)</script> & | ** `x` [l](https://x.y) "
+    "![i](//x) \r\n# head\n| a | b |\n\x00 @user www.x.org \u200b {{x}} \ud800"
+)
+UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
+CHECK = {
+    "version": 1,
+    "planted": [
+        {
+            "model": "maker:one", "trusted": False, "failed": True, "tested": True, "untested": [], "asked": 6, "answered": 6,
+            "cost_usd": None,
+            "findings": [{"key": "always_none", "text": "every answer is none", "hits": 6, "n": 6, "level": "fail"}],
+        }
+    ],
+    "finished": [],
+}  # fmt: skip
+
+
+def usual(replications: int = 3) -> tuple[dict[str, Any], list[RunResult]]:
+    """A run with something for every part of a report."""
+    prompts = [
+        prompt(
+            f"p{n}",
+            None if n % 6 == 0 else SKILLS[n % 4],
+            split="test" if n % 2 else "train",
+            rejected=("delta",),
+            tags=("plain",),
+        )
+        for n in range(40)
+    ]
+    models = ["maker:one", "maker:two", {"spec": "lexical:bm25", "kind": "local", "replications": 1}]
+    given_ = manifest(prompts, models, replications=replications)
+    given_["gaps"] = [
+        {
+            "skill": "alpha", "prompts": 8, "by_description": 3, "by_body": 4, "words": ["ledger"],
+            "missed": [{"prompt_id": "p4", "instead": None}],
+        }
+    ]  # fmt: skip
+
+    def answer(rng: Any, asked: Prompt, order: tuple[str, ...]) -> Any:
+        drawn = rng.random()
+        return (
+            [asked.expected or NONE, order[0]]
+            if drawn < 0.6
+            else [order[0]]
+            if drawn < 0.85
+            else [NONE]
+            if drawn < 0.93
+            else []
+        )
+
+    given_["prompts"][1] |= {"reason": "Because."}
+    found = simulate(
+        given_, dict.fromkeys(("maker:one", "maker:two", "lexical:bm25"), answer), 5, lambda rng, right: 0.9
+    )
+    return given_, found
+
+
+def hostile() -> dict[str, Any]:
+    """A report in which every text that comes from outside is NASTY."""
+    names = [f"{NASTY}{n}" for n in range(4)]
+    prompts = [
+        prompt(
+            f"{NASTY}{n}", None if n == 3 else names[n], text=NASTY, reason=NASTY, family=f"{NASTY}{n}", tags=(NASTY,), split=NASTY,
+            source=NASTY, rejected=(names[3],), acceptable=(names[2],) if n < 2 else (),
+        )
+        for n in range(4)
+    ]  # fmt: skip
+    models = [{"spec": f"{NASTY}:{n}", "settings": {NASTY: NASTY}} for n in range(2)]
+    given_ = manifest(
+        prompts,
+        models,
+        names,
+        run_id=NASTY,
+        mode=NASTY,
+        listing=NASTY,
+        commit=NASTY,
+        hashes={NASTY: NASTY},
+        created=NASTY,
+    )
+    for skill in given_["catalogue"]:
+        skill |= {"text": NASTY, "description": NASTY * 3, "state": "truncated", "path": NASTY}
+    given_["omitted"] = [dict(given_["catalogue"][0], name=NASTY, state=NASTY)]
+    given_["gaps"] = [
+        {
+            "skill": NASTY,
+            "prompts": 1,
+            "by_description": 0,
+            "by_body": 1,
+            "missed": [{"prompt_id": NASTY, "instead": NASTY}],
+            "words": [NASTY],
+        }
+    ]
+    results = [
+        result(f"{NASTY}{n}", [names[(n + shift) % 4]], model["spec"], rationale=NASTY, resolved_model=NASTY, kinds=())
+        for shift, model in enumerate(models) for n in range(3)
+    ]  # fmt: skip
+    results.append(result(f"{NASTY}3", (), models[0]["spec"], kinds=(NASTY,), first_kinds=(NASTY,), notes=(NASTY,)))
+    check = json.loads(json.dumps(CHECK).replace("maker:one", "m"))
+    check["planted"][0] |= {"model": NASTY}
+    check["planted"][0]["findings"][0]["text"] = NASTY
+    return build_report(given_, results, check)
+
+
+USUAL, HOSTILE = build_report(*usual(), CHECK), hostile()
+
+
+def rows(table: str, report: dict[str, Any] = USUAL) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(csv_.render(report, Look(table=table)), newline="")))
+
+
+@pytest.mark.parametrize("report", [USUAL, HOSTILE, build_report(manifest([]), [])], ids=["usual", "hostile", "empty"])
+def test_the_report_keeps_to_its_schema(report: dict[str, Any]) -> None:
+    schema = load_schema("router-report")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert problems("router-report", report) == []
+    assert json.loads(json_.render(report)) == report
+
+
+def test_every_part_of_the_schema_is_used() -> None:
+    """What is always empty would pass any schema."""
+
+    def empty(value: Any, at: str) -> list[str]:
+        if isinstance(value, list):
+            return [at] if not value else [] if not isinstance(value[0], dict) else empty(value[0], f"{at}[]")
+        return (
+            [each for key, inner in value.items() for each in empty(inner, f"{at}.{key}")]
+            if isinstance(value, dict)
+            else []
+        )
+
+    allowed = {"comparisons", "models[].resolved", "models[].preliminary", "prompts[].acceptable", "skills[].notes"}
+    assert {each.lstrip(".") for each in empty(USUAL, "")} <= allowed | {"models[].failures.after_retry.kinds"}
+    assert USUAL["models"][0]["splits"] and USUAL["steals"]["thieves"] and USUAL["comparisons"] and USUAL["gaps"]
+
+
+@pytest.mark.parametrize("name", [name for name in reports.names() if name != "csv"])
+def test_nothing_hostile_gets_through(name: str) -> None:
+    shown = reports.load(name).render(HOSTILE, Look(width=100))
+    assert not UNSAFE.search(shown)
+    if name in ("markdown", "md"):
+        tokens = MARKDOWN.parse(shown)
+        flat = [child for token in tokens for child in (token.children or [])]
+        assert not {token.type for token in [*tokens, *flat]} & {
+            "html_block",
+            "html_inline",
+            "link_open",
+            "image",
+            "code_inline",
+            "fence",
+        }
+        assert "<script" not in shown and "https://" not in shown and "@user" not in shown
+        headings = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
+        assert not any(heading.strip() == "head" for heading in headings)
+
+
+@pytest.mark.parametrize("table", reports.TABLES)
+def test_csv_cells_are_no_formulas(table: str) -> None:
+    raw = csv_.render(HOSTILE, Look(table=table))
+    assert not UNSAFE.search(raw)
+    found = rows(table, HOSTILE)
+    assert found and all(None not in row and None not in row.values() for row in found)
+    for row in found:
+        for key, cell in row.items():
+            number = re.fullmatch(r"-?[\d.]+(e[+-]?\d+)?", cell)
+            assert number or not cell.startswith(("=", "+", "-", "@", "\t")), (key, cell)
+
+
+def test_csv_tables_say_what_the_report_says() -> None:
+    leaderboard = {(row["model"], row["metric"]): row for row in rows("leaderboard")}
+    for model in USUAL["models"]:
+        for key, number in model["metrics"].items():
+            row = leaderboard[model["model"], key]
+            assert row["value"] == ("" if number["value"] is None else str(number["value"]))
+            assert row["n"] == str(number["n"])
+    assert len(rows("skills")) == len(USUAL["skills"]) + sum(len(skill["models"]) for skill in USUAL["skills"])
+    calls = sum(int(row["calls"]) for row in rows("prompts"))
+    assert calls == USUAL["counts"]["scored"]
+    confusion = rows("confusion")
+    assert sum(int(row["calls"]) for row in confusion if not row["model"]) == sum(
+        int(row["calls"]) for row in confusion if row["model"]
+    )
+
+
+def test_json_is_canonical() -> None:
+    shown = json_.render(USUAL)
+    assert shown == json.dumps(json.loads(shown), indent=2, sort_keys=True) + "\n"
+    assert shown.isascii()
+
+    def floats(value: Any) -> list[float]:
+        if isinstance(value, dict | list):
+            return [each for inner in (value.values() if isinstance(value, dict) else value) for each in floats(inner)]
+        return [value] if isinstance(value, float) else []
+
+    assert all(value == float(f"{value:.6g}") for value in floats(USUAL))
+
+
+def test_markdown_tables_have_their_columns() -> None:
+    for report in (USUAL, HOSTILE):
+        shown = markdown.render(report)
+        tokens = MARKDOWN.parse(shown)
+        widths, columns = [], 0
+        for token in tokens:
+            if token.type == "tr_open":
+                columns = 0
+            columns += token.type in ("th_open", "td_open")
+            if token.type == "thead_open":
+                widths.append([])
+            if token.type == "tr_close":
+                widths[-1].append(columns)
+        assert len(widths) >= 8 and all(len(set(each)) == 1 for each in widths)
+        # Every line with a pipe at its start is part of a table that a parser sees.
+        assert sum(line.startswith("|") for line in shown.splitlines()) == sum(len(each) + 1 for each in widths)
+
+
+def test_markdown_says_what_matters() -> None:
+    shown = markdown.render(USUAL)
+    for part in (
+        "Not to be trusted: the instrument check failed for maker:one", "every answer is none", "## Leaderboard",
+        "### Models against each other", "p \\(Holm\\)" if "p \\(Holm\\)" in shown else "p (Holm)", "### By split", "false fire",
+        "### Failures and missing calls", "### Position, stability, calibration, length", "### Cost and time", "## Skills",
+        "### Recall by model", "## Confusions", "### Matrix of all calls", "### Steals", "### Description gap", "ledger",
+        "## Prompts that failed", "bounds the quality of the descriptions", "must never be compared", "preliminary", "Fleiss",
+    ):  # fmt: skip
+        assert part in shown, part
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 200])
+def test_text_keeps_to_the_width(width: int) -> None:
+    for report in (USUAL, HOSTILE):
+        shown = text.render(report, Look(width=width))
+        assert max(map(text._columns, shown.splitlines())) <= max(width, 40)
+    assert "maker:one" in text.render(USUAL, Look(width=width))
+    assert "Not to be trusted" in text.render(USUAL, Look(width=width)).replace("\n", " ")
+
+
+def test_text_is_coloured_only_when_asked() -> None:
+    plain, coloured = text.render(USUAL), text.render(USUAL, Look(color=True))
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[\d*m", "", coloured) == plain != coloured
+
+
+def test_wide_names_are_counted_as_terminals_do() -> None:
+    names = ["数据清理技能", "e\u0301tude", "plain-name", "日本語" * 20]
+    prompts = [prompt(f"p{n}", names[n]) for n in range(4)]
+    report = build_report(
+        manifest(prompts, ["厂商:模型", "b:1"], names),
+        [result("p0", [names[1]], "厂商:模型"), result("p0", [names[0]], "b:1")],
+    )
+    shown = text.render(report, Look(width=60))
+    board = shown.split("\n\n")[1].splitlines()
+    assert len({text._columns(line) for line in board}) == 1
+    assert max(map(text._columns, shown.splitlines())) <= 60
+
+
+def test_a_thousand_skills_do_not_explode() -> None:
+    names = [f"skill-{n:04}" for n in range(1000)]
+    prompts = [prompt(f"p{n}", names[n]) for n in range(0, 1000, 5)]
+    results = [result(each.prompt_id, [names[(n * 37 + 1) % 1000]]) for n, each in enumerate(prompts)]
+    report = build_report(manifest(prompts, skills=names), results)
+    assert len(report["confusion"]) == 200 == len(report["pairs"])
+    shown = markdown.render(report)
+    assert len(shown) < 60_000 and "Matrix" not in shown and "more pairs are in the JSON report" in shown
+    assert len(json_.render(report)) < 3_000_000
+
+
+def test_a_run_without_results_is_a_report_too() -> None:
+    for given_ in (manifest([]), manifest([prompt("p1", "alpha")], []), manifest([prompt("p1", None)], skills=())):
+        report = build_report(given_, [])
+        assert problems("router-report", report) == []
+        for name in reports.names():
+            for table in reports.TABLES if name == "csv" else reports.TABLES[:1]:
+                assert reports.load(name).render(report, Look(table=table))
+
+
+def test_the_check_is_shown_whatever_it_says() -> None:
+    given_, results = manifest([prompt("p1", "alpha")]), [result("p1", ["alpha"])]
+    assert "The instrument was not checked" in markdown.render(build_report(given_, results))
+    passed = {"planted": [CHECK["planted"][0] | {"failed": False, "trusted": True, "findings": []}], "finished": []}
+    for shown in (markdown, text):
+        said = shown.render(build_report(given_, results, passed))
+        assert "not checked" not in said and "trusted" not in said
+        assert "Not to be trusted" in shown.render(build_report(given_, results, CHECK))
+
+
+@given(st.lists(st.text(max_size=30), min_size=4, max_size=4, unique=True), st.text(max_size=60))
+@settings(max_examples=40)
+def test_any_text_at_all(names: list[str], said: str) -> None:
+    names = [f"{name}{n}" for n, name in enumerate(names)]
+    prompts = [prompt(f"{said}{n}", name, text=said, acceptable=(names[0],)) for n, name in enumerate(names)]
+    report = build_report(
+        manifest(prompts, [f"m:{said}"], names),
+        [result(f"{said}{n}", [names[n - 1]], f"m:{said}", rationale=said) for n in range(4)],
+    )
+    assert problems("router-report", report) == []
+    for name in ("text", "markdown", "json"):
+        assert not UNSAFE.search(reports.load(name).render(report, Look(width=60)))
+    for table in reports.TABLES:
+        assert not UNSAFE.search(csv_.render(report, Look(table=table)))
+
+
+# The command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A collection with two runs of which the second was the last; the current directory is its root."""
+    (tmp_path / "skill-health.toml").write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for day, first in ((1, "beta"), (2, "alpha")):
+        run_id = f"2026010{day}T000000Z-x"
+        given_ = manifest(
+            [prompt("p1", "alpha"), prompt("p2", None)], run_id=run_id, created=f"2026-01-0{day}T00:00:00Z"
+        )
+        run = tmp_path / "reports" / "router" / run_id
+        run.mkdir(parents=True)
+        (run / "manifest.json").write_text(json.dumps(given_), encoding="utf-8")
+        lines = [json.dumps(to_line(each)) + "\n" for each in (result("p1", [first]), result("p2", [NONE]))]
+        (run / "results.jsonl").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "reports" / "router" / "20260103T000000Z-torn").mkdir()
+    return tmp_path
+
+
+def call(*args: str) -> Result:
+    return CliRunner().invoke(command, ["report", *args], standalone_mode=False)
+
+
+def test_the_last_run_is_reported_unless_another_is_named(folder: Path) -> None:
+    assert "router run 20260102T000000Z-x" in call().output
+    assert "router run 20260101T000000Z-x" in call("20260101T000000Z-x").output
+    assert "router run 20260101T000000Z-x" in call(str(folder / "reports" / "router" / "20260101T000000Z-x")).output
+    shown = json.loads(call("last", "--format", "json").output)
+    assert shown["models"][0]["metrics"]["top1"]["value"] == 1.0
+    assert call("--format", "md").output.startswith("# Router report")
+    assert call("--format", "csv", "--table", "confusion").output.startswith("model,expected,picked,calls,prompts\n")
+
+
+def test_the_same_bytes_in_any_process_and_order_of_results(folder: Path) -> None:
+    given_, results = usual()
+    run = folder / "reports" / "router" / given_["run_id"]
+    run.mkdir()
+    (run / "manifest.json").write_text(json.dumps(given_), encoding="utf-8")
+    shown = set()
+    for seed, lines in (("1", results), ("2", results[::-1])):
+        text_ = "".join(json.dumps(to_line(each)) + "\n" for each in lines)
+        (run / "results.jsonl").write_text(text_, encoding="utf-8")
+        argv = [sys.executable, "-m", "skill_health", "router", "report", run.name, "--format", "json"]
+        done = subprocess.run(argv, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True)
+        shown.add(done.stdout)
+    assert len(shown) == 1 and json.loads(shown.pop()) == build_report(given_, results)
+
+
+def test_mistakes_are_said_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = call("20260101T000000Z-y")
+    assert "there is no run '20260101T000000Z-y'" in str(done.exception) and "did you mean" in str(done.exception)
+    done = call("--out", "elsewhere")
+    assert "there is no run 'last'" in str(done.exception)
+    (folder / "reports" / "router" / "20260102T000000Z-x" / "results.jsonl").write_text("{}\n", encoding="utf-8")
+    done = call("20260102T000000Z-x")
+    assert "results.jsonl:1: this line is no result" in str(done.exception)
+
+
+def test_both_reports_are_written_beside_the_run(tmp_path: Path) -> None:
+    written = write_reports(str(tmp_path), USUAL)
+    assert [Path(path).name for path in written] == ["report.json", "report.md"]
+    assert json.loads((tmp_path / "report.json").read_text("utf-8")) == USUAL
+    assert (tmp_path / "report.md").read_text("utf-8") == markdown.render(USUAL)

@@ -1,0 +1,225 @@
+"""Whole runs against a real HTTP server: keys, stops, missing models, caps in dollars, the instrument check."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from callers import KEY, KEY_ENV
+from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
+
+from router.cli import command as group
+from router.sentinel import NAME
+from skill_health.core.errors import AbortedError, GateError, SkillHealthError
+from skill_health.core.validation import problems
+
+TOPICS = ("invoices", "maps", "recipes")
+React = Callable[[Seen], Reaction]
+
+
+def right(seen: Seen) -> str:
+    """The answer that any sensible model gives."""
+    request = seen.text.rpartition("<<<REQUEST")[2]
+    found = [f"{topic}-work" for topic in TOPICS if topic in request]
+    return ranking(*(found or ([NAME] if "quaffle" in request else ["none"])), rationale=f"Because of {KEY}.")
+
+
+def good(seen: Seen) -> Reaction:
+    return answer(seen, right(seen), request_id=f"req-{KEY}", extra={"echo": KEY})
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback(good) as running:
+        yield running
+
+
+@pytest.fixture
+def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
+    prompts = [
+        {
+            "prompt_id": f"p{n}", "prompt": f"sort my {TOPICS[n % 3]} please, number {n}" if n < 8 else "hello",
+            "expected_primary_skill": f"{TOPICS[n % 3]}-work" if n < 8 else None, "acceptable_secondary_skills": [],
+            "rejected_skills": [], "reason": "About them.",
+        }
+        for n in range(9)
+    ]  # fmt: skip
+    root = write({
+        **{f"skills/{topic}-work/SKILL.md": text.format(topic) for topic in TOPICS},
+        "prompts.jsonl": "".join(json.dumps(prompt) + "\n" for prompt in prompts),
+    })  # fmt: skip
+    monkeypatch.chdir(root)
+    monkeypatch.setenv(KEY_ENV, KEY)
+    return root
+
+
+@pytest.fixture
+def call(collection: Path, server: Loopback) -> Callable[..., int]:
+    """Run `router run` over the server; every protocol is a provider of its name, `free` costs nothing."""
+
+    def run(*given: str, models: str = "openai:m", reps: int = 2) -> int:
+        lines = []
+        for name in PROTOCOLS:
+            shown = name.replace("_", "-")
+            lines += [
+                f"[router.providers.{shown}]",
+                f'protocol = "{shown}"',
+                f'base-url = "{server.url}"',
+                f'key-env = "{KEY_ENV}"',
+            ]
+            for model in ("m", "gone"):
+                lines += [f'[router.prices."{shown}:{model}"]', "input = 10.0", "output = 10.0"]
+        (collection / "skill-health.toml").write_text("\n".join(lines), "utf-8")
+        code: int = group.main(
+            ["run", "--models", models, "--reps", str(reps), "--quiet", *given], standalone_mode=False
+        )
+        return code
+
+    return run
+
+
+def the_run(collection: Path) -> Path:
+    (folder,) = (collection / "reports" / "router").iterdir()
+    return folder
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def assert_no_key(collection: Path, *texts: str) -> None:
+    files = [path for path in collection.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    for text in (*(path.read_bytes().decode("utf-8", "replace") for path in files), *texts):
+        assert KEY not in text
+        assert "SECRET" not in text
+
+
+def test_all_protocols_answer_and_the_key_is_in_no_file(
+    call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = ",".join(f"{name.replace('_', '-')}:m" for name in PROTOCOLS)
+    assert call("--max-runs", "200", models=models) == 0
+    folder = the_run(collection)
+    found = lines(folder / "results.jsonl")
+    assert len(found) == 4 * 9 * 2
+    assert {row["status"] for row in found} == {"finished"}
+    assert {row["cost_usd"] for row in found} == {150 * 10 / 1e6}
+    assert {row["rationale"] for row in found} == {"Because of ***."}
+    assert all(KEY in str(seen.headers) for seen in server.seen)
+    assert Counter(seen.protocol for seen in server.seen) == dict.fromkeys(PROTOCOLS, 9 * 2 + 6)
+    assert_no_key(collection, *capsys.readouterr())
+
+
+def test_what_is_written_keeps_the_published_schemas(call: Callable[..., int], collection: Path) -> None:
+    assert call("--max-runs", "200", models="openai:m,lexical:tfidf,scripted:skill=1,malformed=0.3") in (0, 1)
+    folder = the_run(collection)
+    assert problems("router-manifest", json.loads((folder / "manifest.json").read_text("utf-8"))) == []
+    for name, schema in (("attempts", "router-attempt"), ("results", "router-result")):
+        for row in lines(folder / f"{name}.jsonl"):
+            assert problems(schema, row) == []
+
+
+@pytest.mark.parametrize("kind", ["wrong_key", "no_credit"])
+@pytest.mark.parametrize("after", [0, 15])
+def test_a_stop_keeps_what_is_done_and_the_run_goes_on_later(
+    call: Callable[..., int],
+    server: Loopback,
+    collection: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    after: int,
+) -> None:
+    server.react = lambda seen: good(seen) if seen.number <= after else failure(seen, kind)
+    stop = "auth" if kind == "wrong_key" else "quota"
+    with pytest.raises(AbortedError, match=rf"incomplete: \d+ calls have no result \({stop}: ") as caught:
+        call("--max-runs", "60")
+    there = lines(the_run(collection) / "results.jsonl")
+    assert len(there) == max(0, after - 6)
+    assert len(server.seen) <= after + 4
+    out, err = capsys.readouterr()
+    assert (out == "") == (after == 0)
+    assert_no_key(collection, str(caught.value), out, err)
+    server.react = good
+    assert call("--max-runs", "60") == 0
+    assert len(lines(the_run(collection) / "results.jsonl")) == 18
+    assert Counter(seen.text for seen in server.seen[after + 4 :]).most_common(1)[0][1] <= 2
+
+
+def test_a_model_that_is_gone_is_recorded_and_the_others_go_on(
+    call: Callable[..., int], server: Loopback, collection: Path
+) -> None:
+    server.react = lambda seen: failure(seen, "no_model") if seen.model == "gone" else good(seen)
+    assert call("--max-runs", "200", models="openai:gone,openai:m") == 1
+    found = Counter((row["model"], row["status"]) for row in lines(the_run(collection) / "results.jsonl"))
+    assert found == {("openai:gone", "model_unavailable"): 18, ("openai:m", "finished"): 18}
+    assert sum(seen.model == "gone" for seen in server.seen) <= 8
+
+
+def test_a_cap_in_dollars_is_kept_and_a_larger_one_goes_on(
+    call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    each = 150 * 10 / 1e6
+    cap = 0.04
+    with pytest.raises(AbortedError, match=r"leaves no room for another call.*with a larger cap"):
+        call("--max-budget-usd", str(cap))
+    assert each * len(server.seen) <= cap
+    assert "the cap of $0.0400 is below the forecast" in capsys.readouterr().err
+    there = len(server.seen)
+    assert call("--max-budget-usd", "1") == 0
+    assert len(server.seen) == 18 + 6
+    assert there > 6
+
+
+def test_a_failed_check_spends_nothing_more_unless_told_to(
+    call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.react = lambda seen: answer(seen, ranking("none"))
+    with pytest.raises(GateError, match="the instrument check failed for openai:m, so nothing more was asked"):
+        call("--max-runs", "60")
+    assert len(server.seen) == 6
+    assert "abstained on all 3 requests" in capsys.readouterr().err
+    raw = [row["raw_text"] for row in lines(the_run(collection) / "attempts.jsonl") if row["event"] == "end"]
+    assert raw == [ranking("none")] * 6
+    assert call("--max-runs", "60", "--despite-check") == 1
+    assert len(server.seen) == 6 + 18, "what was answered in the check is not asked again"
+
+
+def test_a_server_that_does_not_answer_the_check_is_left_alone(
+    call: Callable[..., int], server: Loopback, collection: Path
+) -> None:
+    server.react = lambda seen: failure(seen, "bad_request") if seen.protocol == "openai" else good(seen)
+    with pytest.raises(
+        AbortedError, match=r"incomplete: 18 calls have no result \(openai:m did not answer 6 calls in a row: "
+    ):
+        call("--max-runs", "60", models="openai:m,anthropic:m")
+    assert Counter(seen.protocol for seen in server.seen) == {"openai": 6, "anthropic": 24}
+    server.react = good
+    assert call("--max-runs", "60", models="openai:m,anthropic:m") == 0
+    assert Counter(seen.protocol for seen in server.seen) == {"openai": 6 + 24, "anthropic": 24}
+
+
+def test_missing_usage_is_charged_as_reserved_and_has_no_cost(
+    call: Callable[..., int], server: Loopback, collection: Path
+) -> None:
+    server.react = lambda seen: answer(seen, right(seen), usage=None)
+    with pytest.raises(AbortedError, match="leaves no room"):
+        call("--max-budget-usd", "0.2")
+    found = lines(the_run(collection) / "results.jsonl")
+    assert found
+    assert {row["cost_usd"] for row in found} == {None}
+    reserved = [row["reserved_usd"] for row in lines(the_run(collection) / "attempts.jsonl") if row["event"] == "start"]
+    assert 0.15 < sum(reserved) <= 0.2
+
+
+def test_a_price_that_nobody_knows_fails_closed(call: Callable[..., int], server: Loopback, collection: Path) -> None:
+    with pytest.raises(SkillHealthError, match="no price is known for openai:other"):
+        call("--max-budget-usd", "1", models="openai:other")
+    assert server.seen == []
+    assert not (collection / "reports").exists()
+    assert call("--unsafe-no-cost-cap", models="openai:other", reps=1) == 0

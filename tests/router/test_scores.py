@@ -1,0 +1,621 @@
+"""Each figure of a report against its definition, written out naively; missing data, labels and clusters as they
+should be."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import statistics
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_runs import SKILLS, manifest, prompt, result, simulate
+
+from router.orders import presentation
+from router.records import ANSWERED, NONE, Prompt, Result
+from router.report import build_report
+from router.scores.confusion import matrix, pairs
+from router.scores.facts import read_facts
+from router.scores.judge import judge, ndcg
+from router.scores.metrics import METRICS, measure
+from router.scores.position import positions
+from router.scores.usage import quantile
+from skill_health.core.stats.groups import group_deviations
+
+MODELS = ("maker:one", "maker:two")
+STATUSES = [
+    *["finished"] * 6,
+    "format_failure",
+    "refusal",
+    "truncated",
+    "provider_error",
+    "model_unavailable",
+    "cancelled",
+]
+
+
+def sheet_of(given: dict[str, Any], results: list[Result]) -> Any:
+    return judge(read_facts(given), results)
+
+
+def model_of(report: dict[str, Any], name: str = "maker:one") -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in report["models"] if each["model"] == name)
+    return found
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[dict[str, Any], list[Result], list[Prompt]]:
+    """Any run: prompts of all kinds, some results missing or absent."""
+    classes = st.sampled_from([*SKILLS, None])
+    prompts = []
+    for number in range(draw(st.integers(1, 8))):
+        known = draw(st.sampled_from([True, True, True, False]))
+        expected = draw(classes) if known else None
+        prompts.append(
+            Prompt(
+                f"p{number}", f"text {number}", expected, known,
+                acceptable=tuple(draw(st.sets(st.sampled_from(SKILLS), max_size=2)) - {expected}),
+                rejected=tuple(draw(st.sets(st.sampled_from(SKILLS), max_size=2)) - {expected}),
+                family=draw(st.sampled_from(["", "f1", "f2"])),
+            )
+        )  # fmt: skip
+    replications = draw(st.integers(1, 3))
+    results = []
+    for model in MODELS:
+        for each in prompts:
+            for replication in range(replications):
+                if draw(st.integers(0, 9)) == 0:
+                    continue
+                status = draw(st.sampled_from(STATUSES))
+                names = draw(st.permutations([*SKILLS, NONE])) if status == "finished" else []
+                ranking = names[: draw(st.integers(1, 5))]
+                results.append(result(each.prompt_id, ranking, model, replication, status=status))
+    return manifest(prompts, MODELS, replications=replications), draw(st.permutations(results)), prompts
+
+
+def mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def naive(prompts: list[Prompt], results: list[Result]) -> dict[str, tuple[float | None, int]]:
+    """Every metric by its definition, with its number of calls."""
+    label = {each.prompt_id: each for each in prompts}
+    scored = [each for each in results if each.status in ANSWERED]
+    tested = [each for each in scored if label[each.prompt_id].known]
+
+    def first(each: Result) -> str | None:
+        return each.ranking[0] if each.ranking else None
+
+    def target(each: Result) -> str:
+        return label[each.prompt_id].expected or NONE
+
+    def good(each: Result) -> bool:
+        return first(each) in {target(each), *label[each.prompt_id].acceptable}
+
+    def gain(each: Result, name: str) -> int:
+        return 2 if name == target(each) else 1 if name in label[each.prompt_id].acceptable else 0
+
+    def graded(each: Result) -> float:
+        ideal = sorted([2] + [1] * len(label[each.prompt_id].acceptable), reverse=True)[:3]
+        best = sum(value / math.log2(place + 2) for place, value in enumerate(ideal))
+        return sum(gain(each, name) / math.log2(place + 2) for place, name in enumerate(each.ranking[:3])) / best
+
+    skill = [each for each in tested if target(each) != NONE]
+    null = [each for each in tested if target(each) == NONE]
+    silent = [each for each in tested if first(each) == NONE]
+    judged = [each for each in scored if label[each.prompt_id].rejected]
+    stolen = [each for each in tested if first(each) not in (None, NONE) and not good(each)]
+    tp = sum(target(each) == NONE for each in silent)
+    fp, fn = len(silent) - tp, len(null) - tp
+    have_null = any(each.known and each.expected is None for each in prompts)
+    return {
+        "top1": (mean([first(each) == target(each) for each in tested]), len(tested)),
+        "top1_skill": (mean([first(each) == target(each) for each in skill]), len(skill)),
+        "top3": (mean([target(each) in each.ranking[:3] for each in tested]), len(tested)),
+        "acceptable": (mean([good(each) for each in tested]), len(tested)),
+        "mrr": (
+            mean([1 / (each.ranking.index(target(each)) + 1) if target(each) in each.ranking else 0 for each in tested]),
+            len(tested),
+        ),
+        "ndcg3": (mean([graded(each) for each in tested]), len(tested)),
+        "abstention_precision": (mean([target(each) == NONE for each in silent]), len(silent)) if have_null else (None, 0),
+        "abstention_recall": (mean([first(each) == NONE for each in null]), len(null)),
+        "abstention_f1": ((2 * tp / (2 * tp + fp + fn) if tp + fp + fn else None) if have_null else None, len(tested) if have_null else 0),
+        "false_fire": (mean([each in stolen for each in null]), len(null)),
+        "false_abstention": (mean([first(each) == NONE for each in skill]), len(skill)),
+        "rejected_at_1": (mean([first(each) in label[each.prompt_id].rejected for each in judged]), len(judged)),
+        "rejected_at_3": (mean([bool(set(each.ranking[:3]) & set(label[each.prompt_id].rejected)) for each in judged]), len(judged)),
+        "steals": (mean([each in stolen for each in tested]), len(tested)),
+    }  # fmt: skip
+
+
+@given(runs())
+@settings(max_examples=60)
+def test_every_metric_is_what_its_definition_says(run: tuple[dict[str, Any], list[Result], list[Prompt]]) -> None:
+    given_, results, prompts = run
+    sheet = sheet_of(given_, results)
+    for column in sheet.columns:
+        own = [each for each in results if each.model == column.model.spec]
+        wanted = naive(prompts, own)
+        found = measure(column, sheet.facts)
+        assert set(found) == set(wanted)
+        for key, (value, n) in wanted.items():
+            assert found[key]["n"] == n, key
+            if value is None:
+                assert found[key]["value"] is None and found[key]["note"], key
+            else:
+                assert found[key]["value"] == pytest.approx(value), key
+                low, high = found[key]["low"], found[key]["high"]
+                if low is None:
+                    assert high is None and found[key]["note"].startswith("no interval"), key
+                else:
+                    assert low - 1e-9 <= value <= high + 1e-9, key
+                assert 0 <= found[key].get("coverage", 1) <= 1
+
+
+@given(runs(), st.randoms(use_true_random=False))
+@settings(max_examples=10)
+def test_the_order_of_results_does_not_matter(
+    run: tuple[dict[str, Any], list[Result], list[Prompt]], rng: random.Random
+) -> None:
+    given_, results, _ = run
+    mixed = list(results)
+    rng.shuffle(mixed)
+    assert json.dumps(build_report(given_, results)) == json.dumps(build_report(given_, mixed))
+
+
+@given(runs())
+@settings(max_examples=30)
+def test_denominators_add_up(run: tuple[dict[str, Any], list[Result], list[Prompt]]) -> None:
+    given_, results, _ = run
+    report = build_report(given_, results)
+    for skill in report["skills"]:
+        for part in (skill, *skill["models"]):
+            assert part["planned"] == part["missing"] + sum(
+                part[name] for name in ("right", "other_skill", "abstained", "no_answer")
+            )
+            assert part["recall"]["n"] == part["planned"] - part["missing"]
+            assert part["picked"] == part["precision"]["n"] >= part["picked_right"] + part["picked_acceptable"]
+    for part in (report["confusion"], *(model["confusion"] for model in report["models"])):
+        assert all(cell["calls"] >= cell["prompts"] > 0 for cell in part)
+    tested = sum(model["metrics"]["top1"]["n"] for model in report["models"])
+    assert sum(cell["calls"] for cell in report["confusion"]) == tested
+    for model in report["models"]:
+        coverage = model["coverage"]
+        assert coverage["planned"] == coverage["scored"] + sum(coverage["missing"].values())
+
+
+def test_missing_is_not_zero() -> None:
+    prompts = [prompt("p1", "alpha"), prompt("p2", "beta"), prompt("p3", "beta")]
+    results = [
+        result("p1", ["alpha"]), result("p2", status="provider_error"), result("p3", ["beta"]),
+        result("p1", status="model_unavailable", model="maker:two"), result("p2", status="dry_run", model="maker:two"),
+    ]  # fmt: skip
+    report = build_report(manifest(prompts, MODELS), results)
+    one, two = model_of(report), model_of(report, "maker:two")
+    assert one["metrics"]["top1"] | {"low": 0, "high": 0, "method": ""} == {
+        "value": 1.0, "low": 0, "high": 0, "n": 2, "clusters": 2, "coverage": pytest.approx(2 / 3, abs=1e-6), "method": "",
+    }  # fmt: skip
+    assert one["coverage"]["missing"] == {"provider_error": 1}
+    assert two["metrics"]["top1"]["value"] is None and "not testable" in two["metrics"]["top1"]["note"]
+    assert two["coverage"]["missing"] == {"dry_run": 1, "model_unavailable": 1, "not_run": 1}
+    assert [model["model"] for model in report["models"]] == ["maker:one", "maker:two"]
+    assert any("maker:two: not testable" in note for note in report["notes"])
+    assert any("not finished" in note for note in report["notes"])
+    assert report["comparisons"][0]["difference"]["value"] is None
+    beta = next(skill for skill in report["skills"] if skill["name"] == "beta")
+    assert (beta["planned"], beta["missing"], beta["right"]) == (4, 3, 1)
+
+
+def test_failed_formats_refusals_and_cut_answers_are_wrong_and_counted_by_kind() -> None:
+    prompts = [prompt(f"p{n}", "alpha") for n in range(6)]
+    results = [
+        result("p0", ["alpha"], attempts=2, first_status="format_failure", first_kinds=("fenced_prose", "prose")),
+        result("p1", attempts=2),
+        result("p2", status="refusal"),
+        result("p3", status="truncated"),
+        result("p4", status="provider_error", attempts=2, first_status="format_failure", first_kinds=("prose",)),
+        result("p5", status="model_unavailable", attempts=0),
+    ]
+    model = model_of(build_report(manifest(prompts), results))
+    assert model["metrics"]["top1"]["value"] == 0.25 and model["metrics"]["top1"]["n"] == 4
+    first, final = model["failures"]["first_attempt"], model["failures"]["after_retry"]
+    assert (first["rate"]["value"], first["rate"]["n"]) == (1.0, 5)
+    assert {each["kind"]: each["calls"] for each in first["kinds"]} == {
+        "fenced_prose": 1,
+        "prose": 3,
+        "refusal": 1,
+        "truncated": 1,
+    }
+    assert (final["rate"]["value"], final["rate"]["n"]) == (0.75, 4)
+    assert {each["kind"]: each["calls"] for each in final["kinds"]} == {"prose": 1, "refusal": 1, "truncated": 1}
+    assert model["failures"]["second_attempts"] == 3
+    cells = {cell["picked"]: cell["calls"] for cell in model["confusion"]}
+    assert cells == {"alpha": 1, None: 3}
+
+
+def test_labels_decide_what_can_be_counted() -> None:
+    prompts = [
+        prompt("skill", "alpha"), prompt("null", None), prompt("label", None, known=False, rejected=("beta",)),
+        prompt("unknown", "no-such-skill"), prompt("unlisted", "hidden"),
+    ]  # fmt: skip
+    left_out = [
+        {
+            "name": "hidden",
+            "text": "",
+            "state": "hidden",
+            "description": "Whole text.",
+            "path": "skills/hidden/SKILL.md",
+        }
+    ]
+    given_ = manifest(prompts, omitted=left_out)
+    results = [result(each.prompt_id, ["beta", NONE]) for each in prompts]
+    report = build_report(given_, results)
+    metrics = model_of(report)["metrics"]
+    assert report["counts"]["untested"] == {"label_only": 1, "unknown_skill": 1}
+    assert metrics["top1"]["n"] == 3 and metrics["top1"]["value"] == 0
+    assert metrics["rejected_at_1"] | {"low": 0, "high": 0} == metrics["rejected_at_3"] | {"low": 0, "high": 0}
+    assert (metrics["rejected_at_1"]["value"], metrics["rejected_at_1"]["n"]) == (1.0, 1)
+    assert metrics["mrr"]["value"] == pytest.approx(0.5 / 3, abs=1e-6)
+    drilled = {each["prompt_id"]: each for each in report["prompts"]}
+    assert drilled["unlisted"]["listing"] == {"state": "hidden", "cut": "Whole text."}
+    assert drilled["label"]["failing"] and drilled["label"]["right"] is None
+    assert drilled["unknown"]["untested"] == "unknown_skill" and not drilled["unknown"]["failing"]
+    forced = build_report(
+        given_ | {"template": {"none_allowed": False}}, [result("skill", ["alpha"]), result("null", ["beta"])]
+    )
+    metrics = model_of(forced)["metrics"]
+    assert forced["counts"]["untested"]["null_not_allowed"] == 1 and metrics["top1"]["n"] == 1
+    assert {key for key in metrics if metrics[key].get("note", "").endswith("let a model abstain")} == {
+        "abstention_precision", "abstention_recall", "abstention_f1", "false_fire", "false_abstention",
+    }  # fmt: skip
+
+
+def test_paraphrases_and_replications_are_one_observation() -> None:
+    alone = [prompt(f"p{n}", "alpha") for n in range(20)]
+    families = [replace(each, family=f"f{n // 5}") for n, each in enumerate(alone)]
+    results = [result(f"p{n}", ["alpha" if n < 10 else "beta"], replication=r) for n in range(20) for r in range(3)]
+    one, many = (
+        model_of(build_report(manifest(each, replications=3), results))["metrics"]["top1"] for each in (families, alone)
+    )
+    assert (one["n"], one["clusters"], many["n"], many["clusters"]) == (60, 4, 60, 20)
+    assert one["high"] - one["low"] > many["high"] - many["low"] > 0.35
+
+
+def test_results_that_are_not_of_the_run_are_left_out_and_said() -> None:
+    given_ = manifest([prompt("p1", "alpha")])
+    report = build_report(
+        given_,
+        [result("p1", ["alpha"]), result("p1", ["beta"]), result("p9", ["beta"]), result("p1", ["b"], "who:knows")],
+    )
+    assert model_of(report)["metrics"]["top1"]["value"] == 1.0
+    assert any(note.startswith("3 results are second ones") for note in report["notes"])
+
+
+@pytest.mark.parametrize(
+    ("ranking", "acceptable", "wanted"),
+    [
+        (("alpha",), (), 1.0),
+        (("beta", "alpha"), (), 1 / math.log2(3)),
+        (("beta", "gamma", "delta", "alpha"), (), 0.0),
+        (("alpha", "beta"), ("beta",), 1.0),
+        (("beta", "alpha"), ("beta",), (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))),
+        ((), ("beta",), 0.0),
+    ],
+)
+def test_ndcg(ranking: tuple[str, ...], acceptable: tuple[str, ...], wanted: float) -> None:
+    sheet = sheet_of(manifest([prompt("p1", "alpha", acceptable=acceptable)]), [result("p1", ranking)])
+    assert ndcg(sheet.columns[0].scored[0]) == pytest.approx(wanted)
+
+
+def test_steals_name_the_thief() -> None:
+    prompts = [
+        prompt("p1", "alpha"),
+        prompt("p2", "beta", acceptable=("alpha",)),
+        prompt("p3", None),
+        prompt("p4", "delta"),
+    ]
+    results = [result("p1", ["delta"]), result("p2", ["alpha"]), result("p3", ["delta"]), result("p4", ["delta"])]
+    report = build_report(manifest(prompts), results)
+    assert model_of(report)["metrics"]["steals"]["value"] == 0.5
+    (thief,) = report["steals"]["thieves"]
+    assert (thief["skill"], thief["calls"], thief["prompts"], thief["rate"]["n"]) == ("delta", 2, 2, 3)
+    assert thief["rate"]["value"] == pytest.approx(2 / 3, abs=1e-6)
+    assert thief["from"] == [{"expected": "alpha", "calls": 1}, {"expected": "none", "calls": 1}]
+
+
+def test_the_matrix_has_none_and_no_answer() -> None:
+    prompts = [prompt("p1", "alpha"), prompt("p2", None), prompt("p3", None)]
+    results = [result("p1", [NONE]), result("p2", ["beta"]), result("p3", [NONE]), result("p1", (), replication=1)]
+    cells = matrix(sheet_of(manifest(prompts, replications=2), results).scored)
+    assert [(cell["expected"], cell["picked"], cell["calls"]) for cell in cells] == [
+        ("alpha", NONE, 1), ("alpha", None, 1), (NONE, "beta", 1), (NONE, NONE, 1),
+    ]  # fmt: skip
+
+
+def test_pairs_carry_similarity_and_shared_words() -> None:
+    given_ = manifest([prompt("p1", "alpha"), prompt("p2", "gamma")])
+    texts = {"alpha": "Parse invoices, extract totals.", "beta": "Parse invoices and receipts.", "gamma": "Bake bread."}
+    given_["catalogue"] = [each | {"text": texts.get(each["name"], "")} for each in given_["catalogue"]]
+    found = pairs(sheet_of(given_, [result("p1", ["beta"]), result("p2", ["delta"])]))
+    assert [(pair["expected"], pair["picked"]) for pair in found] == [("alpha", "beta"), ("gamma", "delta")]
+    assert 0.2 < found[0]["similarity"] < 1 and found[0]["shared_words"] == ["invoices", "parse"]
+    assert found[1]["similarity"] is None and found[1]["shared_words"] == []
+
+
+def test_stability_over_replications() -> None:
+    prompts = [prompt("p1", "alpha"), prompt("p2", "beta"), prompt("p3", "beta")]
+    picks = {"p1": ["alpha", "alpha", "beta"], "p2": ["beta", "beta", "beta"], "p3": ["beta", "", "alpha"]}
+    results = [
+        result(name, [pick] if pick else [], replication=r)
+        for name, each in picks.items()
+        for r, pick in enumerate(each)
+    ]
+    stability = model_of(build_report(manifest(prompts, replications=3), results))["stability"]
+    assert stability["modal_share"]["value"] == pytest.approx(statistics.mean([2 / 3, 1, 1 / 3]), abs=1e-6)
+    assert stability["flip_rate"]["value"] == pytest.approx(statistics.mean([2 / 3, 0, 1]), abs=1e-6)
+    assert (stability["prompts"], stability["changed"]) == (3, 2)
+    once = model_of(build_report(manifest(prompts), results[::3]))["stability"]
+    assert once["flip_rate"]["value"] is None and "once" in once["flip_rate"]["note"]
+
+
+def test_calibration() -> None:
+    rng = random.Random(4)
+    prompts = [prompt(f"p{n}", "alpha") for n in range(60)]
+    stated = {each.prompt_id: rng.choice([0.0, 0.1, 0.35, 0.5, 0.9, 1.0]) for each in prompts}
+    right = {name: rng.random() < value for name, value in stated.items()}
+    results = [result(name, ["alpha" if right[name] else "beta"], confidence=value) for name, value in stated.items()]
+    results[0] = replace(results[0], confidence=None)
+    del stated["p0"]
+    found = model_of(build_report(manifest(prompts), results))["calibration"]
+    assert found["brier"]["value"] == pytest.approx(
+        statistics.mean((value - right[name]) ** 2 for name, value in stated.items()), abs=1e-5
+    )
+    bins: dict[int, list[str]] = {}
+    for name, value in stated.items():
+        bins.setdefault(min(int(value * 10), 9), []).append(name)
+    gaps = [
+        len(each) * abs(statistics.mean(stated[n] for n in each) - statistics.mean(right[n] for n in each))
+        for each in bins.values()
+    ]
+    assert found["ece"]["value"] == pytest.approx(sum(gaps) / len(stated), abs=1e-5)
+    assert [row["n"] for row in found["bins"]] == [len(bins.get(at, ())) for at in range(10)]
+
+
+def test_agreement_against_statsmodels() -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    rng = random.Random(5)
+    prompts = [prompt(f"p{n}", rng.choice(SKILLS)) for n in range(40)]
+    models = ("a:1", "b:2", "c:3")
+    results = [
+        result(each.prompt_id, [rng.choice([each.expected, *SKILLS[:2]])], model)
+        for each in prompts
+        for model in models
+    ]
+    report = build_report(manifest(prompts, models), results)
+    counts = [Counter(each.ranking[0] for each in results if each.prompt_id == p.prompt_id) for p in prompts]
+    wanted = fleiss_kappa([[count[name] for name in SKILLS] for count in counts])
+    assert report["agreement"]["value"] == pytest.approx(wanted, abs=1e-5)
+    assert report["agreement"]["clusters"] == 40
+    alone = build_report(manifest(prompts, models[:1]), results[::3])["agreement"]
+    assert alone["value"] is None and "only one model" in alone["note"]
+
+
+def test_models_are_compared_pairwise_with_holm() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    rng = random.Random(6)
+    prompts = [prompt(f"p{n}", "alpha") for n in range(40)]
+    chance = {"a:1": 0.9, "b:2": 0.6, "c:3": 0.5}
+    results = [
+        result(each.prompt_id, ["alpha" if rng.random() < share else "beta"], model)
+        for model, share in chance.items() for each in prompts
+    ]  # fmt: skip
+    found = build_report(manifest(prompts, tuple(chance)), results)["comparisons"]
+    assert [(pair["first"], pair["second"]) for pair in found] == [("a:1", "b:2"), ("a:1", "c:3"), ("b:2", "c:3")]
+    ps = [pair["difference"]["p"] for pair in found]
+    assert [pair["difference"]["p_adjusted"] for pair in found] == pytest.approx(
+        multipletests(ps, method="holm")[1], rel=1e-4
+    )
+    right = {
+        model: statistics.mean(each.ranking[0] == "alpha" for each in results if each.model == model)
+        for model in chance
+    }
+    for pair in found:
+        assert pair["difference"]["value"] == pytest.approx(right[pair["first"]] - right[pair["second"]], abs=1e-6)
+        assert pair["difference"]["low"] < pair["difference"]["value"] < pair["difference"]["high"]
+        assert pair["better"] + pair["worse"] <= 40 == pair["difference"]["n"]
+
+
+def test_skills_that_differ_from_the_others_are_found() -> None:
+    rng = random.Random(7)
+    names = [f"s{n:02}" for n in range(20)]
+    prompts = [prompt(f"{name}-{n}", name) for name in names for n in range(10)]
+    results = [
+        result(each.prompt_id, [each.expected if rng.random() < (0.1 if each.expected == "s07" else 0.9) else "s00"])
+        for each in prompts
+    ]
+    report = build_report(manifest(prompts, skills=names), results)
+    found = {skill["name"]: skill["recall"] for skill in report["skills"]}
+    assert [name for name, recall in found.items() if recall["p_adjusted"] < 0.05] == ["s07"]
+    assert all(recall["p_adjusted"] >= recall["p"] for recall in found.values())
+
+
+def test_a_skill_with_few_prompts_says_so() -> None:
+    report = build_report(
+        manifest([prompt("p1", "alpha"), prompt("p2", "beta")]), [result("p1", ["alpha"]), result("p2", ["alpha"])]
+    )
+    notes = {skill["name"]: skill["notes"] for skill in report["skills"]}
+    assert "only 1 independent prompt" in notes["alpha"][0]
+    assert notes["gamma"] == ["no prompt expects it, so its recall is not testable"]
+    assert any("never picked" in note for note in notes["beta"])
+
+
+def test_quantiles_cover_and_know_their_limits() -> None:
+    few = quantile([(float(n), n) for n in range(10)], 0.95)
+    assert few["value"] == 9 and few["high"] is None and "too few" in few["note"]
+    hits = {0.5: 0, 0.95: 0}
+    for seed in range(400):
+        rng = random.Random(seed)
+        points = []
+        for cluster in range(100):
+            own = rng.gauss(0, 1)
+            points += [(own + rng.gauss(0, 1), cluster) for _ in range(3)]
+        for share in hits:
+            truth = statistics.NormalDist(0, math.sqrt(2)).inv_cdf(share)
+            found = quantile(points, share)
+            hits[share] += found["low"] <= truth <= found["high"]
+    assert all(count >= 0.93 * 400 for count in hits.values()), hits
+
+
+def test_cost_and_time_where_they_are_known() -> None:
+    prompts = [prompt(f"p{n}", "alpha") for n in range(4)]
+    given_ = manifest(prompts)
+    results = simulate(given_, {"maker:one": lambda rng, each, order: ["alpha"]}, 1)
+    results[0] = replace(results[0], cost_usd=None, duration_ms=None)
+    results[1] = replace(results[1], status="provider_error", ranking=(), cost_usd=0.5, duration_ms=90_000.0)
+    usage = model_of(build_report(given_, results))["usage"]
+    assert usage["cost_usd"]["total"] == pytest.approx(0.502) and usage["cost_usd"]["known"] == 3
+    assert usage["cost_usd"]["p95"]["value"] == 0.001 and usage["cost_usd"]["median"]["n"] == 2
+    assert usage["latency_ms"]["median"]["n"] == 2 and 10 <= usage["latency_ms"]["median"]["value"] <= 15
+    assert usage["tokens"]["input_tokens"] == {"total": 400, "known": 4}
+    assert usage["tokens"]["cached_tokens"] == {"total": None, "known": 0}
+
+
+def test_drilldown_quotes_in_bounds_and_says_what_was_cut() -> None:
+    long = "word " * 400
+    given_ = manifest([prompt("p1", "alpha", text=long, reason=long)])
+    given_["catalogue"][0] |= {
+        "state": "truncated",
+        "text": "Handles alpha",
+        "description": "Handles alpha\n things when asked.",
+    }
+    report = build_report(given_, [result("p1", ["beta"], rationale=long)])
+    (found,) = report["prompts"]
+    assert len(found["text"]) == 400 and found["text"].endswith("…")
+    assert found["listing"] == {"state": "truncated", "cut": "things when asked."}
+    (pick,) = found["models"][0]["picks"]
+    assert (pick["picked"], pick["calls"], len(pick["rationale"])) == ("beta", 1, 240)
+
+
+def test_splits_simulation_and_tuning_are_said() -> None:
+    prompts = [
+        prompt("p1", "alpha", split="train"),
+        prompt("p2", "beta", split="test"),
+        prompt("p3", None, split="test"),
+    ]
+    tuned = {"threshold": 1.5, "train_prompts": 7, "train_right": 6}
+    models = [{"spec": "lexical:bm25", "kind": "local", "settings": tuned}, {"spec": "scripted", "kind": "simulated"}]
+    results = [result(each.prompt_id, ["alpha"], model["spec"]) for each in prompts for model in models]
+    report = build_report(manifest(prompts, models), results)
+    splits = model_of(report, "scripted")["splits"]
+    assert [(split["split"], split["prompts"], split["top1"]["value"]) for split in splits] == [
+        ("test", 2, 0.0),
+        ("train", 1, 1.0),
+    ]
+    assert any(
+        "chosen on 7 train prompts of this set; --split test gives an untouched figure" in note
+        for note in report["notes"]
+    )
+    assert any(note.startswith("Simulated") and "scripted" in note for note in report["notes"])
+    assert any("bounds the quality of the descriptions" in each for each in report["statements"])
+    assert any("mode text" in each and "must never be compared" in each for each in report["statements"])
+
+
+def test_every_metric_has_a_title_and_a_meaning() -> None:
+    assert all(metric.title and metric.meaning for metric in METRICS.values())
+
+
+@pytest.mark.parametrize("orders", ["cyclic", "plan"])
+def test_places_are_those_of_the_orders_that_were_shown(orders: str) -> None:
+    prompts = [prompt(f"p{n}", SKILLS[n % 4]) for n in range(20)]
+    given_ = manifest(prompts, MODELS, replications=3, orders=orders, seed=7)
+    answers = dict.fromkeys(MODELS, lambda rng, each, order: [rng.choice(order)])
+    sheet = sheet_of(given_, simulate(given_, answers, 3))
+    tables = positions(sheet)
+    assert set(tables) == set(MODELS)
+    for column in sheet.columns:
+        for each, table in zip(prompts, tables[column.model.spec], strict=True):
+            for row in table:
+                for replication, place in enumerate(row):
+                    order = presentation(SKILLS, each.prompt_id, column.model.spec, replication, 7, orders)
+                    assert order[place - 1] == order[row[replication] - 1]
+            picks = [row.result for row in column.scored if row.prompt == each]
+            assert [table[at][at] for at in range(3)] == [result.picked_position for result in picks]
+
+
+def test_orders_that_cannot_be_made_again_are_no_evidence_of_bias() -> None:
+    prompts = [prompt(f"p{n}", SKILLS[n % 4]) for n in range(20)]
+    given_ = manifest(prompts, replications=2, seed=7)
+    results = simulate(given_, {"maker:one": lambda rng, each, order: [order[0]]}, 3)
+    found = model_of(build_report(given_, results))["position"]["tv"]
+    assert found["value"] == pytest.approx(found["value"]) and found["p"] < 0.01
+    foreign = model_of(build_report(given_ | {"seed": None, "imported": True}, results))["position"]["tv"]
+    assert foreign["value"] is None and "cannot be made again" in foreign["note"]
+    local = model_of(build_report(given_ | {"models": [given_["models"][0] | {"kind": "local"}]}, results))["position"]
+    assert (
+        local["tv"]["value"] is local["slope"]["value"] is None
+        and "does not depend on the order" in local["tv"]["note"]
+    )
+
+
+def test_the_length_of_descriptions_is_judged_by_skills() -> None:
+    names = [f"s{n:02}" for n in range(30)]
+    prompts = [prompt(f"{name}-{n}", name) for name in names for n in range(4)]
+    given_ = manifest(prompts, skills=names)
+    for at, skill in enumerate(given_["catalogue"]):
+        skill["text"] = "x" * (100 + 10 * at)
+    answers = {
+        "maker:one": lambda rng, each, order: [
+            each.expected if rng.random() < 0.25 + int(each.expected[1:]) / 50 else "none"
+        ]
+    }
+    found = build_report(given_, simulate(given_, answers, 2))["length"]
+    assert found["clusters"] == 30 and found["low"] > 0
+    few = build_report(manifest([prompt("p1", "alpha")]), [result("p1", ["alpha"])])["length"]
+    assert few["value"] is None and "1 skills with scored calls; at least 10 are needed" in few["note"]
+
+
+def test_abstaining_is_not_testable_without_prompts_for_it() -> None:
+    report = build_report(manifest([prompt("p1", "alpha")]), [result("p1", [NONE])])
+    metrics = model_of(report)["metrics"]
+    for key in ("abstention_precision", "abstention_recall", "abstention_f1", "false_fire"):
+        assert metrics[key]["value"] is None and metrics[key]["note"] == "not testable: no prompt is labelled with none"
+    assert metrics["false_abstention"]["value"] == 1.0
+    assert any(note.startswith("0 of 1 prompts expect that no skill applies") for note in report["notes"])
+
+
+def test_figures_are_preliminary_for_a_reason() -> None:
+    def reasons(count: int, missing: int, effect: float = 0.1) -> list[str]:
+        prompts = [prompt(f"p{n}", "alpha") for n in range(count)]
+        results = [result(f"p{n}", ["alpha" if n % 2 else "beta"]) for n in range(missing, count)]
+        found: list[str] = model_of(build_report(manifest(prompts), results, effect=effect))["preliminary"]
+        return found
+
+    assert reasons(200, 0) == []
+    assert reasons(200, 10) == []
+    assert [each.partition(" ")[0] for each in reasons(200, 11)] == ["5.5"]
+    assert [each.partition(" ")[0] for each in reasons(200, 0, 0.05)] == ["half-width"]
+    assert [each.partition(" ")[0] for each in reasons(20, 0)] == ["fewer", "half-width"]
+
+
+def test_groups_against_all_arrangements() -> None:
+    values = [0.0, 1.0, 1.0, 0.5, 1.0, 0.0, 1.0, 1.0, 0.25]
+    groups = ["a", "b", "b", "a", "b", "a", "b", "c", "c"]
+    found = group_deviations(values, groups, 20_000, 3)
+    for name in ("a", "b", "c"):
+        own = [value for value, group in zip(values, groups, strict=True) if group == name]
+        centre = statistics.mean(values)
+        every = [statistics.mean(each) for each in itertools.combinations(values, len(own))]
+        wanted = statistics.mean(abs(each - centre) >= abs(statistics.mean(own) - centre) - 1e-9 for each in every)
+        assert found[name] == pytest.approx(wanted, abs=0.015)
+    assert group_deviations([1.0, 0.0], ["a", "a"]) == {"a": None}
+    assert group_deviations([1.0, 1.0], ["a", "b"]) == {"a": None, "b": None}
+    assert group_deviations([], []) == {}
