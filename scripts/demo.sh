@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job over the fixtures: a healthy collection, a rotten one, and what a month and a careless edit do to a copy of
-# the healthy one. All dates are fixed, so that the output is the same on any day. Writes below build/demo/ only.
+# the healthy one, to its score and to its routing. All dates are fixed, so that the output is the same on any day. Writes below build/demo/ only.
 # Usage: scripts/demo.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -52,6 +52,9 @@ git init --quiet
 commit 2026-11-21 'A healthy collection'
 show daily --time 2026-11-21T04:00:00Z
 
+heading 'Do the descriptions route? Two routers that need no model, over 60 labelled requests'
+show router run --models lexical:bm25,lexical:overlap --time 2026-11-21T05:00:00Z --quiet
+
 heading 'A month later: somebody has cut a section, praised the result and reworded a description'
 changelog=skills/changelog-entries/SKILL.md
 sed -i.orig -e '/^## Gotchas/,/^## Integration/{' -e '/^## Integration/!d' -e '}' "$changelog"
@@ -61,6 +64,9 @@ find . -name '*.orig' -delete
 commit 2026-12-21 'A careless edit'
 show daily --time 2026-12-21T04:00:00Z
 
+heading 'And what the reworded description does to routing: only the prompts that it bears on, and a control sample'
+show router sweep --since HEAD~1 --models lexical:bm25,lexical:overlap --time 2026-12-21T05:00:00Z --quiet
+
 cd - > /dev/null
 heading 'Written'
-find "$out/collection/reports" -type f | sort
+find "$out/collection/reports" -type f \( -path '*/reports/*.*' ! -path '*/router/*' -o -name report.md -o -name comparison.md \) | sort

@@ -1,43 +1,70 @@
-"""Put real output into the README: runs its console blocks on its own example and writes what they print."""
+"""Put real output into the README: runs its console blocks and writes what they print."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
 QUIET = {"lint --fix", "explain LI003"}
+WIDTH = "100"
 
 
 def main() -> None:
-    """Rewrite the blocks of the section `What you see`."""
+    """Rewrite the blocks of the sections `What you see` and `Do the descriptions route?`."""
     text = README.read_text("utf-8")
-    head, section = text.split("## What you see", 1)
+    text = rewritten(text, "What you see", example)
+    text = rewritten(text, "Do the descriptions route?", fixtures)
+    README.write_text(text, encoding="utf-8")
+
+
+def rewritten(text: str, title: str, prepare: Callable[[str, Path], None]) -> str:
+    """The text with the console blocks of one section run again, in a folder that `prepare` fills."""
+    head, section = text.split(f"## {title}", 1)
     section, rest = section.split("\n## ", 1)
     with tempfile.TemporaryDirectory() as folder:
-        skill = Path(folder, "skills", "release-notes")
-        (skill / "scripts").mkdir(parents=True)
-        example = re.search(r"```markdown\n(.*?)```", section, re.DOTALL)
-        assert example is not None
-        (skill / "SKILL.md").write_text(example[1])
-        (skill / "scripts" / "gather.py").write_text("")
+        prepare(section, Path(folder))
+        section = re.sub(r"```console\n(.*?)```", lambda match: block(match[1], folder), section, flags=re.DOTALL)
+    return f"{head}## {title}{section}\n## {rest}"
 
-        def rerun(match: re.Match[str]) -> str:
-            out = ""
-            for command in re.findall(r"^\$ skill-health (.*)$", match[1], re.MULTILINE):
-                done = subprocess.run(
-                    [sys.executable, "-m", "skill_health", *command.split()], cwd=folder, capture_output=True,
-                    encoding="utf-8", env={**os.environ, "NO_COLOR": "1"},
-                )  # fmt: skip
-                out += f"$ skill-health {command}\n" + ("" if command in QUIET else done.stdout)
-            return f"```console\n{out}```"
 
-        section = re.sub(r"```console\n(.*?)```", rerun, section, flags=re.DOTALL)
-    README.write_text(head + "## What you see" + section + "\n## " + rest, encoding="utf-8")
+def example(section: str, folder: Path) -> None:
+    """The README's own skill, next to a forgotten script."""
+    skill = folder / "skills" / "release-notes"
+    (skill / "scripts").mkdir(parents=True)
+    found = re.search(r"```markdown\n(.*?)```", section, re.DOTALL)
+    assert found is not None
+    (skill / "SKILL.md").write_text(found[1])
+    (skill / "scripts" / "gather.py").write_text("")
+
+
+def fixtures(section: str, folder: Path) -> None:
+    """A copy of the fixtures, so that no report is written beside them."""
+    shutil.copytree(ROOT / "fixtures", folder / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))
+
+
+def block(commands: str, folder: str) -> str:
+    """One console block with the output of its commands; those that would ask a server are left alone."""
+    out = ""
+    for command in re.findall(r"^\$ skill-health (.*)$", commands, re.MULTILINE):
+        shown = "" if "-usd" in command else run(command, folder)
+        out += f"$ skill-health {command}\n{'' if command in QUIET else shown}"
+    return f"```console\n{out}```"
+
+
+def run(command: str, folder: str) -> str:
+    """What a command prints on a terminal of the README's width, without what it says beside it."""
+    return subprocess.run(
+        [sys.executable, "-m", "skill_health", *command.split()], cwd=folder, capture_output=True,
+        encoding="utf-8", env={**os.environ, "NO_COLOR": "1", "COLUMNS": WIDTH},
+    ).stdout  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -164,6 +164,6 @@ def _relisted(drift: Drift, prefix: str) -> Iterator[Section]:
     elif before.dirty:
         note = "The earlier run had uncommitted changes: this compares with the commit below them."
     else:
-        note = "Sweep just these again, with the router benchmark installed:"
+        note = "Ask just the prompts that they bear on again:"
     command = _SWEEP.format(before.commit) if before and before.commit else ""
     yield from _section("Descriptions changed", changed, note, command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,19 @@ def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkou
             assert done.returncode in (0, 1), done.stderr
             if shown.strip():
                 assert done.stdout == shown, f"{command}: the README shows something else"
+
+
+def test_the_router_run_that_the_readme_shows(run: Run, tmp_path: Path, checkout: Path) -> None:
+    section = (checkout / "README.md").read_text("utf-8").split("## Do the descriptions route?")[1].split("\n## ")[0]
+    shutil.copytree(checkout / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))
+    blocks = re.findall(r"```console\n\$ skill-health (.*?)\n(.*?)```", section, re.DOTALL)
+    shown = {command: output for command, output in blocks if output}
+    assert len(shown) == 1
+    for command, output in shown.items():
+        done = run(*command.split(), env={"COLUMNS": "100"})
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == output
+        assert (tmp_path / "fixtures" / "reports" / "router-history.jsonl").is_file()
 
 
 def test_every_command_and_file_that_the_readme_names_is_there(run: Run, checkout: Path) -> None:

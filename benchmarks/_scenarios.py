@@ -1,0 +1,229 @@
+"""What is simulated: each scenario yields (what it is an interval of, the truth, the estimate) for one random sweep.
+
+A further scenario is a further function in SCENARIOS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks._populations import (
+    POPULATIONS,
+    Population,
+    by_cluster,
+    chances,
+    looked_up,
+    related,
+    right,
+    traits,
+)
+from skill_health.core.estimates import Estimate
+from skill_health.core.stats.agreement import brier, fleiss_kappa
+from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
+from skill_health.core.stats.position import clustered_slope
+from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
+from skill_health.core.stats.quantiles import clustered_quantile
+
+LEVELS = (0.5, 0.8, 0.9, 0.97)
+RESAMPLES = 2_000
+SKILLS = 15
+NULL, ABSTAINS, LATER = 0.22, 0.2, (1 / 2, 1 / 3, 1 / 4, 0.0)
+"""The share of prompts without a skill; of wrong answers that abstain; and the credit of ranks 2, 3, 4 and none."""
+PLACES = {"easy to place": (0.7, 0.15, 0.05, 0.1), "hard to place": (0.2, 0.2, 0.2, 0.4)}
+"""How often the right skill comes at those ranks once it is not first: two kinds of prompts, as many of each."""
+SAID = {0: (0.2, 0.2, 0.3, 0.3), 1: (0.05, 0.15, 0.3, 0.5)}
+CONFIDENCES = (0.5, 0.7, 0.9, 0.99)
+"""Confidences, and how often each is stated with a wrong and with a right answer."""
+
+
+class Hit(NamedTuple):
+    """One interval of one simulated sweep."""
+
+    what: str
+    truth: float
+    estimate: Estimate
+
+
+Scenario = Callable[[np.random.Generator], Iterator[Hit]]
+
+
+def leaderboard(rng: np.random.Generator, population: Population) -> Iterator[Hit]:
+    """The metrics of four models with different accuracies on the same prompts."""
+    trait, clusters = traits(rng, population), population.clusters
+    null = rng.random(population.prompts) < NULL
+    hard = rng.integers(0, 2, population.prompts)
+    calls = by_cluster(np.full(population.prompts, population.replications), clusters)
+    places = np.array(list(PLACES.values()))
+    gains = np.array([1 / np.log2(3), 0.5, 0.0, 0.0])
+    for level in LEVELS:
+        table = chances(population.kind, population.spread, level)
+        mean = float(table.mean())
+        good = right(rng, looked_up(table, related(rng, trait, 0.7)), population.replications)
+        yield Hit(f"top-1, {level}", mean, clustered_proportion(by_cluster(good, clusters), calls))
+        draws = rng.random(good.shape)
+        rank = (draws[..., None] >= places.cumsum(axis=1)[hard][:, None, :-1]).sum(axis=-1)
+        for name, credit in (("MRR", np.array(LATER)), ("nDCG@3", gains)):
+            truth = mean + (1 - mean) * float((places @ credit).mean())
+            value = np.where(good == 1, 1.0, credit[rank])
+            yield Hit(f"{name}, {level}", truth, clustered_mean(by_cluster(value, clusters), calls))
+        abstained = np.where(null[:, None], good == 1, (good == 0) & (rng.random(good.shape) < ABSTAINS))
+        yield from _abstention(level, mean, abstained, null, clusters)
+        said = (rng.random(good.shape)[..., None] >= np.array([SAID[0], SAID[1]]).cumsum(axis=1)[good][..., :-1]).sum(
+            -1
+        )
+        stated = np.array(CONFIDENCES)[said]
+        truth = sum(
+            share * float(np.dot(SAID[outcome], (np.array(CONFIDENCES) - outcome) ** 2))
+            for outcome, share in ((0, 1 - mean), (1, mean))
+        )
+        labels = np.repeat(clusters, population.replications)
+        yield Hit(f"Brier, {level}", truth, brier(stated.ravel().tolist(), good.ravel().tolist(), labels.tolist()))
+
+
+def _abstention(
+    level: float, mean: float, abstained: np.ndarray, null: np.ndarray, clusters: np.ndarray
+) -> Iterator[Hit]:
+    hits = by_cluster(abstained & null[:, None], clusters)
+    fires = by_cluster(~abstained & null[:, None], clusters)
+    false = by_cluster(abstained & ~null[:, None], clusters)
+    true, wrong = NULL * mean, (1 - NULL) * (1 - mean) * ABSTAINS
+    picked = [one + other for one, other in zip(hits, false, strict=True)]
+    asked = [one + other for one, other in zip(hits, fires, strict=True)]
+    yield Hit(f"abstention precision, {level}", true / (true + wrong), clustered_proportion(hits, picked))
+    yield Hit(f"abstention recall, {level}", mean, clustered_proportion(hits, asked))
+    yield Hit(f"false fire, {level}", 1 - mean, clustered_proportion(fires, asked))
+    f1 = clustered_mean([2 * one for one in hits], [one + other for one, other in zip(picked, asked, strict=True)])
+    yield Hit(f"abstention F1, {level}", 2 * true / (2 * true + wrong + NULL * (1 - mean)), f1)
+
+
+def paired(rng: np.random.Generator, population: Population) -> Iterator[Hit]:
+    """Differences of two models, or of a run and its baseline, equal and unequal, on the same prompts."""
+    for one, other in ((0.5, 0.5), (0.8, 0.8), (0.9, 0.8), (0.9, 0.9), (0.97, 0.9), (0.97, 0.97)):
+        trait = traits(rng, population)
+        good = [
+            right(rng, looked_up(table, related(rng, trait, 0.7)), population.replications).mean(axis=1)
+            for table in (chances(population.kind, population.spread, level) for level in (one, other))
+        ]
+        sizes = by_cluster(np.ones(population.prompts), population.clusters)
+        sums = np.array(by_cluster(good[0] - good[1], population.clusters))
+        differences = (sums / sizes).tolist()
+        truth = float(
+            chances(population.kind, population.spread, one).mean()
+            - chances(population.kind, population.spread, other).mean()
+        )
+        name = f"{one} less {other}"
+        yield Hit(f"paired delta, bootstrap, {name}", truth, paired_bootstrap(differences, sizes, RESAMPLES))
+        yield Hit(f"paired delta, t, {name}", truth, paired_t(differences, sizes))
+
+
+def agreement(rng: np.random.Generator, population: Population) -> Iterator[Hit]:
+    """Fleiss' kappa of four models, one rating each; where they err, they often err alike."""
+    for level in LEVELS:
+        estimate = fleiss_kappa(_ratings(rng, population, level, population.prompts).tolist(), RESAMPLES)
+        yield Hit(f"Fleiss kappa, {level}", _kappa(population, level), estimate)
+
+
+def _ratings(rng: np.random.Generator, population: Population, level: float, prompts: int) -> np.ndarray:
+    chance = looked_up(chances(population.kind, population.spread, level), rng.standard_normal(prompts))
+    target, confused = rng.integers(0, SKILLS + 1, (2, prompts, 1))
+    wrong = np.where(rng.random((prompts, 4)) < 0.7, confused, rng.integers(0, SKILLS + 1, (prompts, 4)))
+    picked = np.where(rng.random((prompts, 4)) < chance[:, None], target, wrong)
+    return np.asarray((picked[..., None] == np.arange(SKILLS + 1)).sum(axis=1))
+
+
+@lru_cache(maxsize=64)
+def _kappa(population: Population, level: float) -> float:
+    """The population's kappa, from a sample that is large enough to count as one."""
+    counts = _ratings(np.random.default_rng(1), population, level, 300_000)
+    among = ((counts**2).sum(axis=1) - 4).mean() / 12
+    by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
+    return float((among - by_chance) / (1 - by_chance))
+
+
+def slopes(rng: np.random.Generator, population: Population) -> Iterator[Hit]:
+    """Accuracy by the right skill's position, without and with a bias, and by the length of descriptions."""
+    for level in LEVELS:
+        for bias in (0.0, -0.1):
+            first = rng.integers(0, SKILLS, (population.prompts, 1))
+            at = (first + 8 * np.arange(population.replications)) % SKILLS + 1
+            chance = looked_up(chances(population.kind, population.spread, level), traits(rng, population))[:, None]
+            biased = rng.random(at.shape) < _moved(chance, bias * (at - (SKILLS + 1) / 2))
+            labels = np.repeat(population.clusters, population.replications).tolist()
+            estimate = clustered_slope(at.ravel().tolist(), biased.ravel().tolist(), labels)
+            yield Hit(f"position slope {bias:g}, {level}", _slope(population, level, bias), estimate)
+        skill = np.arange(population.prompts) % SKILLS
+        lengths = rng.lognormal(1.0, 0.5, SKILLS)[skill]
+        chance = looked_up(chances(population.kind, population.spread, level), traits(rng, population))
+        good = right(rng, chance, population.replications)
+        repeated = np.repeat(np.stack([lengths, skill]), population.replications, axis=1)
+        estimate = clustered_slope(repeated[0].tolist(), good.ravel().tolist(), repeated[1].tolist())
+        yield Hit(f"length slope 0, {level}", 0.0, estimate)
+
+
+def _moved(chance: np.ndarray, by: np.ndarray) -> np.ndarray:
+    odds = chance * np.exp(by)
+    return np.asarray(odds / (odds + 1 - chance))
+
+
+@lru_cache(maxsize=64)
+def _slope(population: Population, level: float, bias: float) -> float:
+    """The slope that fits the population's accuracy at each position best, in the sense of the likelihood."""
+    x = np.arange(1.0, SKILLS + 1) - (SKILLS + 1) / 2
+    table = chances(population.kind, population.spread, level)
+    accuracy = _moved(table[:, None], bias * x).mean(axis=0)
+    design, beta = np.stack([np.ones(SKILLS), x], axis=1), np.zeros(2)
+    for _ in range(50):
+        fitted = 1 / (1 + np.exp(-design @ beta))
+        beta += np.linalg.solve((design * (fitted * (1 - fitted))[:, None]).T @ design, design.T @ (accuracy - fitted))
+    return float(beta[1])
+
+
+def skills(rng: np.random.Generator, population: Population) -> Iterator[Hit]:
+    """Recall of 15 skills with 3 to 9 prompts each, some skills found more easily than others."""
+    for level in LEVELS:
+        for accuracy in rng.beta(6 * level, 6 * (1 - level), SKILLS).round(2).clip(0.02, 0.99):
+            table = chances(population.kind, population.spread, float(accuracy))
+            prompts = int(rng.integers(3, 10))
+            good = right(rng, looked_up(table, rng.standard_normal(prompts)), population.replications).sum(axis=1)
+            estimate = clustered_proportion(good.tolist(), [population.replications] * prompts)
+            yield Hit(f"recall of a skill, {level} on average", float(table.mean()), estimate)
+
+
+def latency(rng: np.random.Generator, alike: float) -> Iterator[Hit]:
+    """Median and 95th percentile of the time of 300 calls, of whose logarithm's variance prompts make a share."""
+    own = rng.standard_normal((100, 3)) * (1 - alike) ** 0.5
+    values = np.exp(0.5 * (own + rng.standard_normal((100, 1)) * alike**0.5)).ravel().tolist()
+    labels = np.repeat(np.arange(100), 3).tolist()
+    for share in (0.5, 0.95):
+        truth = float(np.exp(0.5 * NormalDist().inv_cdf(share)))
+        yield Hit(f"quantile, {share}", truth, clustered_quantile(values, labels, share))
+
+
+def effectiveness(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
+    """Tasks x 6 conditions x 3 replications: each condition's gain over the control, by task."""
+    easy = rng.standard_normal(tasks)
+    levels = (0.5, 0.5, 0.55, 0.6, 0.7, 0.8)
+    tables = [chances("logit-normal", 3.0, level) for level in levels]
+    runs = [right(rng, looked_up(table, related(rng, easy, 0.8)), 3).mean(axis=1) for table in tables]
+    for table, run, level in zip(tables[1:], runs[1:], levels[1:], strict=True):
+        differences, truth = (run - runs[0]).tolist(), float(table.mean() - tables[0].mean())
+        name = f"gain of {level - levels[0]:.2f}"
+        yield Hit(f"bootstrap, {name}", truth, paired_bootstrap(differences, None, RESAMPLES))
+        yield Hit(f"t, {name}", truth, paired_t(differences))
+
+
+SCENARIOS: Mapping[str, Mapping[str, Scenario]] = {
+    "Metrics of a model": {each.name: partial(leaderboard, population=each) for each in POPULATIONS},
+    "Differences of two models or runs": {each.name: partial(paired, population=each) for each in POPULATIONS},
+    "Agreement of four models": {each.name: partial(agreement, population=each) for each in POPULATIONS[:4]},
+    "Slopes": {each.name: partial(slopes, population=each) for each in POPULATIONS},
+    "Skills with 3 to 9 prompts": {each.name: partial(skills, population=each) for each in POPULATIONS[:4]},
+    "Latency": {f"ICC {alike}": partial(latency, alike=alike) for alike in (0.05, 0.5, 0.95)},
+    "Effectiveness, 6 conditions": {f"{n} tasks": partial(effectiveness, tasks=n) for n in (20, 40)},
+}
+"""What is shown in one table, and its columns."""

@@ -1,0 +1,161 @@
+"""Resampling whole clusters: one product of a weight matrix with the clusters' sums does all resamples at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skill_health.core.estimates import Estimate
+from skill_health.core.stats._numbers import t_quantile, tidy
+from skill_health.core.stats._random import Floats
+from skill_health.core.stats.proportions import effective_n, wilson
+from skill_health.core.stats.resampling import RESAMPLES, expanded, resample
+from skill_health.core.stats.resampling import cluster_weights as cluster_weights
+
+_UNDEFINED = 0.05
+"""The share of resamples in which a statistic may be undefined."""
+_FEWEST = 10
+"""Clusters that must bear on a statistic, and"""
+_DIFFERING = 6
+"""clusters that must differ between two sides, for an interval."""
+
+
+def cluster_bootstrap(
+    sums: Sequence[Sequence[float]] | Floats,
+    statistic: Callable[[Floats], Floats],
+    resamples: int = RESAMPLES,
+    seed: int = 1,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+) -> Estimate:
+    """A statistic of column sums, and its interval by resampling rows; one row for each cluster.
+
+    `statistic` maps an array [..., K] of column sums to an array [...]; NaN where it is not defined. `bounds` are the
+    least and the greatest value that it can take: the interval then is Wilson's with the effective n that follows
+    from the resamples' variance, since percentiles of a bounded statistic cover far too little near its ends (MRR of
+    0.97 over 100 prompts: 85-91 %). With None the interval is the percentiles' (expanded, see `expanded`), for
+    a statistic that is far from any end. The order of the rows does not matter. `n` is the number of rows.
+
+    Raises:
+        ValueError: where `sums` is no finite table, or a value lies outside `bounds`.
+    """
+    table = np.asarray(sums, dtype=np.float64)
+    if table.ndim != 2 or not np.isfinite(table).all():
+        raise ValueError("sums must be a finite table with one row for each cluster")
+    clusters = len(table)
+    if not clusters:
+        return Estimate(None, note="no calls")
+    table = table[np.lexsort(table.T[::-1])]
+    bearing = int((table != 0).any(axis=1).sum())
+    with np.errstate(all="ignore"):
+        value = float(statistic(table.sum(axis=0)))
+    if not np.isfinite(value):
+        return Estimate(None, n=clusters, clusters=clusters, note="not defined for these counts")
+    plain = Estimate(tidy(value), n=clusters, clusters=clusters)
+    if bearing < _FEWEST:
+        return _without(plain, f"no interval: only {bearing} clusters bear on it")
+    draws = resample(table, statistic, resamples, seed)
+    draws = draws[np.isfinite(draws)]
+    if len(draws) < (1 - _UNDEFINED) * resamples:
+        return _without(plain, "no interval: not defined in too many resamples")
+    if bounds is None:
+        if np.ptp(draws) < 1e-12:
+            return _without(plain, "no interval: all clusters are alike")
+        low, high = expanded(draws, bearing)
+        return _with(plain, low, high, "cluster bootstrap, expanded percentiles")
+    least, greatest = bounds
+    width = greatest - least
+    if min(value, draws.min()) < least - 1e-9 or max(value, draws.max()) > greatest + 1e-9:
+        raise ValueError(f"a statistic between {least:g} and {greatest:g} took the value {value:g}")
+    share = min(max((value - least) / width, 0.0), 1.0)
+    n = effective_n(share, float(draws.var()) / width**2 * bearing / (bearing - 1), bearing)
+    low, high = wilson(share * n, n)
+    return _with(plain, least + width * low, least + width * high, "Wilson, effective n of a cluster bootstrap")
+
+
+def paired_bootstrap(
+    differences: Sequence[float],
+    weights: Sequence[float] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 1,
+) -> Estimate:
+    """The mean of paired differences over clusters and its interval: expanded percentiles of the cluster bootstrap.
+
+    One difference for each cluster, weighted by `weights` (how many prompts it holds; by default all alike). Fewer than
+    6 clusters that differ at all give no interval; no sign-flip test could find a difference there either. The interval
+    is as wide as if one further cluster differed as much as the others do: where a few decide, it else covers 92 %.
+    `n` is the number of clusters.
+
+    Raises:
+        ValueError: where the lists differ in length, a number is not finite or a weight not positive.
+    """
+    table = _paired(differences, weights)
+    if not len(table):
+        return Estimate(None, note="no cluster has both sides")
+    plain = Estimate(tidy(table[:, 0].sum() / table[:, 1].sum()), n=len(table), clusters=len(table))
+    if why := _too_alike(table):
+        return _without(plain, why)
+    draws = resample(table, lambda sums: sums[..., 0] / sums[..., 1], resamples, seed)
+    value, (_, wider) = table[:, 0].sum() / table[:, 1].sum(), _spread(table)
+    low, high = (value + wider * (end - value) for end in expanded(draws, len(table)))
+    return _with(plain, low, high, "paired cluster bootstrap, expanded percentiles")
+
+
+def paired_t(differences: Sequence[float], weights: Sequence[float] | None = None) -> Estimate:
+    """The same mean with Student's interval, to stand beside the bootstrap's below 30 clusters.
+
+    Raises:
+        ValueError: as `paired_bootstrap` does.
+    """
+    table = _paired(differences, weights)
+    clusters = len(table)
+    if not clusters:
+        return Estimate(None, note="no cluster has both sides")
+    value = table[:, 0].sum() / table[:, 1].sum()
+    plain = Estimate(tidy(value), n=clusters, clusters=clusters)
+    if why := _too_alike(table):
+        return _without(plain, why)
+    error, wider = _spread(table)
+    half = t_quantile(0.975, clusters - 1) * error * wider
+    return _with(plain, value - half, value + half, "Student's t over clusters")
+
+
+def _spread(table: Floats) -> tuple[float, float]:
+    """The standard error of the mean, and how much wider one further differing cluster would make it."""
+    value, clusters = table[:, 0].sum() / table[:, 1].sum(), len(table)
+    squares = float(((table[:, 0] - value * table[:, 1]) ** 2).sum())
+    differing = table[_differs(table), 0]
+    wider = (1 + float((differing**2).mean()) / squares) ** 0.5
+    return (squares * clusters / (clusters - 1)) ** 0.5 / float(table[:, 1].sum()), wider
+
+
+def _paired(differences: Sequence[float], weights: Sequence[float] | None) -> Floats:
+    values = np.asarray(differences, dtype=np.float64)
+    weight = np.ones_like(values) if weights is None else np.asarray(weights, dtype=np.float64)
+    if values.ndim != 1 or values.shape != weight.shape:
+        raise ValueError(f"{values.size} differences for {weight.size} weights")
+    if not (np.isfinite(values).all() and np.isfinite(weight).all() and (weight > 0).all()):
+        raise ValueError("differences must be finite and their weights positive")
+    table = np.stack([values * weight, weight], axis=1)
+    return np.asarray(table[np.lexsort(table.T[::-1])])
+
+
+def _too_alike(table: Floats) -> str:
+    differing = int(_differs(table).sum())
+    if differing < _DIFFERING:
+        return f"no interval: only {differing} of {len(table)} clusters differ"
+    shares = table[:, 0] / table[:, 1]
+    return "no interval: all clusters differ by the same" if np.ptp(shares) < 1e-12 else ""
+
+
+def _differs(table: Floats) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(table[:, 0]) > 1e-12)
+
+
+def _without(plain: Estimate, note: str) -> Estimate:
+    return Estimate(plain.value, n=plain.n, clusters=plain.clusters, note=note)
+
+
+def _with(plain: Estimate, low: float, high: float, method: str) -> Estimate:
+    return Estimate(plain.value, tidy(low), tidy(high), plain.n, plain.clusters, method=method)
