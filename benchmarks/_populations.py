@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skill_health.core.estimates import Estimate
+
 Floats = NDArray[np.float64]
+LEVELS = (0.5, 0.8, 0.9, 0.97)
+RESAMPLES = 2_000
+SKILLS = 15
 _CELLS = 2_000
+
+
+class Hit(NamedTuple):
+    """One interval of one simulated sweep."""
+
+    what: str
+    truth: float
+    estimate: Estimate
 
 
 @dataclass(frozen=True)
