@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from router.budget import Budget
-from router.comparable import Relisted, named
+from router.comparable import COMPUTED_AT, Relisted, named
 from router.instrument_run import Direct
 from router.opening import open_models
 from router.outcome import not_asked, to_result
@@ -130,7 +130,7 @@ def _computed(
     plan = Plan(old, inputs.prompts, models, choices, template)
     results = asyncio.run(_ask(plan))
     manifest = to_manifest(plan, routing, prices, {"kind": "all"}, Revision()) | {
-        "run_id": f"computed-at-{revision}", "created": None,
+        "run_id": f"{COMPUTED_AT}{revision}", "created": None,
     }  # fmt: skip
     return Run("", manifest, read_facts(manifest), tuple(results))
 

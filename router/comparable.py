@@ -10,7 +10,10 @@ from router.records import Listed, Prompt
 from router.runs import Run
 from router.scores.facts import Facts
 
-_LABELS = ("text", "expected", "known", "acceptable", "rejected")
+COMPUTED_AT = "computed-at-"
+"""How the id of a baseline begins that is no run, but computed over the descriptions at a revision."""
+_ASKED = ("text", "expected", "known")
+_LABELS = (*_ASKED, "acceptable", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,12 @@ def obstacles(run: Run, baseline: Run) -> Iterator[str]:
 
 
 def agreeing(facts: Facts, other: Facts) -> list[str]:
-    """The prompts of both whose text and labels are the same, in the first one's order."""
-    return [name for name in facts.prompts if name in other.prompts and _label(facts, name) == _label(other, name)]
+    """The prompts of both that ask and expect the same, in the first one's order.
+
+    What a label accepts or rejects besides enters none of the figures that are compared.
+    """
+    both = (name for name in facts.prompts if name in other.prompts)
+    return [name for name in both if _label(facts, name, _ASKED) == _label(other, name, _ASKED)]
 
 
 def differences(run: Run, baseline: Run) -> Iterator[str]:
@@ -82,11 +89,21 @@ def differences(run: Run, baseline: Run) -> Iterator[str]:
     for what, value in _SETTINGS.items():
         if value(one) != value(other):
             yield f"{what} {_plain(value(other))} -> {_plain(value(one))}"
+    yield from _thresholds(run.facts, baseline.facts)
     if one.get("imported") and other.get("imported"):
         yield "the templates of imported runs are not known, and taken for the same"
     old, new = (side["hashes"].get("bodies") for side in (other, one))
     if old and new and old != new and _described(run) == _described(baseline):
         yield "local routers may read more of a skill than its description, and that has changed"
+
+
+def _thresholds(facts: Facts, other: Facts) -> Iterator[str]:
+    """The local routers that abstain below another score now: it was chosen anew for the descriptions."""
+    before = {model.spec: model.settings.get("threshold") for model in other.models}
+    for model in facts.models:
+        now, then = model.settings.get("threshold"), before.get(model.spec)
+        if model.spec in before and now != then:
+            yield f"{model.spec} abstains below another score: {_plain(then)} -> {_plain(now)}"
 
 
 _SETTINGS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
@@ -132,7 +149,7 @@ def _shown(manifest: Mapping[str, Any]) -> str:
     return " ".join(str(part) for part in parts if part)
 
 
-def _label(facts: Facts, name: str) -> tuple[Any, ...]:
+def _label(facts: Facts, name: str, fields: Sequence[str] = _LABELS) -> tuple[Any, ...]:
     prompt: Prompt = facts.prompts[name]
-    values = [getattr(prompt, field) for field in _LABELS]
+    values = [getattr(prompt, field) for field in fields]
     return tuple(tuple(sorted(value)) if isinstance(value, tuple) else value for value in values)

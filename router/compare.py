@@ -6,20 +6,19 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from router.comparable import Relisted, agreeing, changed_skills, differences, obstacles
+from router.comparable import Relisted, agreeing, changed_skills, differences, named, obstacles
+from router.losses import ALL, losses, powerless
 from router.paired import COMPARED, by_skill, change, flips, pair
 from router.runs import Run
 from router.scores.failures import coverage
+from router.scores.facts import UNKNOWN
 from router.scores.judge import Column
 from router.scores.metrics import PRIMARY
 from router.scores.numbers import number
 from skill_health.core.errors import UsageError
 from skill_health.core.stats.multiplicity import holm
-from skill_health.core.stats.permutation import smallest_p
 
 SCHEMA = "skill-health/router-comparison/1"
-ALL = "all"
-ALPHA = 0.05
 MISSING = 0.05
 """More missing calls than this share are said."""
 LIVE = "Ranking bounds what a description can do; whether a live agent loads the skill is another question."
@@ -31,8 +30,7 @@ def compare(run: Run, baseline: Run, max_loss: float, groups: Groups | None = No
     """The comparison as JSON values (router-comparison.schema.json).
 
     `groups` are prompts by the name of their group, by default all of them in one; each is tested by itself, and Holm's
-    correction covers all models and groups. A loss of top-1 is significant where its corrected p is at most 0.05;
-    `lost` names those beyond `max_loss`.
+    correction covers all models and groups. `lost` names the losses of top-1 beyond `max_loss` (see `router.losses`).
 
     Raises UsageError where the prompts, the mode, the listing or the template differ, or nothing is in common.
     """
@@ -41,14 +39,20 @@ def compare(run: Run, baseline: Run, max_loss: float, groups: Groups | None = No
     return contrast(run, baseline, max_loss, groups)
 
 
-def contrast(run: Run, baseline: Run, max_loss: float, groups: Groups | None = None) -> dict[str, Any]:
-    """The same for runs that are known to be comparable in the prompts that have the same text and labels in both."""
+def contrast(
+    run: Run, baseline: Run, max_loss: float, groups: Groups | None = None, testable: int | None = None
+) -> dict[str, Any]:
+    """The same for runs that are known to be comparable in the prompts that ask and expect the same in both.
+
+    `testable` is how many prompts with a right answer the groups were selected from, by default those in common.
+    """
     common = agreeing(run.facts, baseline.facts)
     parts = {name: set(prompts) & set(common) for name, prompts in (groups or {ALL: common}).items()}
     old = {column.model.spec: column for column in baseline.sheet.columns}
     both = [(old[new.model.spec], new) for new in run.sheet.columns if new.model.spec in old]
     models = [_model(before, after, run, baseline, parts) for before, after in both]
     _correct([group for model in models for group in model["groups"]])
+    untested = {name for name in common if name in run.facts.untested or name in baseline.facts.untested}
     relisted = changed_skills(baseline.facts.shown.values(), run.facts.shown.values())
     return {
         "schema": SCHEMA,
@@ -61,12 +65,14 @@ def contrast(run: Run, baseline: Run, max_loss: float, groups: Groups | None = N
             "common": len(common),
             "only_run": [name for name in run.facts.prompts if name not in set(common)],
             "only_baseline": sum(name not in set(common) for name in baseline.facts.prompts),
-            "not_testable": sum(name in run.facts.untested or name in baseline.facts.untested for name in common),
+            "not_testable": len(untested),
         },
         "differences": list(differences(run, baseline)),
-        "cautions": [*_trust(run, baseline, both), *_gaps(run, baseline, both), *_powerless(models)],
+        "cautions": [*_trust(run, baseline, both), *_gaps(run, baseline, both), *_unlisted(run, baseline, common)],
         "models": models,
-        "lost": list(_lost(models, max_loss)),
+        "lost": list(losses(models, max_loss, len(common) - len(untested) if testable is None else testable)),
+        "powerless": powerless(models),
+        "untrusted": [model["model"] for model in models if run.trusted(model["model"]) is False],
         "note": LIVE,
     }
 
@@ -109,14 +115,6 @@ def _correct(groups: list[dict[str, Any]]) -> None:
             test["difference"] = number(replace(test["difference"], p_adjusted=p))
 
 
-def _lost(models: list[dict[str, Any]], max_loss: float) -> Iterator[dict[str, Any]]:
-    for model in models:
-        for group in model["groups"]:
-            found = group["metrics"][PRIMARY]["difference"]
-            if found["value"] is not None and found.get("p_adjusted", 1.0) <= ALPHA and -found["value"] > max_loss:
-                yield {"model": model["model"], "group": group["group"], "by": -found["value"]}
-
-
 def _identity(run: Run) -> dict[str, Any]:
     return {key: run.manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}
 
@@ -152,14 +150,16 @@ def _gaps(run: Run, baseline: Run, both: list[tuple[Column, Column]]) -> Iterato
                 yield f"{column.model.spec} in {side.run_id}: {share}"
 
 
-def _powerless(models: list[dict[str, Any]]) -> Iterator[str]:
-    """Where so few independent prompts changed that no loss of theirs can be significant, whatever its size."""
-    for model in models:
-        for group in model["groups"]:
-            moved = group["metrics"][PRIMARY]["moved"]
-            if group["worse"] and smallest_p(moved) > ALPHA:
-                yield (
-                    f"{model['model']}, {group['group']}: top-1 changed on {moved} independent "
-                    f"prompt{'s' * (moved != 1)} only, too few for a test (p cannot fall below {smallest_p(moved):.2g}): "
-                    "read the flips"
-                )
+def _unlisted(run: Run, baseline: Run, common: Collection[str]) -> Iterator[str]:
+    """Which prompts expect a skill that only one of the collections has: a new one, a renamed one, or one that is gone."""
+    for side, other in ((run, baseline), (baseline, run)):
+        names = [
+            each for each in common
+            if other.facts.untested.get(each) == UNKNOWN and side.facts.untested.get(each) != UNKNOWN
+        ]  # fmt: skip
+        if names:
+            skills = sorted({str(run.facts.prompts[each].expected) for each in names})
+            yield (
+                f"{len(names)} prompt{'s' * (len(names) != 1)} ({named(names)}) expect {named(skills)}, which "
+                f"{other.run_id} does not have: nothing to compare them with"
+            )

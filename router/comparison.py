@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from router.blocks import Block, Heading, Items, Sentence, Table
-from router.comparable import named
-from router.compare import ALL, ALPHA
+from router.comparable import COMPUTED_AT, named
+from router.losses import ALL
 from router.paired import COMPARED
+from router.verdict import verdict
 
 _HEAD = ("", "before", "after", "difference", "95 % interval", "changed", "p", "p corrected")
 _KINDS = {"lost": "Lost", "won": "Won", "moved": "Wrong before and after, with another answer"}
@@ -38,7 +39,10 @@ def listing(found: Mapping[str, Any]) -> Iterator[Block]:
     counts += [f"{prompts['not_testable']} of them without a right answer to count"] if prompts["not_testable"] else []
     yield Sentence(f"Prompts: {', '.join(counts)}.")
     if prompts["only_run"]:
-        yield Sentence(f"Without a counterpart in the baseline: {named(prompts['only_run'], 12)}.")
+        yield Sentence(
+            "Not in the baseline, or there with another text or another right answer: "
+            f"{named(prompts['only_run'], 12)}."
+        )
     if found["differences"]:
         yield Sentence("What else is not the same, and may be behind a change just as well:")
         yield Items(found["differences"])
@@ -50,7 +54,9 @@ def listing(found: Mapping[str, Any]) -> Iterator[Block]:
 def selected(sweep: Mapping[str, Any]) -> Iterator[Block]:
     """Which prompts a sweep asked, and why."""
     affected, controls = sweep["affected"], sweep["controls"]
-    yield Heading(f"Selected: {len(affected)} affected prompts and {len(controls)} controls of {sweep['of']}")
+    yield Heading(
+        f"Selected: {_n(len(affected), 'affected prompt')} and {_n(len(controls), 'control')} of {sweep['of']}"
+    )
     yield Sentence(f"Changed since {sweep['since']}: {named(sweep['changed'], 12)}.")
     yield Items([f"{each['prompt_id']}: {', '.join(each['why'])}" for each in affected])
     if not affected:
@@ -78,11 +84,11 @@ def _group(model: Mapping[str, Any], group: Mapping[str, Any]) -> Iterator[Block
         f"{independent} independent, coverage {shares}{unpaired}; top-1 better on {group['better']}, worse on "
         f"{group['worse']}."
     )
-    yield Table(_HEAD, [_row(COMPARED[key][0], change) for key, change in group["metrics"].items()])
-    skills = sorted((skill for skill in group["skills"] if skill["moved"]), key=_weight)
-    if skills:
-        yield Sentence("Top-1 by the expected skill, where it changed (p corrected over all expected skills):")
-        yield Table(_HEAD, [_row(f"{s['skill']} (n = {s['difference']['n']})", s) for s in skills], most=12)
+    if not any(change["moved"] for change in group["metrics"].values()):
+        same = ", ".join(f"{COMPARED[key][0]} {change['after']:.3f}" for key, change in group["metrics"].items())
+        yield Sentence(f"The same as before: {same}.")
+    else:
+        yield from _tables(group)
     for kind, what in _KINDS.items():
         flips = [flip for flip in group["flips"] if flip["kind"] == kind]
         if flips:
@@ -90,31 +96,22 @@ def _group(model: Mapping[str, Any], group: Mapping[str, Any]) -> Iterator[Block
             yield Items([_flip(flip) for flip in flips])
 
 
+def _tables(group: Mapping[str, Any]) -> Iterator[Block]:
+    yield Table(_HEAD, [_row(COMPARED[key][0], change) for key, change in group["metrics"].items()])
+    skills = sorted((skill for skill in group["skills"] if skill["moved"]), key=_weight)
+    if skills:
+        yield Sentence("Top-1 by the expected skill, where it changed (p corrected over all expected skills):")
+        yield Table(_HEAD, [_row(f"{s['skill']} (n = {s['difference']['n']})", s) for s in skills], most=12)
+
+
 def _weight(skill: Mapping[str, Any]) -> tuple[float, float, str]:
     """The skills with the strongest evidence of a change first, and among those the greatest losses."""
     return skill["difference"].get("p", 1.0), skill["difference"]["value"], skill["skill"]
 
 
-def verdict(found: Mapping[str, Any]) -> Iterator[Block]:
-    """What it comes to: the losses that count, or that there are none."""
-    limit = f"{found['max_loss']:.3f}"
-    yield Heading("Verdict")
-    for lost in found["lost"]:
-        where = "" if lost["group"] == ALL else f", {lost['group']}"
-        yield Sentence(
-            f"Loss: {lost['model']}{where} loses {lost['by']:.3f} of top-1, more than {limit} (corrected p at most {ALPHA}).",
-            strong=True,
-        )
-    if not found["lost"]:
-        yield Sentence(f"No significant loss of top-1 beyond {limit}. That does not show that there is none.")
-    yield Sentence(
-        "changed counts independent prompts; p is a sign-flip test's over them, corrected by Holm over models and groups. "
-        "Top-1 decides. Fewer than 6 that changed give no interval."
-    )
-    yield Sentence(str(found["note"]))
-
-
 def _run(run: Mapping[str, Any]) -> str:
+    if run["run_id"].startswith(COMPUTED_AT):
+        return f"computed just now, over the descriptions at {run['run_id'].removeprefix(COMPUTED_AT)}"
     commit = f", commit {run['commit'][:12]}" if run.get("commit") else ""
     dirty = " with uncommitted changes" if run.get("dirty") else ""
     created = f" of {run['created']}" if run.get("created") else ""
@@ -166,11 +163,14 @@ def _row(name: str, change: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _flip(flip: Mapping[str, Any]) -> str:
-    sides = " -> ".join(
-        f"{side['answer'] if side['valid'] else side['answer'].replace('_', ' ')} ({side['calls']} of {side['of']})"
-        for side in (flip["before"], flip["after"])
+    sides = (flip["before"], flip["after"])
+    once = all(side["of"] == 1 for side in sides)
+    shown = " -> ".join(
+        (side["answer"] if side["valid"] else side["answer"].replace("_", " "))
+        + ("" if once else f" ({side['calls']} of {side['of']})")
+        for side in sides
     )
-    return f"{flip['prompt_id']}: {sides}" + (f", expected {flip['expected']}" if flip["kind"] == "moved" else "")
+    return f"{flip['prompt_id']}: {shown}" + (f", expected {flip['expected']}" if flip["kind"] == "moved" else "")
 
 
 def _n(count: int, what: str) -> str:

@@ -115,12 +115,15 @@ def agrees(then: Iterable[Listed], seen: Iterable[Listed], changed: Iterable[Rel
     return all(listed.get(skill.name) == texts.get(skill.name) for skill in changed)
 
 
-def sweep_record(since: str, changed: Iterable[Relisted], selection: Selection, of: int) -> dict[str, Any]:
-    """What was selected and why, as a comparison holds it."""
+def sweep_record(
+    since: str, changed: Iterable[Relisted], selection: Selection, prompts: Sequence[Prompt], none_allowed: bool
+) -> dict[str, Any]:
+    """What was selected from these prompts and why, as a comparison holds it."""
     return {
         "since": since,
         "changed": [skill.name for skill in changed],
         "affected": [{"prompt_id": name, "why": list(why)} for name, why in selection.affected.items()],
         "controls": list(selection.controls),
-        "of": of,
+        "of": len(prompts),
+        "testable": sum(prompt.known and (none_allowed or prompt.expected is not None) for prompt in prompts),
     }

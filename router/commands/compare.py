@@ -17,7 +17,7 @@ from skill_health.core.errors import CLEAN, FINDINGS
     "--max-loss",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="Exit 1 where top-1 falls by more, significantly (0.02).",
+    help="Exit 1 where top-1 falls by more (0.02): significantly, or at all for a local router.",
 )
 @click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
 @click.option(

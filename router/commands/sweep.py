@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--max-loss",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="Exit 1 where top-1 falls by more, significantly (0.02).",
+    help="Exit 1 where top-1 falls by more (0.02): significantly, or of all prompts for a local router.",
 )
 @model_options
 @run_options
@@ -43,7 +43,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """Ask the prompts that changed descriptions affect, and a fixed sample of others, and compare with before.
 
     Affected are prompts whose label names a changed skill, and those that were confused with one. Without --since and
-    --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1.
+    --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1
+    beyond --max-loss, for a local router on any that is beyond it, and where the instrument check fails.
     """
     from router.basis import Asked
     from router.choices import choices, reports_folder
@@ -76,6 +77,7 @@ def _part(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str,
     """The sweep of what changed; nothing is asked where nothing did."""
     from router.basis import other_changes
     from router.sweep import select, sweep_record
+    from router.template import load_template
 
     before, changed, since = _before(inputs, train, asked, reports, options)
     if before is None:
@@ -90,7 +92,8 @@ def _part(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str,
         raise UsageError(
             f"no prompt can tell what the change of {', '.join(names)} did: label some, or give --controls"
         )
-    record = sweep_record(since, changed, chosen, len(inputs.prompts))
+    none_allowed = load_template(asked.choices.template).none_allowed
+    record = sweep_record(since, changed, chosen, inputs.prompts, none_allowed)
     wanted = set(chosen.prompt_ids)
     subset = replace(inputs, prompts=tuple(prompt for prompt in inputs.prompts if prompt.prompt_id in wanted))
     if others := other_changes(before, inputs.catalogue.shown, changed):
@@ -160,13 +163,14 @@ def _run(
     if ended.left or before is None:
         return _end(ended, options["format_"])
     max_loss = inputs.config.router.max_loss if options["max_loss"] is None else options["max_loss"]
-    found = contrast(load_run(ended.folder), before, max_loss, groups or None)
+    testable = None if record is None else record["testable"]
+    found = contrast(load_run(ended.folder), before, max_loss, groups or None, testable)
     found |= {} if record is None else {"sweep": record}
     for name, form in (("comparison.json", "json"), ("comparison.md", "md")):
         write_text(os.path.join(ended.folder, name), rendered(found, form))
     click.echo(rendered(found, options["format_"]), nl=False)
     _say([f"written: {ended.folder}"])
-    return FINDINGS if found["lost"] else CLEAN
+    return FINDINGS if found["lost"] or ended.untrusted else CLEAN
 
 
 def _selected(record: dict[str, Any] | None) -> list[str]:
