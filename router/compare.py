@@ -10,8 +10,8 @@ from router.comparable import Relisted, agreeing, changed_skills, differences, n
 from router.losses import ALL, losses, powerless
 from router.paired import COMPARED, by_skill, change, flips, pair
 from router.runs import Run
-from router.scores.failures import coverage
 from router.scores.facts import UNKNOWN
+from router.scores.failures import coverage
 from router.scores.judge import Column
 from router.scores.metrics import PRIMARY
 from router.scores.numbers import number
@@ -151,15 +151,18 @@ def _gaps(run: Run, baseline: Run, both: list[tuple[Column, Column]]) -> Iterato
 
 
 def _unlisted(run: Run, baseline: Run, common: Collection[str]) -> Iterator[str]:
-    """Which prompts expect a skill that only one of the collections has: a new one, a renamed one, or one that is gone."""
-    for side, other in ((run, baseline), (baseline, run)):
+    """Which prompts expect a skill that only one of the collections has: one that is new, renamed or gone."""
+    for side, other, what in ((run, baseline, "baseline"), (baseline, run, "run")):
         names = [
             each for each in common
             if other.facts.untested.get(each) == UNKNOWN and side.facts.untested.get(each) != UNKNOWN
         ]  # fmt: skip
         if names:
             skills = sorted({str(run.facts.prompts[each].expected) for each in names})
+            prompts, expect, them = (
+                ("1 prompt", "expects", "it") if len(names) == 1 else (f"{len(names)} prompts", "expect", "them")
+            )
             yield (
-                f"{len(names)} prompt{'s' * (len(names) != 1)} ({named(names)}) expect {named(skills)}, which "
-                f"{other.run_id} does not have: nothing to compare them with"
+                f"{prompts} ({named(names)}) {expect} {named(skills)}, which the "
+                f"{what} does not have: there is nothing to compare {them} with"
             )

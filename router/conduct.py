@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
-from router import durable
 from router.budget import Budget
+from router.check_file import stored_verdicts, write_check
 from router.degenerate import judge_finished
 from router.history import record_run
-from router.instrument import Verdict, from_json, lines, to_record
+from router.instrument import Verdict, lines
 from router.instrument_run import Checked, check_plan
 from router.journal import Journal
 from router.journal_read import RESULTS, read_manifest
+from router.outcome import spent_on
 from router.prepare import Prepared
-from router.progress import Progress
-from router.redact import redacted
+from router.progress import Progress, tell
 from router.report import build_report, write_reports
 from router.results import read_results
 from router.run import Runner
@@ -48,8 +48,8 @@ class Terms:
 class Ended:
     """How a run ended. `left` calls have no result, for the `reason` that is given; `capped` where a larger cap helps.
 
-    `untrusted` are the models that the instrument check failed. There is no report of a run that was interrupted, nor
-    of one without any result.
+    `untrusted` are the models that the instrument check failed. `missing` results have no answer. There is no report of
+    a run that was interrupted, nor of one without any result.
     """
 
     folder: str
@@ -59,9 +59,10 @@ class Ended:
     report: Mapping[str, Any] | None = None
     written: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
+    missing: int = 0
 
 
-def conduct(prepared: Prepared, terms: Terms, stream: TextIO) -> Ended:
+def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None) -> Ended:
     """Make the calls that have no result yet, and write results, check, reports and history.
 
     Raises UsageError where another process has the journal, GateError where the instrument check forbids the
@@ -70,11 +71,9 @@ def conduct(prepared: Prepared, terms: Terms, stream: TextIO) -> Ended:
     """
     with prepared.place.open(prepared.keys) as journal:
         for problem in journal.past.problems:
-            stream.write(f"{problem}\n")
+            tell(stream, f"{problem}\n")
         drop_reports(journal.folder)
-        past = journal.past
-        budget = Budget(terms.max_runs, terms.max_usd, attempts=past.attempts, spent=past.usd)
-        conductor = _Conductor(prepared, terms, stream, journal, budget)
+        conductor = _Conductor(prepared, terms, stream, journal, _budget(prepared, terms, journal))
         try:
             reason = asyncio.run(conductor.run())
         except KeyboardInterrupt:
@@ -88,10 +87,20 @@ def conduct(prepared: Prepared, terms: Terms, stream: TextIO) -> Ended:
         return replace(_written(prepared, journal, conductor.verdicts, left), reason=reason, capped=bool(runner.capped))
 
 
+def _budget(prepared: Prepared, terms: Terms, journal: Journal) -> Budget:
+    """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
+    wired = {model.spec for model in prepared.plan.models if model.wired}
+    attempts, usd = spent_on(journal.results.values(), wired)
+    past = journal.past
+    return Budget(terms.max_runs, terms.max_usd, attempts=max(past.attempts, attempts), spent=max(past.usd, usd))
+
+
 class _Conductor:
     """One run under way."""
 
-    def __init__(self, prepared: Prepared, terms: Terms, stream: TextIO, journal: Journal, budget: Budget) -> None:
+    def __init__(
+        self, prepared: Prepared, terms: Terms, stream: TextIO | None, journal: Journal, budget: Budget
+    ) -> None:
         self.verdicts: tuple[Verdict, ...] = ()
         self.runner = Runner(prepared.plan, journal, budget, prepared.reserve)
         self._prepared, self._terms, self._stream, self._budget = prepared, terms, stream, budget
@@ -104,11 +113,11 @@ class _Conductor:
             if self.runner.left():
                 if stop := await self._check():
                     return stop
-                with self._progress() as progress, interruptible(self._interrupt):
+                with self._progress() as progress, interruptible(self._interrupted):
                     self.runner.on_result = lambda result: progress.update(result.status, self._spent())
                     await self.runner.run(terms.concurrency, plan.limits(terms.concurrency), terms.grace)
             else:
-                self.verdicts = _stored(self._folder)
+                self.verdicts = stored_verdicts(self._folder)
             return self.runner.stopped or self.runner.capped or "; ".join(self.runner.down.values())
         finally:
             for model in plan.models:
@@ -117,17 +126,18 @@ class _Conductor:
     async def _check(self) -> str:
         """The instrument check, unless this run has passed it already. Raises GateError where it must not go on."""
         plan, terms = self._prepared.plan, self._terms
-        self.verdicts = _stored(self._folder)
+        self.verdicts = stored_verdicts(self._folder)
         asked = {verdict.model for verdict in self.verdicts if verdict.tested}
         checked = Checked(self.verdicts)
         if asked != {model.spec for model in plan.models} or checked.blocking(plan):
-            checked = await check_plan(plan, self._prepared.train, self.runner.ask, terms.concurrency, terms.grace)
+            ask, at_once = self.runner.ask, terms.concurrency
+            checked = await check_plan(plan, self._prepared.train, ask, at_once, terms.grace, self._told)
             self.verdicts = checked.verdicts
             if checked.stop:
                 return checked.stop
-            _write_check(self._folder, checked.verdicts, (), self._prepared.keys)
+            write_check(self._folder, checked.verdicts, (), self._prepared.keys)
             for line in lines(verdict for verdict in checked.verdicts if not verdict.trusted):
-                self._stream.write(f"instrument check: {line}\n")
+                tell(self._stream, f"instrument check: {line}\n")
             for verdict in checked.verdicts:
                 if not (verdict.answered or terms.despite_check):
                     self.runner.give_up(verdict.model)
@@ -147,28 +157,16 @@ class _Conductor:
         priced = any(model.price and not model.price.free for model in self._prepared.plan.models)
         return self._budget.spent if priced else None
 
-    def _interrupt(self) -> None:
-        if self.runner.interrupt():
-            self._stream.write(
-                f"\nstopping: calls under way have {self._terms.grace:.0f} s to end; interrupt again to abandon them\n"
+    def _interrupted(self) -> None:
+        self._told(self.runner.interrupt())
+
+    def _told(self, first: bool) -> None:
+        if first:
+            grace = f"{self._terms.grace:.0f} s"
+            tell(
+                self._stream,
+                f"\nstopping: calls under way have {grace} to end; interrupt again to abandon them\n",
             )
-            self._stream.flush()
-
-
-def _stored(folder: str) -> tuple[Verdict, ...]:
-    """The verdicts that an earlier process wrote down."""
-    try:
-        return tuple(from_json(record) for record in (read_check(folder) or {}).get("planted", ()))
-    except (KeyError, TypeError):
-        return ()
-
-
-def _write_check(folder: str, planted: Sequence[Verdict], finished: Sequence[Verdict], keys: Sequence[str]) -> str:
-    path = os.path.join(folder, CHECK)
-    durable.replace(
-        path, (redacted(durable.to_json(to_record(planted, finished)), keys) + "\n").encode("utf-8", "backslashreplace")
-    )
-    return path
 
 
 def _written(prepared: Prepared, journal: Journal, planted: Sequence[Verdict], left: int) -> Ended:
@@ -177,11 +175,12 @@ def _written(prepared: Prepared, journal: Journal, planted: Sequence[Verdict], l
     manifest = read_manifest(folder)
     results = read_results(os.path.join(folder, RESULTS))
     finished = () if left else judge_finished(judge(read_facts(manifest), results), planted)
-    check = _write_check(folder, planted, finished, prepared.keys)
+    check = write_check(folder, planted, finished, prepared.keys)
     record = read_check(folder)
     report = build_report(manifest, results, record)
     if not left:
         record_run(prepared.reports, manifest, report, record)
     written = [*write_reports(folder, report), os.path.join(folder, RESULTS), check]
     failed = sorted({verdict.model for verdict in (*planted, *finished) if verdict.failed})
-    return Ended(folder, left, report=report, written=tuple(written), untrusted=tuple(failed))
+    missing = sum(not result.scored for result in results)
+    return Ended(folder, left, report=report, written=tuple(written), untrusted=tuple(failed), missing=missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -36,6 +37,17 @@ def write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
+
+
+def check_there(path: str, handle: int) -> None:
+    """Raise OSError where the open file is not the one at its path any more: what is written to it may be lost."""
+    gone = FileNotFoundError(errno.ENOENT, "it was moved or removed meanwhile", path)
+    try:
+        same = os.path.samestat(os.stat(path), os.fstat(handle))
+    except FileNotFoundError:
+        raise gone from None
+    if not same:
+        raise gone
 
 
 def sync_folder(folder: str) -> None:

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from router.budget import Budget
 from router.choices import Choices
 from router.instrument import Verdict
+from router.meter import Meter
 from router.outcome import Attempt, not_asked, read_attempt, to_result
 from router.plan import Call, Key, Model, Plan, Questions
 from router.planted import judge_planted
 from router.records import Catalogue, Prompt, Request, Result
 from router.routers._api import Router
 from router.routers._load import PROVIDER, Choice, open_choice
-from router.schedule import GRACE, Limits, Schedule, StopRun
+from router.schedule import GRACE, Limits, Schedule, StopRun, interruptible
 from router.sentinel import Planted, plant
 from router.template import Template
 
@@ -60,13 +61,23 @@ def open_world(
     return World(planted, Plan(planted.catalogue, planted.prompts, models, choices, template))
 
 
-async def ask_world(world: World, ask: Ask, concurrency: int, grace: float = GRACE) -> Checked:
-    """Ask every model what is planted, judge the answers, and close the routers."""
+def _unheard(first: bool) -> None:
+    """Nobody wants to be told of an interrupt."""
+
+
+async def ask_world(
+    world: World, ask: Ask, concurrency: int, grace: float = GRACE, on_interrupt: Callable[[bool], None] = _unheard
+) -> Checked:
+    """Ask every model what is planted, judge the answers, and close the routers.
+
+    An interrupt stops the check, calls under way have the grace to end; `on_interrupt` is told whether it is the first.
+    """
     plan = world.plan
     check = _Check(Questions(plan), ask)
     schedule = Schedule(check.call, Limits(concurrency, plan.limits(concurrency)), grace)
     try:
-        await schedule.run((call.model.group, call) for call in plan.calls())
+        with interruptible(lambda: on_interrupt(schedule.interrupt())):
+            await schedule.run((call.model.group, call) for call in plan.calls())
     finally:
         for model in plan.models:
             await model.router.close()
@@ -74,7 +85,14 @@ async def ask_world(world: World, ask: Ask, concurrency: int, grace: float = GRA
     return Checked(tuple(verdicts), schedule.reason)
 
 
-async def check_plan(plan: Plan, train: Iterable[Prompt], ask: Ask, concurrency: int, grace: float = GRACE) -> Checked:
+async def check_plan(
+    plan: Plan,
+    train: Iterable[Prompt],
+    ask: Ask,
+    concurrency: int,
+    grace: float = GRACE,
+    on_interrupt: Callable[[bool], None] = _unheard,
+) -> Checked:
     """The check of a run that is planned. Raises UsageError where a router cannot be opened."""
     choices, usable = plan.choices, tuple(train)
 
@@ -92,7 +110,8 @@ async def check_plan(plan: Plan, train: Iterable[Prompt], ask: Ask, concurrency:
     def opened(catalogue: Catalogue) -> list[Model]:
         return [replace(model, router=router(model.choice, catalogue)) for model in plan.models]
 
-    return await ask_world(open_world(plan.catalogue, choices, plan.template, opened), ask, concurrency, grace)
+    world = open_world(plan.catalogue, choices, plan.template, opened)
+    return await ask_world(world, ask, concurrency, grace, on_interrupt)
 
 
 def _free(model: Model) -> bool:
@@ -140,15 +159,18 @@ class Direct:
             held = self._reserve(model, question) if model.wired else 0.0
             if model.wired and not self._budget.reserve(held):
                 return []
-            usd: float | None = None
+            meter, usd = Meter(self._budget, held), None
             try:
-                reply = await model.router.ask(question)
+                with meter.running():
+                    reply = await model.router.ask(question)
                 attempt = read_attempt(reply, names, self._none_allowed, model.price)
-                usd = attempt.usd
+                usd = attempt.usd if meter.charged else 0.0
             finally:
                 if model.wired:
-                    self._budget.charge(held, usd)
+                    meter.end(usd)
             if reply.stop:
                 raise StopRun(f"{reply.stop}: {reply.error}")
+            if meter.refused:
+                return []
             attempts.append(attempt)
         return attempts

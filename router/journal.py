@@ -113,6 +113,7 @@ class Journal:
                 if lines:
                     durable.write_all(self._handles[name], lines.encode("utf-8", "backslashreplace"))
                     os.fsync(self._handles[name])
+                    durable.check_there(self._path(name), self._handles[name])
         except OSError as error:
             self._failure = error
 
@@ -176,7 +177,8 @@ def resume(
 ) -> Journal:
     """Go on with a run. `differences` says in which ways the frozen manifest is not what would be run now.
 
-    Torn last lines are cut off. Results for which `again` holds are dropped, so that their keys are asked again.
+    Torn last lines are cut off. Lines that are no results, and results for which `again` holds, are dropped, so that
+    their keys are asked again.
     Raises UsageError where there are differences, no run, or another process, AbortedError where it cannot be written.
     """
     journal = Journal(folder, fields, secrets)
@@ -186,12 +188,11 @@ def resume(
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
         for name in (ATTEMPTS, RESULTS):
             durable.mend(os.path.join(folder, name))
-        journal.past = read_past(folder, journal.fields)
-        kept = {key: record for key, record in journal.past.results.items() if not again(record)}
-        if len(kept) < journal.past.lines:
-            lines = "".join(durable.to_json(record) + "\n" for record in kept.values())
+        journal.past = read_past(folder, journal.fields, again)
+        journal.results = dict(journal.past.results)
+        if len(journal.results) < journal.past.lines:
+            lines = "".join(durable.to_json(record) + "\n" for record in journal.results.values())
             durable.replace(os.path.join(folder, RESULTS), lines.encode("utf-8", "backslashreplace"))
-        journal.results = kept
 
     if not os.path.isdir(folder):
         raise UsageError(f"there is no run {folder}")

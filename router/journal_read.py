@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,8 @@ class Past:
 
     `ends` are the recorded ends of the attempts at each key that has no result, in their order. `attempts` and `usd`
     are how many were begun, and what they have cost: one that was cut off, or whose cost nobody knows, as much as was
-    reserved for it. `lost` counts those cut off. `lines` counts the records of the file of results, repeated ones
-    included; `problems` names lines that are not ours.
+    reserved for it. `lost` counts those cut off. `lines` counts the lines of the file of results, those that are left
+    out included; `problems` names lines that are not ours.
     """
 
     results: dict[Key, dict[str, Any]] = field(default_factory=dict)
@@ -48,16 +48,24 @@ def read_manifest(folder: str) -> dict[str, Any]:
         raise UsageError(f"{path} is damaged ({problem}): restore it, or start a new run") from None
 
 
-def read_past(folder: str, fields: Sequence[str]) -> Past:
-    """Everything that the journal in a folder holds. Raises AbortedError where a file cannot be read."""
+def read_past(
+    folder: str, fields: Sequence[str], leave_out: Callable[[dict[str, Any]], bool] = lambda record: False
+) -> Past:
+    """Everything that the journal in a folder holds, but for results that are to be left out.
+
+    Raises AbortedError where a file cannot be read.
+    """
     past = Past()
-    for record in read_objects(os.path.join(folder, RESULTS), past.problems):
+    foreign: list[str] = []
+    for record in read_objects(os.path.join(folder, RESULTS), foreign):
         key = _key([record.get(name) for name in fields])
         past.lines += 1
         if key is None:
             past.problems.append(f"{RESULTS} has a record without {', '.join(fields)}; it is left out")
-        else:
+        elif not leave_out(record):
             past.results.setdefault(key, record)
+    past.lines += len(foreign)
+    past.problems[:0] = foreign
     _read_attempts(folder, past)
     return past
 

@@ -84,7 +84,8 @@ def _is_still(path: str, handle: int) -> bool:
 
 def _let_go(path: str, handle: int) -> None:
     try:
-        os.unlink(path)
+        if _is_still(path, handle):
+            os.unlink(path)
         os.close(handle)
     except PermissionError:  # Windows removes no open file
         os.close(handle)

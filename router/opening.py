@@ -30,15 +30,16 @@ def open_models(
     prices: PriceTable,
     keyless: bool = False,
 ) -> tuple[Model, ...]:
-    """Open every model that is named; `keyless` ones can be described and not be asked.
+    """Open every model that is named, once; `keyless` ones can be described and not be asked.
 
     Those that cannot differ between replications get one. Raises UsageError for a name that is none, a missing
     package or a missing key.
     """
     if not choices.models:
         raise UsageError("no model is named: give --models, such as --models lexical:bm25 (see `router models`)")
+    specs = dict.fromkeys(choices.models)
     return tuple(
-        _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless) for spec in choices.models
+        _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless) for spec in specs
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
@@ -89,6 +89,12 @@ def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> Resul
     """The result of a call to a model that its provider does not have. The same whether or not it was asked."""
     gone: Status = "model_unavailable"
     return Result(prompt.prompt_id, model, replication, gone, attempts=0, first_status=gone, cost_usd=0.0, error=error)
+
+
+def spent_on(records: Iterable[Mapping[str, Any]], models: Collection[str]) -> tuple[int, float]:
+    """How many attempts the results of these models took, and their dollars as far as they are known."""
+    mine = [record for record in records if record["model"] in models]
+    return sum(record["attempts"] for record in mine), sum(record["cost_usd"] or 0.0 for record in mine)
 
 
 def _summed(usages: Sequence[Usage]) -> Usage:

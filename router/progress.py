@@ -106,9 +106,20 @@ class Progress:
         self._width = len(text)
 
     def _write(self, text: str) -> None:
-        if self._stream is not None:
-            self._stream.write(text)
-            self._stream.flush()
+        if not tell(self._stream, text):
+            self._stream, self._live = None, False
+
+
+def tell(stream: TextIO | None, text: str) -> bool:
+    """Write for people, who may be gone: a closed terminal is no reason to end a run. Whether it was written."""
+    if stream is None:
+        return False
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def duration(seconds: float) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from router.budget import Budget
 from router.journal import Journal
+from router.meter import Meter
 from router.outcome import Attempt, from_event, not_asked, read_attempt, to_event, to_result
 from router.plan import Call, Key, Model, Plan, Questions
 from router.records import Request, Result
@@ -101,7 +103,10 @@ class Runner:
                 usd = self._reserve(model, question) if model.wired else 0.0
                 if model.wired and not await self._admitted(usd):
                     return []
-                attempt = await self._attempt(key, number, model, question, names, usd)
+                attempt, refused = await self._attempt(key, number, model, question, names, usd)
+                if refused:
+                    self.capped = self.capped or self.budget.reached
+                    return []
             attempts.append(attempt)
             if attempt.status != "format_failure":
                 break
@@ -149,21 +154,30 @@ class Runner:
 
     async def _attempt(
         self, key: Key, number: int, model: Model, request: Request, names: Sequence[str], usd: float
-    ) -> Attempt:
+    ) -> tuple[Attempt, bool]:
+        """The attempt, and whether a cap kept it from being sent again; `usd` is reserved for it."""
         name: dict[str, Any] = {"key": list(key), "attempt": number}
-        actual: float | None = None
-        try:
+
+        async def begin() -> None:
             if model.wired:
                 await self.journal.append({"event": "start", **name, "at": _now(), "reserved_usd": usd})
-            reply = await model.router.ask(request)
+
+        meter = Meter(self.budget, usd, begin)
+        actual: float | None = None
+        try:
+            await begin()
+            with meter.running():
+                reply = await model.router.ask(request)
             attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price)
+            if attempt.usd is None and not meter.charged:
+                attempt = replace(attempt, usd=0.0)
             actual = attempt.usd
         except asyncio.CancelledError:
             self.journal.note({"event": "end", **name, "at": _now(), "status": "cancelled", "cost_usd": None})
             raise
         finally:
             if model.wired:
-                self.budget.charge(usd, actual)
+                meter.end(actual)
                 self._charged.set()
         record = {"event": "end", **name, "at": _now(), **to_event(attempt)}
         if reply.stop:
@@ -172,7 +186,7 @@ class Runner:
         self._note_error(model, attempt)
         # The result, or the start of the next attempt, takes this line to the disk with it.
         self.journal.note(record)
-        return attempt
+        return attempt, meter.refused
 
 
 def _now() -> str:

@@ -13,11 +13,12 @@ from typing import Any
 from router import manifest as frozen
 from router.durable import to_json
 from router.journal import Journal, create, resume
-from router.journal_read import MANIFEST, Key, read_manifest, read_past
+from router.journal_read import MANIFEST, RESULTS, Key, read_past
 from router.records import ANSWERED
 from router.redact import redacted
-from router.runs import find_run, run_ids, runs_folder
-from skill_health.core.errors import SkillHealthError, UsageError
+from router.results import from_line
+from router.runs import find_run, read_checked_manifest, run_ids, runs_folder
+from skill_health.core.errors import UsageError
 
 FIELDS = ("prompt_id", "model", "replication")
 TEMPORARY = ".skill-health-"
@@ -37,8 +38,12 @@ class Place:
         """The journal, locked. Raises UsageError where another process has it, or where it is another run."""
         if self.stored is None:
             return create(self.folder, self.manifest, FIELDS, secrets)
-        now = self.manifest
-        return resume(self.folder, lambda stored: frozen.differences(stored, now), FIELDS, secrets, is_missing)
+        now, planned = self.manifest, set(_keys(self.stored))
+
+        def again(record: Mapping[str, Any]) -> bool:
+            return is_missing(record) or tuple(record[name] for name in FIELDS) not in planned
+
+        return resume(self.folder, lambda stored: frozen.differences(stored, now), FIELDS, secrets, again)
 
 
 def drop_reports(folder: str) -> None:
@@ -57,8 +62,16 @@ def _is_reported(folder: str) -> bool:
 
 
 def is_missing(record: Mapping[str, Any]) -> bool:
-    """Whether a result is missing data, which a run that is resumed asks for again."""
-    return record.get("status") not in ANSWERED
+    """Whether a result is missing data, which a run that is resumed asks for again; so is one that is damaged."""
+    if record.get("status") not in ANSWERED:
+        return True
+    try:
+        result = from_line(record)
+        names = (*result.ranking, *result.kinds, *result.notes, *result.first_kinds, result.rationale, result.error)
+        numbers = (result.attempts, result.cost_usd or 0, result.confidence or 0, result.duration_ms or 0)
+        return not (all(isinstance(each, str) for each in names) and min(numbers) >= 0)
+    except (TypeError, ValueError):
+        return True
 
 
 def find_place(
@@ -71,20 +84,21 @@ def find_place(
 ) -> Place:
     """The folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
 
-    Runs are alike by what they ask, not by when. Raises UsageError where the one that is named is another.
+    Runs are alike by what they ask, not by when. A run is over when each of its calls has a result, be it missing
+    data: whoever wants that asked again names the run. Raises UsageError where the one that is named is another, and
+    where a manifest is damaged.
     """
     safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
     if named:
         folder = find_run(named, reports)
-        stored = read_manifest(folder)
-        if found := frozen.differences(stored, safe):
+        stored, found = _stored(folder, safe)
+        if found:
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
         return Place(folder, safe, stored, _done(folder))
     mark = frozen.identity(safe)
-    for folder, stored in () if anew else _alike(reports, mark):
-        done = _done(folder)
-        if not (done.issuperset(_keys(stored)) and _is_reported(folder)):
-            return Place(folder, safe, stored, done)
+    for folder in () if anew else _alike(reports, mark):
+        if (begun := _unfinished(folder, safe)) is not None:
+            return Place(folder, safe, begun, _done(folder))
     name = _new_name(reports, f"{time:%Y%m%dT%H%M%SZ}", mark[:8])
     fresh = {**safe, "run_id": name, "created": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
     return Place(os.path.join(runs_folder(reports), name), fresh)
@@ -99,23 +113,61 @@ def _new_name(reports: str, time: str, mark: str) -> str:
     return next(name for name in names if not os.path.exists(os.path.join(runs_folder(reports), name, MANIFEST)))
 
 
-def _alike(reports: str, mark: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The runs of this identity, the latest first; what is damaged is passed over."""
+def _alike(reports: str, mark: str) -> Iterator[str]:
+    """The folders of the runs that were begun with this identity, the latest first."""
     for name in run_ids(reports):
-        folder = os.path.join(runs_folder(reports), name)
-        if not name.endswith(f"-{mark[:8]}"):
-            continue
-        try:
-            stored = read_manifest(folder)
-            if frozen.identity(stored) == mark:
-                yield folder, stored
-        except (SkillHealthError, AttributeError, TypeError):
-            continue
+        if name.endswith(f"-{mark[:8]}"):
+            yield os.path.join(runs_folder(reports), name)
+
+
+def _stored(folder: str, now: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The manifest of a run, and in which ways it is not what would be run now. Raises UsageError for a damaged one."""
+    stored = read_checked_manifest(folder)
+    found = frozen.differences(stored, now)
+    if not found and _covered(stored) != _covered(now):
+        raise UsageError(
+            f"{os.path.join(folder, MANIFEST)} is damaged (its prompts or skills are not what its hashes say): "
+            "restore it, or start a new run"
+        )
+    return stored, found
+
+
+def _unfinished(folder: str, now: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The manifest of a run that was begun like this one; None where it is over. Raises UsageError for a damaged one.
+
+    To begin anew because of a damaged manifest would cost as much again, so whoever asks must say so.
+    """
+    try:
+        stored, found = _stored(folder, now)
+        if found:  # its name says that there were none
+            raise UsageError(f"{os.path.join(folder, MANIFEST)} is damaged ({'; '.join(found)})")
+    except UsageError as error:
+        if _is_reported(folder):
+            return None
+        raise UsageError(f"this run was begun and cannot go on: {error}; --no-resume begins a new one") from None
+    return None if _is_over(folder, stored) else stored
+
+
+def _covered(manifest: Mapping[str, Any]) -> Any:
+    """What the hashes of a manifest stand for, as far as results rest on it."""
+    prompts = [{**prompt, "reason": "", "source": ""} for prompt in manifest["prompts"]]
+    return to_json([prompts, [(skill["name"], skill["text"]) for skill in manifest["catalogue"]]])
+
+
+def _is_over(folder: str, manifest: Mapping[str, Any]) -> bool:
+    """Whether each call of a run has a result, and it was reported."""
+    if not _is_reported(folder):
+        return False
+    try:
+        with open(os.path.join(folder, RESULTS), "rb") as file:
+            there = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return False
+    return there >= sum(1 for _ in _keys(manifest))
 
 
 def _done(folder: str) -> frozenset[Key]:
-    past = read_past(folder, FIELDS)
-    return frozenset(key for key, record in past.results.items() if not is_missing(record))
+    return frozenset(read_past(folder, FIELDS, is_missing).results)
 
 
 def _keys(manifest: Mapping[str, Any]) -> Iterator[Key]:

@@ -109,15 +109,21 @@ class Schedule(Generic[T]):
                 raise error
 
 
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
 @contextmanager
 def interruptible(on_signal: Callable[[], None]) -> Iterator[None]:
     """Call `on_signal` in the running loop for each Ctrl-C, and each request to end, instead of being ended by it.
 
-    Outside the main thread nothing changes.
+    A terminal that closes is such a request. What is ignored stays so, as in a run behind `nohup`. Outside the main
+    thread nothing changes.
     """
     loop = asyncio.get_running_loop()
-    before: dict[signal.Signals, object] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
+    before: dict[int, object] = {}
+    for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            continue
         try:
             before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
         except ValueError:

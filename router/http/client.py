@@ -18,6 +18,8 @@ from router.http.pacing import Pace, costs_of
 from router.http.reading import read
 from router.http.scrub import Scrubber
 from router.http.waits import MAX_WAIT, STEPS, backoff, stretched
+from router.http.window import Window
+from router.meter import may_send_again, not_charged
 
 COSTLY_RETRIES = 2
 """How often a request is sent again whose work the server may have done and charged."""
@@ -59,6 +61,7 @@ class _Call:
     headers: Mapping[str, str]
     content: bytes
     pace: Pace
+    window: Window
     costs: Mapping[str, int]
     requests: int = 0
     duration_ms: float | None = None
@@ -73,7 +76,7 @@ class Client:
         self._timing = timing or Timing()
         self._transports = Transports(endpoint)
         self._slots = asyncio.Semaphore(endpoint.concurrency)
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[str, tuple[Pace, Window]] = {}
         self._next = 0.0
         self._over: Failure | None = None
 
@@ -96,16 +99,24 @@ class Client:
             failure = replace(found, message=self._scrub.line(f"{self.endpoint.host} {found.message}"))
             if failure.kind in ("quota", "auth"):
                 self._over = self._over or failure
-                return Outcome(None, self._over, call.requests)
+                return _failed(call, self._over)
             costly += failure.kind == "costly"
             again = failure.kind in ("retry", "costly") and call.requests <= len(STEPS) and costly <= COSTLY_RETRIES
             if not again or (failure.wait or 0) > MAX_WAIT:
-                return Outcome(None, _given_up(failure, call.requests, again), call.requests, call.duration_ms)
-            if failure.wait:
-                call.pace.block(failure.wait)
-                await self._timing.sleep(stretched(failure.wait, label, call.requests))
-            else:
-                await self._timing.sleep(backoff(label, call.requests - 1))
+                return _failed(call, _given_up(failure, call.requests, again))
+            if failure.kind == "costly" and not await may_send_again():
+                return _failed(call, replace(failure, message=f"{failure.message} (a cap forbids to ask again)"))
+            await self._wait(call, failure, label)
+
+    async def _wait(self, call: _Call, failure: Failure, label: str) -> None:
+        """Wait before the next try; a server that has too much to do is left alone by this model's other calls, too."""
+        if failure.wait:
+            call.pace.block(failure.wait)
+            await self._timing.sleep(stretched(failure.wait, label, call.requests))
+            return
+        if failure.crowded:
+            call.pace.block(backoff(label, min(max(1, call.window.refusals), len(STEPS)) - 1))
+        await self._timing.sleep(backoff(label, call.requests - 1))
 
     def _call(self, wire: Wire, conversation: Conversation) -> _Call:
         outgoing = wire.outgoing(conversation, self.endpoint.base_url)
@@ -117,20 +128,22 @@ class Client:
         }
         # Bytes / 4 is the estimate of tokens that forecasts begin with, too.
         costs = costs_of(len(content) // 4 + 1, conversation.max_output_tokens)
-        pace = self._paces.get(conversation.model)
-        if pace is None:
-            pace = self._paces[conversation.model] = Pace(self._timing.clock, self._timing.now)
-        return _Call(wire, self.endpoint.base_url + outgoing.path, headers, content, pace, costs)
+        known = self._paces.get(conversation.model)
+        if known is None:
+            known = Pace(self._timing.clock, self._timing.now), Window(self.endpoint.concurrency)
+            self._paces[conversation.model] = known
+        return _Call(wire, self.endpoint.base_url + outgoing.path, headers, content, *known, costs)
 
     async def _once(self, call: _Call) -> Completion | Failure:
         """Wait for the limits and for a slot, and send one request."""
-        while self._over is None:
-            # Waiting takes no slot: another model of this server may have nothing to wait for.
-            while (delay := self._delay(call)) > 0:
-                await self._timing.sleep(delay)
-            async with self._slots:
-                if self._over is None and self._delay(call) <= 0:
-                    return await self._send(call)
+        async with call.window:
+            while self._over is None:
+                # Waiting takes no slot: another model of this server may have nothing to wait for.
+                while (delay := self._delay(call)) > 0:
+                    await self._timing.sleep(delay)
+                async with self._slots:
+                    if self._over is None and self._delay(call) <= 0:
+                        return await self._send(call)
         return self._over
 
     def _delay(self, call: _Call) -> float:
@@ -140,7 +153,7 @@ class Client:
         if self.endpoint.requests_per_minute:
             self._next = self._timing.clock() + 60 / self.endpoint.requests_per_minute
         request = httpx.Request("POST", call.url, headers=call.headers, content=call.content)
-        ticket = call.pace.sent(call.costs)
+        ticket, turn = call.pace.sent(call.costs), call.window.sent()
         call.requests += 1
         headers: Mapping[str, str] | None = None
         start = time.perf_counter()
@@ -154,7 +167,19 @@ class Client:
         if isinstance(fetched, Failure):
             return fetched
         call.duration_ms = round((time.perf_counter() - start) * 1000, 3)
-        return read(call.wire, fetched, self._scrub, self._timing.now())
+        found = read(call.wire, fetched, self._scrub, self._timing.now())
+        if isinstance(found, Completion):
+            call.window.served()
+        elif found.crowded:
+            call.window.refused(turn)
+        return found
+
+
+def _failed(call: _Call, failure: Failure) -> Outcome:
+    """The outcome of a call that ends with this failure."""
+    if failure.free:
+        not_charged()
+    return Outcome(None, failure, call.requests, call.duration_ms)
 
 
 def _given_up(failure: Failure, requests: int, again: bool) -> Failure:

@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 from router.http.messages import Wire
 from skill_health.core.config import Provider
 from skill_health.core.errors import UsageError
+from skill_health.core.patterns import lazy
+
+_NAME, _PLAIN = lazy(r"[A-Za-z_][A-Za-z0-9_]*"), lazy(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,13 @@ def key_variable(provider: Provider | None, wire: Wire) -> str:
 def _key(name: str, environ: Mapping[str, str]) -> str:
     if not name:
         return ""
+    # What does not look like a name is not quoted: somebody may have put the key itself there.
+    if not _NAME.fullmatch(name):
+        raise UsageError("key-env is no name of an environment variable; it must not be the key itself")
     key = environ.get(name, "").strip()
     if not key:
-        raise UsageError(f"the environment variable {name} is not set; it must hold the provider's key")
+        shown = name if _PLAIN.fullmatch(name) else "that key-env names"
+        raise UsageError(f"the environment variable {shown} is not set; it must hold the provider's key")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"the environment variable {name} holds characters that no key has")
     return key

@@ -21,11 +21,25 @@ fatal: this call has failed."""
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer. `message` follows the server's name; `wait` is what the server asks for, in seconds."""
+    """Why there is no answer. `message` follows the server's name; `wait` is what the server asks for, in seconds.
+
+    `status` is that of HTTP where the server answered with an error, 0 where it did not.
+    """
 
     kind: Kind
     message: str
     wait: float | None = None
+    status: int = 0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the server has more to do than it will do, so that fewer requests at once are a remedy."""
+        return self.kind == "retry" and self.status in _CROWDED
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing was done that could be charged."""
+        return self.status > 0 or self.kind == "retry"
 
 
 _NO_CREDIT = lazy(
@@ -59,6 +73,7 @@ _FLAGGED = lazy(
 )
 _FLAGGED_CODES = frozenset(("content_filter", "content_policy_violation", "moderation_blocked"))
 _NOT_AGAIN = frozenset((501, 505, 510, 511))
+_CROWDED = frozenset((429, 503, 529))
 
 
 def judge(status: int, data: Any, wait: float | None = None) -> Failure:
@@ -69,7 +84,7 @@ def judge(status: int, data: Any, wait: float | None = None) -> Failure:
     said = message[:2000].lower()
     kind = _kind(status, codes, said, error, wait)
     hint = "; base-url may be wrong" if kind == "fatal" and status in (404, 405) else ""
-    return Failure(kind, f"answered {status}{_phrase(status)}{': ' + message if message else ''}{hint}", wait)
+    return Failure(kind, f"answered {status}{_phrase(status)}{': ' + message if message else ''}{hint}", wait, status)
 
 
 def _kind(status: int, codes: frozenset[str], said: str, error: Mapping[str, Any], wait: float | None) -> Kind:

@@ -121,7 +121,8 @@ async def fetch(
 def _whole(response: httpx.Response, raw: bytes, limit: int) -> Fetched | Failure:
     headers = {name.lower(): value[:1000] for name, value in response.headers.items()}
     if 300 <= response.status_code < 400:
-        return Failure("fatal", _redirected(response.status_code, headers.get("location", "")))
+        said = _redirected(response.status_code, headers.get("location", ""))
+        return Failure("fatal", said, status=response.status_code)
     if len(raw) > limit:
         if response.status_code < 300:
             return too_large(limit)

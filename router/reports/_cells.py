@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Number = Mapping[str, Any]
@@ -43,6 +43,11 @@ def _with_interval(number: Number, shown: Any) -> str:
     return f"{shown(number['value'])} [{shown(number['low'])}, {shown(number['high'])}]"
 
 
+def with_n(shown: str, number: Number) -> str:
+    """A number with the calls that it rests on: "71.3 [64.2, 77.6] n 60"."""
+    return f"{shown} n {number['n']:,}" if number["value"] is not None else shown
+
+
 def p_value(p: float | None) -> str:
     """A p-value to three places."""
     return NOTHING if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -69,6 +74,15 @@ def count(n: int, noun: str) -> str:
 def kinds(part: Mapping[str, Any]) -> str:
     """The kinds of failures with their numbers."""
     return ", ".join(f"{each['kind']} {each['calls']}" for each in part["kinds"])
+
+
+def preliminary(models: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Why figures are preliminary, each with the models of which it holds; models without any figure are left out."""
+    found: dict[str, list[str]] = {}
+    for model in models:
+        if model["preliminary"] and model["metrics"]["top1"]["value"] is not None:
+            found.setdefault("; ".join(model["preliminary"]), []).append(model["model"])
+    return found
 
 
 def missing(coverage: Mapping[str, Any]) -> str:

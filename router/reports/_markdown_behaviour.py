@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from router.reports import Report, _cells
@@ -36,16 +36,17 @@ def _failures(report: Report) -> Iterator[str]:
 def _behaviour(report: Report) -> Iterator[str]:
     yield "### Position, stability, calibration, length"
     yield ""
-    rows, why = [], []
+    rows = []
+    why: dict[str, list[str]] = {}
     for model in report["models"]:
         position, stability, calibration = model["position"], model["stability"], model["calibration"]
         rows.append([
-            text(model["model"]), _cells.bare(position["tv"]), _cells.p_value(position["tv"].get("p")), plain(position["slope"]),
-            share(stability["modal_share"]), share(stability["flip_rate"]), plain(calibration["brier"]),
-            _cells.bare(calibration["ece"]), plain(model["length"]),
+            text(model["model"]), _n(_cells.bare, position["tv"]), _cells.p_value(position["tv"].get("p")),
+            _n(plain, position["slope"]), _n(share, stability["modal_share"]), share(stability["flip_rate"]),
+            _n(plain, calibration["brier"]), _cells.bare(calibration["ece"]), _n(plain, model["length"]),
         ])  # fmt: skip
         if notes := _notes(model):
-            why.append(f"- {text(model['model'])}: {text('; '.join(notes))}")
+            why.setdefault("; ".join(notes), []).append(model["model"])
     head = (
         "model", "position TV", "p", "slope by place", "modal share", "flip rate", "Brier", "ECE", "slope by length",
     )  # fmt: skip
@@ -53,9 +54,14 @@ def _behaviour(report: Report) -> Iterator[str]:
     yield "TV: distance of the places picked from those expected if places did not matter. Slopes: change of the log odds of"
     yield "a right answer for each place further down, and for each 100 characters more of the right description."
     yield ""
-    yield from why
+    for said, names in why.items():
+        yield f"- {text(', '.join(names))}: {text(said)}"
     if why:
         yield ""
+
+
+def _n(shown: Callable[[Model], str], number: Model) -> str:
+    return _cells.with_n(shown(number), number)
 
 
 def _notes(model: Model) -> list[str]:

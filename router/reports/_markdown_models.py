@@ -29,11 +29,6 @@ def _name(model: Model) -> str:
     return text(model["model"]) + (f" ({text(', '.join(resolved), 120)})" if resolved else "")
 
 
-def _rows(report: Report, keys: Sequence[str], shown: Any = share) -> Iterator[list[str]]:
-    for model in report["models"]:
-        yield [_name(model), *(shown(model["metrics"][key]) for key in keys)]
-
-
 def _leaderboard(report: Report) -> Iterator[str]:
     yield "Per cent with 95 % intervals; MRR and nDCG@3 lie between 0 and 1."
     yield ""
@@ -52,18 +47,27 @@ def _leaderboard(report: Report) -> Iterator[str]:
 
 
 def _preliminary(report: Report) -> Iterator[str]:
-    for model in report["models"]:
-        found = model["detectable"]
-        least = (
-            f"a difference of less than {_cells.percent(found['value'])} points would mostly be missed "
-            f"({found['clusters']} independent prompts, {_cells.count(found['replications'], 'replication')}, at best)"
-            if found["value"] is not None
-            else "no difference can be detected"
-        )
-        reasons = f"preliminary ({text('; '.join(model['preliminary']))}); " if model["preliminary"] else ""
-        yield f"- {text(model['model'])}: {reasons}{least}."
+    for reason, names in _cells.preliminary(report["models"]).items():
+        yield f"- Preliminary ({text(', '.join(names))}): {text(reason)}."
+    for least, names in _detectable(report["models"]).items():
+        yield f"- {least}: {text(', '.join(names))}."
     if report["models"]:
         yield ""
+
+
+def _detectable(models: Sequence[Model]) -> dict[str, list[str]]:
+    """What a run could have found, each with the models of which it holds."""
+    found: dict[str, list[str]] = {}
+    for model in models:
+        least = model["detectable"]
+        said = (
+            f"A difference of less than {_cells.percent(least['value'])} points would mostly be missed "
+            f"({least['clusters']} independent prompts, {_cells.count(least['replications'], 'replication')}, at best)"
+            if least["value"] is not None
+            else "No difference can be detected, since no prompt has a right answer to count"
+        )
+        found.setdefault(said, []).append(model["model"])
+    return found
 
 
 def _comparisons(report: Report) -> Iterator[str]:
@@ -116,4 +120,8 @@ def _none(report: Report) -> Iterator[str]:
         "model", "abstention precision", "recall", "F1", "false fire", "false abstention", "rejected at 1", "rejected at 3",
         "steals",
     )  # fmt: skip
-    yield from table(head, _rows(report, keys))
+    rows = []
+    for model in report["models"]:
+        numbers = (model["metrics"][key] for key in keys)
+        rows.append([_name(model), *(_cells.with_n(share(number), number) for number in numbers)])
+    yield from table(head, rows)

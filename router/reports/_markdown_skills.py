@@ -9,6 +9,7 @@ from router.records import NONE
 from router.reports import Report, _cells
 from router.reports._cells import NOTHING, plain, share
 from router.reports._markdown_table import rest, table, text
+from router.scores.skills import FEW
 
 _SKILLS, _PAIRS, _THIEVES, _MODELS = 60, 30, 15, 6
 _DENSE = 20
@@ -36,17 +37,19 @@ def _skills(report: Report) -> Iterator[str]:
     yield "## Skills"
     yield ""
     yield "The lowest recall first, over all models. p: does its recall differ from that of all other skills?"
+    yield f"Fewer than {FEW} independent prompts are far from a verdict on one skill."
     yield ""
     rows = [
         [
-            text(skill["name"]), share(skill["recall"]), _breakdown(skill), _cells.p_value(skill["recall"].get("p_adjusted")),
-            share(skill["precision"]), f"{skill['picked_right']} of {skill['picked']}", text("; ".join(skill["notes"])) or NOTHING,
+            text(skill["name"]), share(skill["recall"]), f"{skill['recall']['n']} / {skill['recall']['clusters']}",
+            _breakdown(skill), _cells.p_value(skill["recall"].get("p_adjusted")), share(skill["precision"]),
+            f"{skill['picked_right']} of {skill['picked']}",
         ]
         for skill in ranked[:_SKILLS]
     ]  # fmt: skip
     head = (
-        "skill", "recall", "right + other + abstained + no answer (missing)", "p (BH)", "precision", "right when picked",
-        "note",
+        "skill", "recall", "n / independent", "right + other + abstained + no answer (missing)", "p (BH)", "precision",
+        "right when picked",
     )  # fmt: skip
     yield from table(head, rows)
     yield from rest(_SKILLS, len(ranked), "skills")
@@ -71,7 +74,7 @@ def _by_model(report: Report) -> Iterator[str]:
         rows.append(
             [
                 text(skill["name"]),
-                *(f"{share(each)} n {each['n']}" if each and each["n"] else NOTHING for each in found),
+                *(_cells.with_n(share(each), each) if each else NOTHING for each in found),
             ]
         )
     yield from table(["skill", *map(text, models)], rows)
@@ -88,7 +91,7 @@ def _pairs(report: Report) -> Iterator[str]:
         yield ""
     rows = [
         [
-            text(pair["expected"]), text(pair["picked"]), str(pair["calls"]), str(pair["prompts"]), share(pair["rate"]),
+            text(pair["expected"]), text(pair["picked"]), f"{pair['calls']} of {pair['rate']['n']}", str(pair["prompts"]), share(pair["rate"]),
             NOTHING if pair["similarity"] is None else f"{pair['similarity']:.2f}", text(", ".join(pair["shared_words"])) or NOTHING,
         ]
         for pair in report["pairs"][:_PAIRS]
@@ -126,7 +129,7 @@ def _thieves(report: Report) -> Iterator[str]:
         yield ""
     rows = [
         [
-            text(thief["skill"]), str(thief["calls"]), str(thief["prompts"]), share(thief["rate"]),
+            text(thief["skill"]), f"{thief['calls']} of {thief['rate']['n']}", str(thief["prompts"]), share(thief["rate"]),
             text(", ".join(f"{each['expected']} {each['calls']}" for each in thief["from"])),
         ]
         for thief in found[:_THIEVES]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from router.reports import PLAIN, Look, Report, _cells
+from router.reports._cells import NOTHING
 from router.reports._markdown_behaviour import behaviour
 from router.reports._markdown_models import models
 from router.reports._markdown_prompts import prompts
@@ -32,7 +34,7 @@ def _head(report: Report) -> Iterator[str]:
         f"Run {run['run_id']}, {run['created']}, {commit}: {_cells.count(counts['prompts'], 'prompt')} "
         f"({counts['with_skill']} with a skill, {counts['null']} for which none applies, {counts['clusters']} independent) "
         f"x {_cells.count(counts['listed'], 'listed skill')} x {_cells.count(len(report['models']), 'model')}; mode "
-        f"{run['mode']}, listing {run['listing']}, template {template.get('name')} {template.get('version') or ''}, "
+        f"{run['mode']}, listing {run['listing']}, template {template.get('name')}{_version(template)}, "
         f"orders {run['orders']}, seed {run['seed']}."
     )
     yield ""
@@ -43,10 +45,14 @@ def _head(report: Report) -> Iterator[str]:
         yield ""
 
 
+def _version(template: Mapping[str, Any]) -> str:
+    return f" (version {template['version']})" if template.get("version") else ""
+
+
 def _trust(report: Report) -> Iterator[str]:
     verdict = _cells.trust(report)
     if verdict:
-        yield f"> **{text(verdict)}**"
+        yield f"> **{text(verdict)}**  "
     findings = (report["check"] or {}).get("findings", ())
     for finding in findings[:_FINDINGS]:
         yield f"> {'' if finding['level'] == 'fail' else 'Note: '}{text(finding['model'])}: {text(finding['text'])}  "
@@ -59,6 +65,7 @@ def _trust(report: Report) -> Iterator[str]:
 def _foot(report: Report) -> Iterator[str]:
     yield "## How to read this"
     yield ""
+    yield f"- [{NOTHING}] stands where too few or too unequal clusters leave no interval, {NOTHING} where there is no number."
     for statement in report["statements"]:
         yield f"- {text(statement)}"
     yield ""

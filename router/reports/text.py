@@ -65,11 +65,11 @@ def _head(report: Report, look: Look, width: int) -> Iterator[str]:
 
 
 def _leaderboard(report: Report, look: Look, width: int) -> Iterator[str]:
-    head = ("model", "top-1 %", "top-3 %", "false fire %", "failures %", "coverage %")
+    head = ("model", "n", "top-1 %", "top-3 %", "false fire %")
     rows = [
         (
-            model["model"], share(model["metrics"]["top1"]), share(model["metrics"]["top3"]), share(model["metrics"]["false_fire"]),
-            share(model["failures"]["after_retry"]["rate"]), _cells.percent(model["coverage"]["share"]),
+            model["model"], str(model["metrics"]["top1"]["n"]),
+            *(share(model["metrics"][key]) for key in ("top1", "top3", "false_fire")),
         )
         for model in report["models"][:_MODELS]
     ]  # fmt: skip
@@ -84,7 +84,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: Look, width
     cells = [[_cut(cell, width) for cell in row] for row in (head, *rows)]
     widths = [max(_columns(row[at]) for row in cells) for at in range(len(head))]
     kept = len(head)
-    while kept > 2 and min(widths[0], 12) + sum(widths[1:kept]) + 2 * (kept - 1) > width:
+    while kept > 3 and min(widths[0], 12) + sum(widths[1:kept]) + 2 * (kept - 1) > width:
         kept -= 1
     first = max(min(widths[0], width - sum(widths[1:kept]) - 2 * (kept - 1)), 1)
     for number, row in enumerate(cells):
@@ -95,11 +95,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: Look, width
 
 def _skills(report: Report, look: Look, width: int) -> Iterator[str]:
     worst = [skill for skill in _cells.rank_skills(report) if skill["recall"]["value"] < 1][:_MOST]
-    lines = [
-        f"{share(skill['recall'])} % of {_cells.count(skill['recall']['n'], 'call')}  {skill['name']}"
-        for skill in worst
-    ]
-    yield from _section("Lowest recall", lines, look, width)
+    lines = [f"{_share(skill['recall'])}  {skill['name']}" for skill in worst]
+    yield from _section(f"Lowest recall{_together(report)}", lines, look, width)
 
 
 def _pairs(report: Report, look: Look, width: int) -> Iterator[str]:
@@ -107,36 +104,54 @@ def _pairs(report: Report, look: Look, width: int) -> Iterator[str]:
     for pair in report["pairs"][:_MOST]:
         words = f" (both say {', '.join(pair['shared_words'][:4])})" if pair["shared_words"] else ""
         lines.append(f"{pair['calls']} of {pair['rate']['n']}  {pair['expected']} -> {pair['picked']}{words}")
-    yield from _section("Most confused", lines, look, width)
+    yield from _section(f"Most confused{_together(report)}", lines, look, width)
 
 
 def _thieves(report: Report, look: Look, width: int) -> Iterator[str]:
-    lines = [f"{share(thief['rate'])} %  {thief['skill']}" for thief in report["steals"]["thieves"][:3]]
-    yield from _section("Picked where they should not be", lines, look, width)
+    lines = [f"{_share(thief['rate'])}  {thief['skill']}" for thief in report["steals"]["thieves"][:3]]
+    yield from _section(f"Picked where they should not be{_together(report)}", lines, look, width)
+
+
+def _share(number: _cells.Number) -> str:
+    """A share with all that belongs to it, in words."""
+    interval = (
+        "no interval"
+        if number["low"] is None
+        else f"{_cells.percent(number['low'])} to {_cells.percent(number['high'])}"
+    )
+    return f"{_cells.percent(number['value'])} % of {_cells.count(number['n'], 'call')} ({interval})"
+
+
+def _together(report: Report) -> str:
+    return ", all models" if len(report["models"]) > 1 else ""
 
 
 def _section(title: str, lines: Sequence[str], look: Look, width: int) -> Iterator[str]:
     if lines:
-        yield paint(title, "bold", look.color)
+        yield paint(_cut(title, width), "bold", look.color)
         yield from (f"  {_cut(line, width - 2)}" for line in lines)
         yield ""
 
 
 def _careful(report: Report, look: Look, width: int) -> Iterator[str]:
     yield paint("Mind", "bold", look.color)
-    for line in (*_preliminary(report["models"]), *report["notes"], report["statements"][0]):
+    preliminary = (
+        f"preliminary ({', '.join(names)}): {reason}" for reason, names in _cells.preliminary(report["models"]).items()
+    )
+    for line in (*preliminary, *_failures(report["models"]), *report["notes"], report["statements"][0]):
         for at, part in enumerate(_wrapped(line, width - 2)):
             yield f"{'- ' if at == 0 else '  '}{part}"
 
 
-def _preliminary(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Models with the same reasons share a line."""
-    by_reason: dict[str, list[str]] = {}
+def _failures(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Answers of no use, which count as wrong, and calls without an answer, which count as nothing."""
     for model in models:
-        if model["preliminary"] and model["metrics"]["top1"]["value"] is not None:
-            by_reason.setdefault("; ".join(model["preliminary"]), []).append(model["model"])
-    for reason, names in by_reason.items():
-        yield f"preliminary ({', '.join(names)}): {reason}"
+        failed, calls = model["failures"]["after_retry"], model["coverage"]
+        if failed["kinds"]:
+            yield f"{model['model']}: no usable answer in {_share(failed['rate'])}, counted as wrong: {_cells.kinds(failed)}"
+        if calls["missing"]:
+            absent = calls["planned"] - calls["scored"]
+            yield f"{model['model']}: {absent} of {_cells.count(calls['planned'], 'call')} missing: {_cells.missing(calls)}"
 
 
 def _wrapped(text: str, width: int) -> list[str]:

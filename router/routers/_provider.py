@@ -29,6 +29,9 @@ def open_provider(setup: Setup, wire: Wire, timing: Timing | None = None) -> Pro
     """
     if not setup.model:
         raise UsageError(f'"{setup.spec}" names no model; write {setup.spec.partition(":")[0]}:MODEL')
+    if not setup.model.isprintable() or {".", ".."} & set(setup.model.split("/")):
+        # Gemini has the model in the path, and a path with ".." is that of something else.
+        raise UsageError(f"{setup.spec[:200]!r} is no name of a model: it holds control characters or parts of a path")
     import httpx  # noqa: F401
 
     try:

@@ -6,9 +6,9 @@ from typing import Any
 
 from router.scores.facts import Facts
 from router.scores.judge import Column, Judged
-from router.scores.numbers import clustered, mean, not_testable, number
+from router.scores.numbers import not_testable, number
 from skill_health.core.estimates import Estimate
-from skill_health.core.stats.agreement import ece
+from skill_health.core.stats.agreement import brier, ece
 
 BINS = 10
 """Of equal width from 0 to 1; a lower edge belongs to its bin."""
@@ -17,18 +17,19 @@ BINS = 10
 def calibration(column: Column, facts: Facts) -> dict[str, Any]:
     """Brier, ECE and the table of bins, over the valid answers that state a confidence, where the right one is known.
 
-    The ECE has no interval: it can only err upwards, and does so the more the fewer answers there are.
+    The ECE has no interval: it errs upwards on average, the more the fewer answers there are.
     """
     rows = column.tested(lambda row: row.result.confidence is not None and row.picked is not None)
     planned = column.planned(facts.tested)
     if not rows:
         why = not_testable("no scored answer states a confidence")
         return {"brier": why, "ece": why, "bins": []}
-    sums = clustered(rows, lambda row: (_confidence(row) - row.right) ** 2)
-    value, bins = ece([_confidence(row) for row in rows], [row.right for row in rows], BINS)
-    error = Estimate(value, n=len(rows), clusters=len(sums), note="no interval: it can only err upwards")
+    stated, right = [_confidence(row) for row in rows], [row.right for row in rows]
+    score = brier(stated, right, [row.cluster for row in rows])
+    value, bins = ece(stated, right, BINS)
+    error = Estimate(value, n=len(rows), clusters=score.clusters, note="no interval: it errs upwards on average")
     return {
-        "brier": number(mean(sums, len(rows)), planned),
+        "brier": number(score, planned),
         "ece": number(error, planned),
         "bins": [row._asdict() for row in bins],
     }

@@ -11,10 +11,12 @@ from router.scores.facts import Facts
 from router.scores.judge import Judged, Sheet
 from router.scores.numbers import number, share
 from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import cosine, terms, vectors
+from skill_health.core.tfidf import cosine, frequencies, terms, vectors
 
 PAIRS = 200
 WORDS = 8
+_FEW = 2
+"""A word in so many texts may tell two of them apart from the rest; in more, only if most do not have it."""
 
 
 def matrix(rows: Iterable[Judged]) -> list[dict[str, Any]]:
@@ -70,13 +72,17 @@ class _Texts:
     """The listed texts as vectors, so that two of them can be compared."""
 
     def __init__(self, facts: Facts) -> None:
-        found = vectors([terms(skill.text, STOP) for skill in facts.shown.values()])
-        self._vectors = dict(zip(facts.shown, found, strict=True))
+        texts = [terms(skill.text, STOP) for skill in facts.shown.values()]
+        self._vectors = dict(zip(facts.shown, vectors(texts), strict=True))
+        self._usual = {word for word, n in frequencies(texts).items() if n > max(_FEW, len(texts) / 2)}
 
     def compare(self, one: str, other: str) -> dict[str, Any]:
-        """Similarity and the words that weigh most in it; None where a text is not listed or has no words."""
+        """Similarity and the words that weigh most in it; None where a text is not listed or has no words.
+
+        Words that most of the texts have, such as "use", are no reason to take one skill for another.
+        """
         a, b = self._vectors.get(one) or {}, self._vectors.get(other) or {}
         if not a or not b:
             return {"similarity": None, "shared_words": []}
-        shared = sorted((-a[word] * b[word], word) for word in a.keys() & b.keys())
+        shared = sorted((-a[word] * b[word], word) for word in a.keys() & b.keys() - self._usual)
         return {"similarity": cosine(a, b), "shared_words": [word for _, word in shared[:WORDS]]}

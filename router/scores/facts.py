@@ -11,11 +11,11 @@ from skill_health.core.catalog import FULL, OMITTED
 
 LABEL_ONLY, NULL, UNKNOWN = "label_only", "null_not_allowed", "unknown_skill"
 WHY = {
-    LABEL_ONLY: "have no expected answer: their label only says which skills must not fire",
-    NULL: 'expect that no skill applies, which the template gives no way to answer (take the template "none")',
-    UNKNOWN: "expect a skill that the collection does not have",
+    LABEL_ONLY: "the label only says which skills must not fire",
+    NULL: "no skill applies, which this template gives no way to answer; take --template none",
+    UNKNOWN: "the collection does not have the skill that is expected",
 }
-"""Why a prompt has no right answer to count, and how a report says so."""
+"""Why a prompt has no right answer to count, as a report says it."""
 _TUPLES = ("acceptable", "rejected", "tags")
 _PROMPT = tuple(field.name for field in fields(Prompt))
 

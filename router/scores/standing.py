@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.scores.facts import WHY, Facts, Model
+from router.scores.facts import NULL, WHY, Facts
 from router.scores.judge import Column, Sheet
 from router.scores.metrics import PRIMARY
+from router.splits import TRAIN
 from skill_health.core.stats.power import mde_paired, preliminary
 
 EFFECT = 0.10
@@ -60,27 +61,32 @@ def _notes(sheet: Sheet, manifest: Mapping[str, Any]) -> Iterator[str]:
     for column in sheet.columns:
         if not column.scored:
             yield f"{column.model.spec}: not testable, because no call has a score."
-    for model in facts.models:
-        yield from _tuned(model)
+    yield from _tuned(facts)
     selection = manifest.get("selection") or {}
     if selection.get("kind", "all") != "all":
         yield f"Only a part of the prompts was asked ({selection['kind']}); the figures are those of that part."
     for why, n in sorted(Counter(facts.untested.values()).items()):
-        yield f"{_prompts(n)} {WHY[why]}; what that leaves to count is counted."
+        verb = "is" if n == 1 else "are"
+        yield (
+            f"{_prompts(n)} without a right answer to count ({WHY[why]}) {verb} neither right nor wrong here, and "
+            "only part of what is said of rejected skills, failures and stability."
+        )
     unlisted = sum(prompt.expected in facts.omitted for prompt in facts.tested)
     if unlisted:
-        yield f"{_prompts(unlisted)} expect a skill that is not listed: they cannot be answered right, and count as wrong."
+        expect, they = ("expects", "it") if unlisted == 1 else ("expect", "they")
+        yield f"{_prompts(unlisted)} {expect} a skill that is not listed: {they} cannot be answered right, and count as wrong."
     yield from _null(facts)
     absent = sum(_planned(column, facts) - len(column.results) for column in sheet.columns)
     if absent > 0:
-        yield f"The run is not finished: {absent} calls have no result."
+        yield f"The run is not finished: {absent} call{'s have' if absent != 1 else ' has'} no result."
     if sheet.foreign:
-        yield f"{sheet.foreign} results are second ones or of no prompt or model of this run, and were left out."
+        yield f"Left out were {sheet.foreign} results that are second ones, or of no prompt or model of this run."
 
 
 def _null(facts: Facts) -> Iterator[str]:
     if not facts.none_allowed:
-        yield "The template does not let a model answer that no skill applies."
+        if NULL not in facts.untested.values():
+            yield "The template does not let a model answer that no skill applies."
         return
     null = sum(prompt.known and prompt.expected is None for prompt in facts.tested)
     tested = len(facts.tested)
@@ -91,14 +97,19 @@ def _null(facts: Facts) -> Iterator[str]:
         )
 
 
-def _tuned(model: Model) -> Iterator[str]:
-    """A threshold that was chosen on prompts of this set makes figures over all of them look better than they are."""
-    settings = model.settings
-    train = settings.get("train_prompts")
-    if settings.get("threshold") is not None and settings.get("train_right") is not None and train:
+def _tuned(facts: Facts) -> Iterator[str]:
+    """A threshold that was chosen on prompts of this run makes its figures look better than they are."""
+    if not any(prompt.split == TRAIN for prompt in facts.prompts.values()):
+        return
+    by_train: defaultdict[int, list[str]] = defaultdict(list)
+    for model in facts.models:
+        settings = model.settings
+        if settings.get("threshold") is not None and settings.get("train_right") is not None:
+            by_train[int(settings.get("train_prompts") or 0)].append(model.spec)
+    for train, specs in by_train.items():
         yield (
-            f"{model.spec}: the threshold was chosen on {train} train prompts of this set; --split test gives an untouched "
-            "figure."
+            f"{', '.join(specs)}: the threshold was chosen on {train} train prompts that are among these; --split test gives "
+            "an untouched figure."
         )
 
 
@@ -117,7 +128,11 @@ def reasons(column: Column, facts: Facts, top1: Mapping[str, Any], effect: float
     half = None if top1["low"] is None else (top1["high"] - top1["low"]) / 2
     planned = _planned(column, facts)
     missing = (planned - len(column.scored)) / planned if planned else 0.0
-    return list(preliminary(top1["clusters"], half, missing, effect))
+    found = list(preliminary(top1["clusters"], half, missing))
+    if half is not None and half > effect:
+        # Without the width itself, which the interval shows, models share the sentence.
+        found.append(f"half of the interval is wider than the declared effect of {100 * effect:.1f} points")
+    return found
 
 
 def detectable(column: Column, facts: Facts) -> dict[str, Any]:

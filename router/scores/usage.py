@@ -11,10 +11,9 @@ from router.scores.facts import Facts
 from router.scores.judge import Column
 from router.scores.numbers import Number, number
 from skill_health.core.estimates import Estimate
-from skill_health.core.stats.proportions import wilson
+from skill_health.core.stats.quantiles import clustered_quantile
 
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
-_TAIL = 0.025
 _Points = Sequence[tuple[float, int]]
 
 
@@ -45,23 +44,7 @@ def _tokens(column: Column, name: str) -> dict[str, Any]:
 
 
 def quantile(points: _Points, share: float) -> Number:
-    """A quantile of values with their clusters, and its interval from order statistics (Woodruff, 1952).
-
-    The values at the two ends of the Wilson interval of `share` are the ends of the quantile's. The calls of one
-    cluster count as one observation, which can only make it wider. An end that too few clusters bound is not known.
-    """
+    """A quantile of values with their clusters, and its interval."""
     if not points:
         return number(Estimate(None, note="not known"))
-    ordered = sorted(value for value, _ in points)
-    clusters = len({cluster for _, cluster in points})
-    low, high = wilson(share * clusters, clusters)
-    ends = (
-        _at(ordered, low) if (1 - share) ** clusters <= _TAIL else None,
-        _at(ordered, high) if share**clusters <= _TAIL else None,
-    )
-    note = "" if None not in ends else "too few calls to bound it"
-    return number(Estimate(_at(ordered, share), *ends, len(ordered), clusters, method="order statistics", note=note))
-
-
-def _at(ordered: Sequence[float], share: float) -> float:
-    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]
+    return number(clustered_quantile([value for value, _ in points], [cluster for _, cluster in points], share))

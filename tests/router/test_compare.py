@@ -19,7 +19,7 @@ from made_runs import SKILLS, manifest, prompt, result, simulate
 from router.blocks import Heading, Items, Sentence, Table, as_markdown, as_text
 from router.cli import command
 from router.comparable import changed_skills
-from router.compare import compare
+from router.compare import compare, contrast
 from router.comparison import apart, document
 from router.records import NONE, Listed, Prompt, Result
 from router.results import to_line
@@ -136,7 +136,7 @@ def test_a_failure_is_an_answer_that_flips() -> None:
     base = manifest([prompt("a", "alpha")])
     found = group(compared(made(later(base), [result("a")]), made(base, [result("a", ["alpha"])])))
     assert found["flips"][0]["after"] == {"answer": "format_failure", "valid": False, "calls": 1, "of": 1}
-    assert "a: alpha (1 of 1) -> format failure (1 of 1)" in as_text(
+    assert "a: alpha -> format failure\n" in as_text(
         document(compared(made(later(base), [result("a")]), made(base, [result("a", ["alpha"])])))
     )
 
@@ -296,16 +296,109 @@ def test_untrusted_and_simulated_models_are_said() -> None:
     ]
 
 
-def test_too_few_prompts_for_any_test_are_said() -> None:
-    base = manifest(prompts(10))
-    before = [result(each.prompt_id, [each.expected or NONE]) for each in prompts(10)]
-    after = [*before[:7], *(result(each.prompt_id, ["alpha"]) for each in prompts(10)[7:])]
-    found = compared(made(later(base), after), made(base, before))
-    assert found["cautions"] == [
-        "maker:one, all: top-1 changed on 3 independent prompts only, too few for a test (p cannot fall below 0.25): "
-        "read the flips"
+def lost_of(count: int, kind: str, n: int = 60, models: int = 1) -> dict[str, Any]:
+    """A comparison in which each model loses so many of n prompts."""
+    asked = prompts(n)
+    specs = [f"maker:{at}" for at in range(models)]
+    base = manifest(asked, models=[{"spec": spec, "kind": kind} for spec in specs])
+    before = [result(each.prompt_id, [each.expected or NONE], spec) for each in asked for spec in specs]
+    wrong = {each.prompt_id for each in [each for each in asked if each.expected != "alpha"][:count]}
+    after = [
+        result(each.prompt_id, ["alpha"] if each.prompt_id in wrong else [each.expected or NONE], spec)
+        for each in asked
+        for spec in specs
     ]
+    return compared(made(later(base), after), made(base, before))
+
+
+def test_too_few_prompts_for_any_test_are_said_in_the_verdict() -> None:
+    found = lost_of(3, "provider", 10)
+    assert found["lost"] == [] and found["cautions"] == []
+    assert found["powerless"] == [{"model": "maker:0", "group": "all", "moved": 3, "p": 0.25}]
     assert group(found)["metrics"]["top1"]["difference"]["low"] is None
+    shown = as_text(document(found))
+    assert "top-1 changed on too few independent prompts: maker:0 (3). Read the flips." in shown.partition("Verdict")[2]
+
+
+@pytest.mark.parametrize(("count", "models", "least"), [(5, 1, 0.0625), (6, 1, None), (6, 2, 0.0625), (7, 2, None)])
+def test_what_can_be_significant_depends_on_how_much_is_tested(count: int, models: int, least: float | None) -> None:
+    """Six losses are enough for one test (2 of 64 sign patterns), not for the first of two."""
+    found = lost_of(count, "provider", models=models)
+    assert [each["p"] for each in found["powerless"]] == ([] if least is None else [least] * models)
+    assert len(found["lost"]) == (models if least is None else 0)
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "fails"),
+    [(1, 60, False), (2, 60, True), (4, 60, True), (2, 100, False), (3, 100, True), (0, 60, False), (1, 10, True)],
+)
+def test_what_a_local_router_loses_is_no_chance(count: int, n: int, fails: bool) -> None:
+    """The same loss of a model that may answer otherwise next time needs a test, and has none."""
+    found = lost_of(count, "local", n)
+    assert [(each["how"], each["lost"], each["won"], each["of"]) for each in found["lost"]] == (
+        [("computed", count, 0, n)] if fails else []
+    )
+    assert lost_of(count, "provider", n)["lost"] == []
+    shown = as_text(document(found)).partition("Verdict")[2]
+    assert (f"Loss: maker:0 has {count} prompts fewer right ({count} lost, 0 won)" in shown) == fails
+    assert f"maker:0 {f'{count} lost, 0 won' if count else 'no change'}." in shown
+    assert "Not testable" not in shown
+
+
+def test_a_local_router_may_win_what_it_loses() -> None:
+    asked = prompts(20)
+    base = manifest(asked, models=[{"spec": "lexical:x", "kind": "local"}])
+    right = [result(each.prompt_id, [each.expected or NONE], "lexical:x") for each in asked]
+    wrong = [result(each.prompt_id, ["delta" if each.expected != "delta" else "alpha"], "lexical:x") for each in asked]
+    found = compared(made(later(base), [*right[:10], *wrong[10:]]), made(base, [*wrong[:10], *right[10:]]))
+    assert (group(found)["better"], group(found)["worse"], found["lost"]) == (10, 10, [])
+
+
+def test_groups_of_a_local_router_are_counted_together_over_what_they_were_selected_from() -> None:
+    asked = prompts(20)
+    base = manifest(asked, models=[{"spec": "lexical:x", "kind": "local"}])
+    before = [result(each.prompt_id, [each.expected or NONE], "lexical:x") for each in asked]
+    after = [*(result(each.prompt_id, ["delta"], "lexical:x") for each in asked[:2]), *before[2:]]
+    parts = {"affected": ["p000", "p002"], "controls": ["p001", "p004"]}
+    runs = made(later(base), after), made(base, before)
+    for testable, fails in ((200, False), (99, True)):
+        found = contrast(*runs, 0.02, parts, testable)
+        assert [each["of"] for each in found["lost"]] == ([testable] if fails else [])
+        assert not fails or (found["lost"][0]["lost"], found["lost"][0]["group"]) == (2, "all")
+
+
+def test_nothing_new_takes_one_line() -> None:
+    found = lost_of(0, "local", 10)
+    shown = as_text(document(found))
+    assert "The same as before: top-1 1.000, top-3 1.000, MRR 1.000, abstained 0.200.\n" in shown
+    assert "p corrected" not in shown
+
+
+def test_thresholds_that_moved_are_said() -> None:
+    base = manifest(prompts(4), models=[{"spec": "lexical:x", "kind": "local", "settings": {"threshold": 1.5}}])
+    other = later(base)
+    other["models"][0]["settings"] = {"threshold": 1.25}
+    found = compared(made(other, []), made(base, []))
+    assert found["differences"] == ["lexical:x abstains below another score: 1.5 -> 1.25"]
+
+
+def test_a_skill_of_one_side_only_is_named() -> None:
+    asked = [prompt("a", "alpha"), prompt("n", "new")]
+    base = manifest(asked)
+    other = later(base, catalogue=manifest([], skills=(*SKILLS, "new"))["catalogue"])
+    both = [result("a", ["alpha"]), result("n", ["new"])]
+    (said,) = compared(made(other, both), made(base, [*both[:1], result("n", ["alpha"])]))["cautions"]
+    assert said == ("1 prompt (n) expects new, which the baseline does not have: there is nothing to compare it with")
+
+
+def test_labels_beside_the_right_answer_may_change_between_sweeps() -> None:
+    asked = [prompt("a", "alpha"), prompt("b", "beta", rejected=("old",)), prompt("c", "gamma")]
+    base = manifest(asked)
+    other = later(base)
+    other["prompts"][1]["rejected"], other["prompts"][2]["expected"] = ["alpha"], "delta"
+    both = [result(each.prompt_id, ["alpha"]) for each in asked]
+    found = contrast(made(other, both), made(base, both), 0.02)
+    assert (found["prompts"]["common"], found["prompts"]["only_run"]) == (2, ["c"])
 
 
 def test_changed_texts() -> None:

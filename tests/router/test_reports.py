@@ -162,6 +162,8 @@ def test_every_part_of_the_schema_is_used() -> None:
         )
 
     allowed = {"comparisons", "models[].resolved", "models[].preliminary", "prompts[].acceptable", "skills[].notes"}
+    # The skills of these manifests have no words that only some of them share.
+    allowed.add("pairs[].shared_words")
     assert {each.lstrip(".") for each in empty(USUAL, "")} <= allowed | {"models[].failures.after_retry.kinds"}
     assert USUAL["models"][0]["splits"] and USUAL["steals"]["thieves"] and USUAL["comparisons"] and USUAL["gaps"]
 
@@ -252,9 +254,50 @@ def test_markdown_says_what_matters() -> None:
         "### Models against each other", "p \\(Holm\\)" if "p \\(Holm\\)" in shown else "p (Holm)", "### By split", "false fire",
         "### Failures and missing calls", "### Position, stability, calibration, length", "### Cost and time", "## Skills",
         "### Recall by model", "## Confusions", "### Matrix of all calls", "### Steals", "### Description gap", "ledger",
-        "## Prompts that failed", "bounds the quality of the descriptions", "must never be compared", "preliminary", "Fleiss",
+        "## Prompts that failed", "bounds the quality of the descriptions", "must never be compared", "Preliminary", "Fleiss",
     ):  # fmt: skip
         assert part in shown, part
+
+
+def test_every_number_of_the_markdown_comes_with_its_n() -> None:
+    shown = markdown.render(USUAL)
+    metrics = USUAL["models"][0]["metrics"]
+    for key in ("abstention_precision", "false_fire", "rejected_at_3"):
+        number = metrics[key]
+        assert (
+            f"{100 * number['value']:.1f} [{100 * number['low']:.1f}, {100 * number['high']:.1f}] n {number['n']} |"
+            in shown
+        )
+    assert "n / independent | right + other" in shown
+    pair, thief = USUAL["pairs"][0], USUAL["steals"]["thieves"][0]
+    assert f"| {pair['expected']} | {pair['picked']} | {pair['calls']} of {pair['rate']['n']} |" in shown
+    assert f"| {thief['skill']} | {thief['calls']} of {thief['rate']['n']} |" in shown
+
+
+def test_models_with_one_reason_share_a_line() -> None:
+    asked = [prompt(f"p{n}", "alpha") for n in range(12)]
+    models = ["maker:one", "maker:two", {"spec": "maker:ten", "replications": 10}]
+    results = [result(each.prompt_id, ["alpha"], spec) for each in asked for spec in ("maker:one", "maker:two")]
+    results += [result(each.prompt_id, ["beta"], "maker:ten", n) for each in asked for n in range(10)]
+    shown = markdown.render(build_report(manifest(asked, models), results))
+    lines = [line for line in shown.splitlines() if "reliminary" in line or "would mostly be missed" in line]
+    assert [line.count("maker:") for line in lines] == [3, 2, 1]
+    assert lines[0].startswith("- Preliminary (maker:one, maker:two, maker:ten): fewer than 30 independent prompts")
+    assert "(12 independent prompts, 10 replications, at best): maker:ten." in lines[2]
+
+
+def test_text_says_what_is_missing_or_failed_at_any_width() -> None:
+    asked = [prompt(f"p{n}", "alpha") for n in range(10)]
+    results = [result(each.prompt_id, ["alpha"]) for each in asked[:7]]
+    results += [result("p7", kinds=("prose",)), result("p8", status="provider_error")]
+    report = build_report(manifest(asked), results)
+    for width in (40, 80, 200):
+        shown = " ".join(text.render(report, Look(width=width)).split())
+        assert "maker:one: no usable answer in 12.5 % of 8 calls (2.1 to 49.3), counted as wrong: prose 1" in shown
+        assert "maker:one: 2 of 10 calls missing: provider_error 1, not_run 1" in shown
+        assert "maker:one 8" in shown, "n stands in the leaderboard"
+    fine = text.render(build_report(manifest(asked[:7]), results[:7]))
+    assert "no usable answer" not in fine and "missing" not in fine
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 200])

@@ -295,7 +295,7 @@ def test_results_that_are_not_of_the_run_are_left_out_and_said() -> None:
         [result("p1", ["alpha"]), result("p1", ["beta"]), result("p9", ["beta"]), result("p1", ["b"], "who:knows")],
     )
     assert model_of(report)["metrics"]["top1"]["value"] == 1.0
-    assert any(note.startswith("3 results are second ones") for note in report["notes"])
+    assert any(note.startswith("Left out were 3 results that are second ones") for note in report["notes"])
 
 
 @pytest.mark.parametrize(
@@ -347,6 +347,15 @@ def test_pairs_carry_similarity_and_shared_words() -> None:
     assert [(pair["expected"], pair["picked"]) for pair in found] == [("alpha", "beta"), ("gamma", "delta")]
     assert 0.2 < found[0]["similarity"] < 1 and found[0]["shared_words"] == ["invoices", "parse"]
     assert found[1]["similarity"] is None and found[1]["shared_words"] == []
+
+
+def test_words_that_most_skills_have_explain_no_confusion() -> None:
+    given_ = manifest([prompt("p1", "alpha")])
+    given_["catalogue"] = [each | {"text": f"Helps somebody with {each['name']}."} for each in given_["catalogue"]]
+    given_["catalogue"][0]["text"] += " Ledgers."
+    given_["catalogue"][1]["text"] += " Ledgers."
+    (found,) = pairs(sheet_of(given_, [result("p1", ["beta"])]))
+    assert found["similarity"] > 0 and found["shared_words"] == ["ledgers"]
 
 
 def test_stability_over_replications() -> None:
@@ -512,18 +521,24 @@ def test_splits_simulation_and_tuning_are_said() -> None:
         prompt("p3", None, split="test"),
     ]
     tuned = {"threshold": 1.5, "train_prompts": 7, "train_right": 6}
-    models = [{"spec": "lexical:bm25", "kind": "local", "settings": tuned}, {"spec": "scripted", "kind": "simulated"}]
-    results = [result(each.prompt_id, ["alpha"], model["spec"]) for each in prompts for model in models]
+    models = [
+        {"spec": "lexical:bm25", "kind": "local", "settings": tuned},
+        {"spec": "lexical:tfidf", "kind": "local", "settings": tuned},
+        {"spec": "scripted", "kind": "simulated"},
+    ]
+    results = [result(each.prompt_id, ["alpha"], str(model["spec"])) for each in prompts for model in models]
     report = build_report(manifest(prompts, models), results)
     splits = model_of(report, "scripted")["splits"]
     assert [(split["split"], split["prompts"], split["top1"]["value"]) for split in splits] == [
         ("test", 2, 0.0),
         ("train", 1, 1.0),
     ]
-    assert any(
-        "chosen on 7 train prompts of this set; --split test gives an untouched figure" in note
-        for note in report["notes"]
-    )
+    assert [note for note in report["notes"] if "threshold" in note] == [
+        "lexical:bm25, lexical:tfidf: the threshold was chosen on 7 train prompts that are among these; --split test gives "
+        "an untouched figure."
+    ]
+    untouched = build_report(manifest(prompts[1:], models), [each for each in results if each.prompt_id != "p1"])
+    assert not any("threshold" in note for note in untouched["notes"])
     assert any(note.startswith("Simulated") and "scripted" in note for note in report["notes"])
     assert any("bounds the quality of the descriptions" in each for each in report["statements"])
     assert any("mode text" in each and "must never be compared" in each for each in report["statements"])
@@ -602,8 +617,20 @@ def test_figures_are_preliminary_for_a_reason() -> None:
     assert reasons(200, 0) == []
     assert reasons(200, 10) == []
     assert [each.partition(" ")[0] for each in reasons(200, 11)] == ["5.5"]
-    assert [each.partition(" ")[0] for each in reasons(200, 0, 0.05)] == ["half-width"]
-    assert [each.partition(" ")[0] for each in reasons(20, 0)] == ["fewer", "half-width"]
+    wide = "half of the interval is wider than the declared effect of"
+    assert reasons(200, 0, 0.05) == [f"{wide} 5.0 points"]
+    assert reasons(20, 0) == ["fewer than 30 independent prompts or families (20)", f"{wide} 10.0 points"]
+
+
+def test_what_has_no_right_answer_is_said_once_and_in_good_grammar() -> None:
+    asked = [prompt("p1", "alpha"), prompt("p2", None), prompt("p3", None, known=False, rejected=("alpha",))]
+    plan = {"name": "plan", "version": "1", "digest": "q", "none_allowed": False}
+    notes = build_report(manifest(asked, template=plan), [])["notes"]
+    assert [note.partition(" without ")[0] for note in notes if "right answer" in note] == ["1 prompt", "1 prompt"]
+    assert not any("1 prompt have" in note or "1 prompt expect " in note for note in notes)
+    assert not any("The template does not let" in note for note in notes)
+    no_null = build_report(manifest(asked[:1], template=plan), [])["notes"]
+    assert "The template does not let a model answer that no skill applies." in no_null
 
 
 def test_groups_against_all_arrangements() -> None:

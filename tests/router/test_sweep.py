@@ -264,6 +264,45 @@ def test_a_significant_loss_fails(repository: Path, here: Skill) -> None:
     assert here("router", "sweep", *options, "--max-loss", "1").returncode == 0
 
 
+def test_a_skill_that_its_prompts_no_longer_find_fails_without_a_test(repository: Path, sweep: Skill) -> None:
+    """Two prompts for a skill are no sample; but a router that is computed has lost them for certain."""
+    edit(repository, "star-charts", "Adds up numbers.")
+    done = sweep("--since", "HEAD")
+    assert done.returncode == 1, done.stderr
+    found = comparison(done)
+    assert found["sweep"]["testable"] == found["sweep"]["of"] == len(LABELS)
+    assert [(lost["model"], lost["how"], lost["lost"], lost["won"], lost["of"]) for lost in found["lost"]] == [
+        (model, "computed", 2, 0, len(LABELS)) for model in ("lexical:bm25", "lexical:tfidf")
+    ]
+    assert sweep("--since", "HEAD", "--max-loss", "0.2").returncode == 0
+    text_ = sweep("--since", "HEAD", "--format", "text").stdout.partition("Verdict")[2]
+    assert "Loss: lexical:tfidf has 2 prompts fewer right (2 lost, 0 won), 0.200 of the 10 with a right answer" in text_
+
+
+def test_an_instrument_that_is_not_to_be_trusted_passes_no_gate(repository: Path, here: Skill) -> None:
+    edit(repository, "tax-forms", "Adds up numbers.")
+    options = ("--models", "scripted:error=1", "--quiet", "--since", "HEAD", "--format")
+    done = here("router", "sweep", *options, "json")
+    assert done.returncode == 1, done.stderr
+    assert (comparison(done)["untrusted"], comparison(done)["lost"]) == (["scripted:error=1"], [])
+    shown = here("router", "sweep", *options, "text").stdout.partition("Verdict")[2]
+    assert "Not to be trusted: scripted:error=1 failed the instrument check in this run." in shown
+
+
+def test_a_renamed_skill_is_said_to_have_nothing_to_be_compared_with(repository: Path, sweep: Skill) -> None:
+    (repository / "skills" / "tax-forms").rename(repository / "skills" / "tax-returns")
+    edit(repository, "tax-returns", DESCRIPTIONS["tax-forms"])
+    labels = repository / "registries" / "prompts.jsonl"
+    labels.write_text(labels.read_text(encoding="utf-8").replace('"tax-forms"', '"tax-returns"'), encoding="utf-8")
+    found = comparison(sweep("--since", "HEAD"))
+    assert [(skill["name"], skill["kind"]) for skill in found["skills"]] == [
+        ("tax-forms", "removed"), ("tax-returns", "added"),
+    ]  # fmt: skip
+    (said,) = found["cautions"]
+    assert said.startswith("2 prompts (tax-1, tax-2) expect tax-returns, which the baseline does not have")
+    assert found["lost"] == []
+
+
 def test_every_file_of_a_run_is_as_published(repository: Path, here: Skill) -> None:
     done = here("router", "run", "--models", "scripted,lexical:bm25", "--reps", "2", "--quiet")
     assert done.returncode in (0, 1), done.stderr
