@@ -28,7 +28,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description="Speed and memory, as ratios taken in one run."
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure (the first four): {', '.join(QUESTIONS)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"what to measure (the first four): {', '.join(QUESTIONS)}"
+    )
     parser.add_argument("--tree", type=Path, metavar="PATH", help="a real collection instead of the generated one")
     parser.add_argument("--skills", type=int, default=529, metavar="N", help="size of the generated collection (529)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the generated collection (1)")
