@@ -159,7 +159,7 @@ class Direct:
             held = self._reserve(model, question) if model.wired else 0.0
             if model.wired and not self._budget.reserve(held):
                 return []
-            meter, usd = Meter(self._budget, held), None
+            meter, usd = Meter(held, self._admit, self._budget.charge), None
             try:
                 with meter.running():
                     reply = await model.router.ask(question)
@@ -174,3 +174,6 @@ class Direct:
                 return []
             attempts.append(attempt)
         return attempts
+
+    async def _admit(self, usd: float) -> bool:
+        return self._budget.reserve(usd)

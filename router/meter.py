@@ -1,6 +1,6 @@
 """The money of one attempt, between the run that counts it and the client that sends it.
 
-    meter = Meter(budget, usd, on_again)        usd is reserved already
+    meter = Meter(usd, admit, charge)           usd is reserved already
     with meter.running():
         reply = await router.ask(...)           the client asks `may_send_again()`, and says `not_charged()`
     meter.end(actual)
@@ -15,22 +15,22 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from router.budget import Budget
+Admit = Callable[[float], Awaitable[bool]]
+"""Reserve so many dollars for one more call; False where a cap forbids it."""
+Charge = Callable[[float, float | None], None]
+"""Turn a reservation into what the call cost, or all of it into a cost where that is None."""
 
 _RUNNING: ContextVar[Meter | None] = ContextVar("meter", default=None)
 
 
-async def _nothing() -> None:
-    """What happens before a request is sent again where nobody keeps a journal."""
-
-
 class Meter:
-    """What one attempt may spend. `refused` says that a cap kept a request from being sent again."""
+    """What one attempt spends. `refused`: a cap kept it from being sent again. `charged`: its last request may cost."""
 
-    def __init__(self, budget: Budget, usd: float, on_again: Callable[[], Awaitable[None]] = _nothing) -> None:
+    def __init__(self, usd: float, admit: Admit, charge: Charge) -> None:
         self.refused = False
         self.charged = True
-        self._budget, self._usd, self._on_again = budget, usd, on_again
+        self._usd, self._admit, self._charge = usd, admit, charge
+        self._open = True
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -43,16 +43,16 @@ class Meter:
 
     async def again(self) -> bool:
         """Charge what was reserved, and reserve as much for one more request. False where a cap forbids it."""
-        if not self._budget.reserve(self._usd):
-            self.refused = True
-            return False
-        self._budget.charge(self._usd, None)
-        await self._on_again()
-        return True
+        self.end(None)
+        self._open = await self._admit(self._usd)
+        self.refused = not self._open
+        return self._open
 
     def end(self, actual: float | None) -> None:
         """Charge the last request: what it cost, or what was reserved where that is None."""
-        self._budget.charge(self._usd, actual)
+        if self._open:
+            self._open = False
+            self._charge(self._usd, actual)
 
 
 async def may_send_again() -> bool:

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from router.instrument import ALWAYS_NONE, FAILURES, FALSE_FIRES, NO_ANSWER, SENTINEL_MISSED, Finding, Verdict, shown
 from router.records import NONE, Result
 from router.sentinel import Planted
+from skill_health.core.console import clean
 
 ENOUGH = 2
 """So many sentinel requests of three must find the sentinel; so many fires of three that need no skill are too many."""
+_SHOWN = 300
 
 
 def judge_planted(model: str, kind: str, planted: Planted, results: Iterable[Result]) -> Verdict:
@@ -80,6 +82,9 @@ def failures(answered: Sequence[Result], share: float, least: int) -> Iterator[F
 
 
 def _no_answer(results: Iterable[Result], asked: int) -> Finding:
-    counts = sorted(Counter(result.status for result in results).items())
+    found = list(results)
+    counts = sorted(Counter(result.status for result in found).items())
     why = ", ".join(f"{status} {count}" for status, count in counts) or "nothing was asked"
-    return Finding(NO_ANSWER, f"none of {asked} planted requests was answered ({why})", 0, asked, "note")
+    errors = Counter(clean(result.error)[:_SHOWN] for result in found if result.error).most_common(1)
+    said = f": {errors[0][0]}" if errors else ""
+    return Finding(NO_ANSWER, f"none of {asked} planted requests was answered ({why}){said}", 0, asked, "note")

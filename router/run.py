@@ -105,7 +105,6 @@ class Runner:
                     return []
                 attempt, refused = await self._attempt(key, number, model, question, names, usd)
                 if refused:
-                    self.capped = self.capped or self.budget.reached
                     return []
             attempts.append(attempt)
             if attempt.status != "format_failure":
@@ -132,6 +131,10 @@ class Runner:
             self._charged.clear()
             await self._charged.wait()
         return True
+
+    def _charge(self, usd: float, actual: float | None) -> None:
+        self.budget.charge(usd, actual)
+        self._charged.set()
 
     def _stop(self) -> bool:
         if self.stopped:
@@ -162,7 +165,12 @@ class Runner:
             if model.wired:
                 await self.journal.append({"event": "start", **name, "at": _now(), "reserved_usd": usd})
 
-        meter = Meter(self.budget, usd, begin)
+        async def again(usd: float) -> bool:
+            if admitted := await self._admitted(usd):
+                await begin()
+            return admitted
+
+        meter = Meter(usd, again, self._charge)
         actual: float | None = None
         try:
             await begin()
@@ -178,7 +186,6 @@ class Runner:
         finally:
             if model.wired:
                 meter.end(actual)
-                self._charged.set()
         record = {"event": "end", **name, "at": _now(), **to_event(attempt)}
         if reply.stop:
             await self.journal.append(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,11 +38,7 @@ class Place:
         """The journal, locked. Raises UsageError where another process has it, or where it is another run."""
         if self.stored is None:
             return create(self.folder, self.manifest, FIELDS, secrets)
-        now, planned = self.manifest, set(_keys(self.stored))
-
-        def again(record: Mapping[str, Any]) -> bool:
-            return is_missing(record) or tuple(record[name] for name in FIELDS) not in planned
-
+        now, again = self.manifest, _asked_again(self.stored)
         return resume(self.folder, lambda stored: frozen.differences(stored, now), FIELDS, secrets, again)
 
 
@@ -94,11 +90,11 @@ def find_place(
         stored, found = _stored(folder, safe)
         if found:
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
-        return Place(folder, safe, stored, _done(folder))
+        return Place(folder, safe, stored, _done(folder, stored))
     mark = frozen.identity(safe)
     for folder in () if anew else _alike(reports, mark):
         if (begun := _unfinished(folder, safe)) is not None:
-            return Place(folder, safe, begun, _done(folder))
+            return Place(folder, safe, begun, _done(folder, begun))
     name = _new_name(reports, f"{time:%Y%m%dT%H%M%SZ}", mark[:8])
     fresh = {**safe, "run_id": name, "created": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
     return Place(os.path.join(runs_folder(reports), name), fresh)
@@ -142,7 +138,7 @@ def _unfinished(folder: str, now: Mapping[str, Any]) -> dict[str, Any] | None:
         if found:  # its name says that there were none
             raise UsageError(f"{os.path.join(folder, MANIFEST)} is damaged ({'; '.join(found)})")
     except UsageError as error:
-        if _is_reported(folder):
+        if _is_over(folder, now):
             return None
         raise UsageError(f"this run was begun and cannot go on: {error}; --no-resume begins a new one") from None
     return None if _is_over(folder, stored) else stored
@@ -166,8 +162,14 @@ def _is_over(folder: str, manifest: Mapping[str, Any]) -> bool:
     return there >= sum(1 for _ in _keys(manifest))
 
 
-def _done(folder: str) -> frozenset[Key]:
-    return frozenset(read_past(folder, FIELDS, is_missing).results)
+def _asked_again(manifest: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool]:
+    """Which records are no results of this run: missing data, and what it never asked."""
+    planned = set(_keys(manifest))
+    return lambda record: is_missing(record) or tuple(record[name] for name in FIELDS) not in planned
+
+
+def _done(folder: str, manifest: Mapping[str, Any]) -> frozenset[Key]:
+    return frozenset(read_past(folder, FIELDS, _asked_again(manifest)).results)
 
 
 def _keys(manifest: Mapping[str, Any]) -> Iterator[Key]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -21,6 +22,13 @@ def listed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
         elif part.strip():
             found.append(part.strip())
     return tuple(dict.fromkeys(found))
+
+
+def amount(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """A cap in dollars: "nan" and "inf" are numbers to click, and would cap nothing."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no amount of dollars")
+    return value
 
 
 def _all(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Function], Function]:
@@ -58,7 +66,10 @@ run_options = _all((
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each prompt (3)."),
     click.option("--orders", type=click.Choice(ORDERS), default="cyclic", help="Orders of presentation: balanced, or the plan's shuffle."),
     click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most so many calls, repeated ones included."),
-    click.option("--max-budget-usd", type=click.FloatRange(0), metavar="X", help="At most so many dollars, calls under way included."),
+    click.option(
+        "--max-budget-usd", type=click.FloatRange(0), callback=amount, metavar="X",
+        help="At most so many dollars, calls under way included.",
+    ),
     click.option("--unsafe-no-cost-cap", is_flag=True, help="Ask paid models without a cap."),
     click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Calls under way at once (each provider's own limit holds too)."),
     click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost; ask nothing."),

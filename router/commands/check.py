@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from router.commands._options import model_options
-from skill_health.core.errors import CLEAN, FINDINGS
+from router.commands._options import amount, model_options
+from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
 
 if TYPE_CHECKING:
     from router.instrument_run import Checked
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 )
 @model_options
 @click.option(
-    "--max-budget-usd", type=click.FloatRange(0), metavar="X", help="At most so many dollars, calls under way included."
+    "--max-budget-usd",
+    type=click.FloatRange(0),
+    callback=amount,
+    metavar="X",
+    help="At most so many dollars, calls under way included.",
 )
 @click.option("--unsafe-no-cost-cap", is_flag=True, help="Ask paid models without a cap.")
 @click.option(
@@ -44,6 +48,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     prompt of a run. `router run` does the same before its first call.
     """
     from router.instrument import lines, to_record
+    from router.schedule import INTERRUPTED as BY_USER
     from skill_health.core.console import clean, echo
     from skill_health.core.errors import AbortedError
 
@@ -53,6 +58,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         echo(json.dumps({**record, "stop": checked.stop}, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     else:
         echo("".join(f"{line}\n" for line in lines(checked.verdicts)))
+    if checked.stop == BY_USER:
+        return INTERRUPTED
     if checked.stop:
         raise AbortedError(f"the check ended early: {clean(checked.stop)}")
     return CLEAN if all(record["trusted"].values()) else FINDINGS

@@ -90,7 +90,7 @@ def _dry(prepared: Prepared) -> int:
 def _end(ended: Ended, format_: str) -> int:
     from skill_health.core.console import clean, wants_color
 
-    if ended.report is not None:
+    if ended.report is not None and sys.stdout is not None:
         from shutil import get_terminal_size
 
         from router.reports import Look, load
@@ -98,12 +98,17 @@ def _end(ended: Ended, format_: str) -> int:
         color = wants_color() and format_ == "text"
         text = load(format_).render(ended.report, Look(color, get_terminal_size().columns))
         click.echo(text, nl=not text.endswith("\n"), color=color)
+    if ended.report is not None:
         _say([f"written: {', '.join(map(_here, ended.written))}"])
+    name = clean(os.path.basename(ended.folder))
+    if ended.missing and not ended.left:
+        _say(
+            [f"calls without an answer: {ended.missing}; --resume {name} asks them again, a run without it begins anew"]
+        )
     if ended.left:
         from router.schedule import INTERRUPTED as BY_USER
 
         larger = " with a larger cap" if ended.capped else ""
-        name = clean(os.path.basename(ended.folder))
         again = f"give the same command again{larger} to go on (or add --resume {name})"
         if ended.reason == BY_USER:
             _say([f"interrupted: {ended.left} calls have no result; {again}"])
@@ -113,11 +118,19 @@ def _end(ended: Ended, format_: str) -> int:
 
 
 def _say(lines: Any) -> None:
-    """Lines for people, on standard error: standard output is the report's."""
+    """Lines for people, on standard error: standard output is the report's.
+
+    A terminal that was closed is no reason to end a run; a reader that has gone from a pipe is.
+    """
     from skill_health.core.console import clean
 
     for line in lines:
-        click.echo(clean(line), err=True)
+        try:
+            click.echo(clean(line), err=True)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return
 
 
 def _here(path: str) -> str:

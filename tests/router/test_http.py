@@ -519,6 +519,32 @@ def test_a_router_needs_a_model() -> None:
         openai.open_router(Setup("openai", "", Catalogue(())))
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("model", ["..", "../../elsewhere", "a/./b", "a/..", "m\nx", "m\x1b[2J", "m\x00", "m\udce9"])
+def test_names_that_no_model_has(protocol: str, model: str) -> None:
+    with pytest.raises(UsageError, match="is no name of a model") as raised:
+        open_model(protocol, "https://h.example", model=model)
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("model", ["a b", "org/model:free", "modèle", "m.1", "..m", "a//b"])
+def test_names_that_a_model_may_have(model: str) -> None:
+    with Loopback() as server:
+        assert ask("gemini", server.url, model=model).status == "finished"
+        assert server.seen[0].path.startswith("/v1beta/")
+
+
+@pytest.mark.parametrize("name", [KEY, "hf_AbCdEf0123456789", "two words", "x\x1b[2J"])
+def test_a_key_in_the_place_of_its_name_is_not_repeated(name: str) -> None:
+    with pytest.raises(UsageError, match="key-env") as raised:
+        open_endpoint(Provider("openai", "https://h.example", name), openai.WIRE, {})
+    assert name not in str(raised.value)
+
+
+def test_a_variable_may_have_a_small_name() -> None:
+    assert open_endpoint(Provider("openai", "https://h.example", "my_key"), openai.WIRE, {"my_key": KEY}).key == KEY
+
+
 # --- What is kept of an answer ---
 
 

@@ -147,6 +147,13 @@ def test_without_any_answer_there_is_no_verdict() -> None:
     gone = judge_planted("m", "provider", WORLD, answers(dict.fromkeys(GOOD, "!model_unavailable")))
     assert (gone.tested, gone.trusted, gone.failed) == (False, False, False)
     assert gone.findings[0].text == "none of 6 planted requests was answered (model_unavailable 6)"
+    errors = [
+        replace(one, error=f"answered 500 \x1b[2J {'x' * 900}")
+        for one in answers(dict.fromkeys(GOOD, "!provider_error"))
+    ]
+    down = judge_planted("m", "provider", WORLD, errors).findings[0].text
+    assert down.startswith("none of 6 planted requests was answered (provider_error 6): answered 500 \\x1b[2J xxx")
+    assert len(down) < 400 and down.isprintable()
     silent = judge_planted("m", "provider", WORLD, [])
     assert not silent.trusted and "nothing was asked" in silent.findings[0].text
 

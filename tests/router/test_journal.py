@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -333,6 +334,40 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AbortedError, match="cannot write to"):
         create(str(tmp_path / "file" / "run"), {}, FIELDS)
+
+
+@pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
+def test_a_journal_that_is_taken_away_meanwhile_is_noticed(tmp_path: Path, how: str) -> None:
+    """An open file takes what is written to it, wherever its name has gone; nobody would ever read it."""
+    folder = tmp_path / "run"
+
+    async def work(journal: Journal) -> None:
+        await journal.add(result(0))
+        if how == "removed":
+            shutil.rmtree(folder)
+        elif how == "moved":
+            folder.rename(tmp_path / "elsewhere")
+        else:
+            (folder / RESULTS).unlink()
+            (folder / RESULTS).write_text("")
+        await journal.add(result(1))
+
+    with (
+        pytest.raises(AbortedError, match=r"cannot write to .*run: it was moved or removed meanwhile"),
+        create(str(folder), {"version": 1}, FIELDS) as journal,
+    ):
+        asyncio.run(work(journal))
+
+
+def test_lines_that_are_no_results_go_when_a_run_is_resumed(tmp_path: Path) -> None:
+    write(tmp_path / "run", range(3), [start(1), end(1, status="finished")])
+    path = tmp_path / "run" / RESULTS
+    sound = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(sound[0] + b"\xff junk\n" + sound[2])
+    with resume(str(tmp_path / "run"), SAME, FIELDS) as journal:
+        assert journal.past.problems == [f"{RESULTS}:2 is no JSON object; the line is left out"]
+        assert list(journal.past.ends) == [("p01", "m", 0)], "its attempt is there, and need not be made again"
+    assert path.read_bytes() == sound[0] + sound[2]
 
 
 @pytest.mark.parametrize("key", ["sk-live-0123456789", 'quo"ted\\key-12345', "schlüssel-äöü-99", "k" * 300])

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback import Loopback, Reaction, Seen, answer, ranking
 
 REPS, PROMPTS, SKILLS = 3, 20, 4
 MODELS = (
@@ -51,7 +52,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 CHECKOUT = Path(__file__).resolve().parents[2]
 # The installed command without the distribution's metadata: the group is put where its entry point would put it.
 COMMAND = """
-import sys
+import signal, sys
 from router.cli import command
 from skill_health.cli import main
 from skill_health.root import root
@@ -254,15 +255,95 @@ def test_ctrl_c_says_how_to_go_on_and_resuming_completes(collection: Path, tmp_p
 
 def test_a_second_ctrl_c_abandons_what_is_under_way(collection: Path, tmp_path: Path) -> None:
     given = arguments(collection, tmp_path / "out", "--time", TIME, models=["scripted:latency=20000", "lexical:tfidf"])
-    # The instrument check would wait for its answers, too: its verdicts are put where an earlier process left them.
     process = start(given)
-    time.sleep(0.1)
-    for _ in range(400):
-        attempts = list((tmp_path / "out").glob("router/*/attempts.jsonl"))
-        if attempts and b'"start"' in attempts[0].read_bytes():
-            break
-        time.sleep(0.02)
+    attempts = wait_for_attempts(tmp_path / "out", 1)
     process.send_signal(signal.SIGINT)
-    code, _, err = finish(process)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGINT)
+    code, _, err = finish(process, 5)
     assert code == 130
     assert "interrupted: 80 calls have no result" in err
+    ends = {row["status"] for row in rows(attempts) if row["event"] == "end" and row["key"][1] != "lexical:tfidf"}
+    assert ends == {"cancelled"}
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interrupt_of_the_instrument_check_lets_calls_end(collection: Path, tmp_path: Path, name: str) -> None:
+    """The check waits for answers when Ctrl-C, the system or a terminal that closes asks the run to end."""
+    if not hasattr(signal, name):
+        pytest.skip(f"there is no {name}")
+    given = arguments(
+        collection, tmp_path / "out", "--time", TIME, "--concurrency", "3", models=["scripted:latency=700"]
+    )
+    process = start(given)
+    attempts = wait_for_attempts(tmp_path / "out", 3)
+    process.send_signal(getattr(signal, name))
+    code, _, err = finish(process)
+    assert code == 130
+    assert "interrupted: 60 calls have no result; give the same command again" in err
+    assert "Traceback" not in err
+    events = rows(attempts)
+    assert sum(row["event"] == "start" for row in events) == 3
+    assert [row["status"] for row in events if row["event"] == "end"] == ["finished"] * 3
+
+
+def wait_for_attempts(out: Path, count: int) -> Path:
+    for _ in range(1000):
+        found = [path for path in out.glob("router/*/attempts.jsonl") if path.read_bytes().count(b'"start"') >= count]
+        if found:
+            return found[0]
+        time.sleep(0.02)
+    raise AssertionError("nothing was asked in 20 s")
+
+
+def test_a_terminal_that_goes_does_not_end_what_ignores_it(collection: Path, tmp_path: Path) -> None:
+    """As behind `nohup`: every later word to the terminal fails, and the run goes on to its end."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    given = slow(collection, tmp_path / "out")
+    given.remove("--quiet")
+    streams = {"stdin": theirs, "stdout": subprocess.DEVNULL, "stderr": theirs}
+    process = python("signal.signal(signal.SIGHUP, signal.SIG_IGN)\nsys.exit(main())", *given, **streams)
+    os.close(theirs)
+    folder = wait_for_results(tmp_path / "out", 4)
+    os.close(ours)
+    assert process.wait(60) in (0, 1)
+    assert len(rows(folder / "results.jsonl")) == 60
+    assert (folder / "report.md").exists()
+
+
+def test_kills_of_a_run_that_asks_a_server(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
+    """16 calls under way at each kill: one result for each key, and no more attempts or dollars than allowed."""
+    draw, price, each = random.Random(3), 10.0, 150 * 10 / 1e6
+    settings = tmp_path / "live.toml"
+    with Loopback(react) as server:
+        settings.write_text(
+            f'[router.providers.live]\nprotocol = "anthropic"\nbase-url = "{server.url}"\nconcurrency = 16\n'
+            f'[router.prices."live:m"]\ninput = {price}\noutput = {price}\n',
+            "utf-8",
+        )
+        most, cap = 200, 2.0
+        caps = ["--max-runs", str(most), "--max-budget-usd", str(cap)]
+        given = arguments(collection, tmp_path / "out", "--config", str(settings), *caps, "--concurrency", "16",
+            "--despite-check", "--time", TIME, models=["live:m"])  # fmt: skip
+        kills = 0
+        while (code := nursery.run(given, draw.uniform(0.1, 0.4))) == -signal.SIGKILL:
+            kills += 1
+            if list((tmp_path / "out").glob("router/*/report.md")):
+                code = 0
+                break
+    assert code in (0, 1), nursery.err.read_text()
+    assert kills > 0
+    folder = the_run(tmp_path / "out")
+    found = rows(folder / "results.jsonl")
+    assert len({row["prompt_id"] + str(row["replication"]) for row in found}) == len(found) == REPS * PROMPTS
+    assert {row["status"] for row in found} == {"finished"}
+    events = rows(folder / "attempts.jsonl")
+    begun = [row for row in events if row["event"] == "start"]
+    assert len(server.seen) <= len(begun) <= most
+    assert each * len(server.seen) <= sum(row["reserved_usd"] for row in begun) <= cap
+
+
+def react(seen: Seen) -> Reaction:
+    return answer(seen, ranking("none")).but(delay=0.01 * (seen.number % 7))

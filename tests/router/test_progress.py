@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from router.progress import Progress, duration
+from router.progress import Progress, duration, tell
 
 
 class Terminal(io.StringIO):
@@ -162,3 +162,31 @@ def test_close_twice_and_update_after_it_show_nothing_more() -> None:
 )  # fmt: skip
 def test_duration(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+class Closed(Terminal):
+    """A terminal that was closed: whoever writes to it is told so."""
+
+    tries = 0
+
+    def write(self, text: str) -> int:
+        self.tries += 1
+        raise OSError(5, "Input/output error")
+
+
+def test_a_terminal_that_was_closed_is_no_reason_to_end() -> None:
+    stream = Closed()
+    with Progress(20, stream, clock=Clock()) as progress:
+        for _ in range(20):
+            progress.update("finished")
+    assert (progress.done, stream.tries) == (20, 1)
+    assert not tell(stream, "x")
+    assert not tell(None, "x")
+
+
+def test_a_stream_that_was_closed_is_none_either() -> None:
+    stream = io.StringIO()
+    stream.close()
+    with Progress(20, None, clock=Clock()) as progress:
+        progress.update("finished")
+    assert not tell(stream, "x")

@@ -120,6 +120,9 @@ REFUSED = {
     "no such run": (["--resume", "x"], "there is no run 'x'"),
     "both": (["--resume", "x", "--no-resume"], "exclude each other"),
     "no such prompt": (["--prompt-ids", "p99"], "no prompt has the id 'p99'"),
+    "no amount": (["--max-budget-usd", "nan"], "nan is no amount of dollars"),
+    "an amount without end": (["--max-budget-usd", "inf"], "inf is no amount of dollars"),
+    "a path for a model": (["--models", "gemini:../x", "--max-runs", "9"], "is no name of a model"),
 }
 
 
@@ -132,6 +135,20 @@ def test_what_is_refused_writes_nothing(
         call(*given, models="lexical:tfidf" if "--models" not in given else given[1])
     assert caught.value.exit_code == 2
     assert runs(collection) == []
+
+
+def test_a_model_that_the_configuration_names_twice_is_asked_once(collection: Path, call: Call) -> None:
+    (collection / "skill-health.toml").write_text('[router]\nmodels = ["lexical:tfidf", "lexical:tfidf"]\n', "utf-8")
+    assert group.main(["run", "--time", TIME], standalone_mode=False) == 0
+    assert len(lines(runs(collection)[0] / "results.jsonl")) == 6
+
+
+def test_nobody_needs_to_read_the_report(collection: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when standard output and error were closed before we began."""
+    monkeypatch.setattr("sys.stdout", None)
+    monkeypatch.setattr("sys.stderr", None)
+    assert call() == 0
+    assert len(lines(runs(collection)[0] / "results.jsonl")) == 18
 
 
 def test_a_live_run_without_its_key_is_refused(call: Call, collection: Path) -> None:

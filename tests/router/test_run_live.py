@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -223,3 +224,78 @@ def test_a_price_that_nobody_knows_fails_closed(call: Callable[..., int], server
     assert server.seen == []
     assert not (collection / "reports").exists()
     assert call("--unsafe-no-cost-cap", models="openai:other", reps=1) == 0
+
+
+def test_requests_that_broke_off_count_against_the_cap(
+    call: Callable[..., int], server: Loopback, collection: Path
+) -> None:
+    """The server answers and charges each time, though every other answer never arrives."""
+    server.react = lambda seen: good(seen).but(cut=20) if seen.number % 2 else good(seen)
+    each, cap = 150 * 10 / 1e6, 0.15
+    with pytest.raises(AbortedError, match="leaves no room for another call"):
+        call("--max-budget-usd", str(cap))
+    events = lines(the_run(collection) / "attempts.jsonl")
+    starts = [row for row in events if row["event"] == "start"]
+    assert len(starts) == len(server.seen) > 6
+    assert each * len(server.seen) <= cap
+    ends = [row["cost_usd"] for row in events if row["event"] == "end"]
+    assert 0.1 < sum(row["reserved_usd"] for row in starts[: len(starts) - len(ends)]) <= cap
+
+
+def test_attempts_are_capped_when_requests_are_sent_again(call: Callable[..., int], server: Loopback) -> None:
+    server.react = lambda seen: good(seen).but(cut=20) if seen.number % 3 == 0 else good(seen)
+    with pytest.raises(AbortedError, match="the cap of 12 calls is reached"):
+        call("--max-runs", "12")
+    assert len(server.seen) == 12
+
+
+def test_errors_that_nobody_charges_leave_the_budget_whole(
+    call: Callable[..., int], server: Loopback, collection: Path
+) -> None:
+    server.react = lambda seen: failure(seen, "bad_request")
+    for _ in range(4):
+        with pytest.raises(AbortedError, match="did not answer 6 calls in a row"):
+            call("--max-budget-usd", "0.08")
+    server.react = good
+    assert call("--max-budget-usd", "0.08") == 0
+    assert {row["status"] for row in lines(the_run(collection) / "results.jsonl")} == {"finished"}
+
+
+def test_missing_data_is_asked_again_where_the_run_is_named_and_a_new_run_is_a_new_run(
+    call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that is gone must not hold a nightly run for ever: the next night asks the others anew."""
+    gone = {"gone"}
+    server.react = lambda seen: failure(seen, "no_model") if seen.model in gone else good(seen)
+    given = ("--max-runs", "200", "--time", "2026-03-01T00:00:00Z")
+    assert call(*given, models="openai:gone,openai:m") == 1
+    first = the_run(collection)
+    assert f"calls without an answer: 18; --resume {first.name} asks them again" in capsys.readouterr().err
+    asked = len(server.seen)
+    assert call("--max-runs", "200", "--time", "2026-03-02T00:00:00Z", models="openai:gone,openai:m") == 1
+    assert sum(seen.model == "m" for seen in server.seen[asked:]) == 18 + 6
+    assert len(list(first.parent.iterdir())) == 2
+    gone.clear()
+    capsys.readouterr()
+    asked = len(server.seen)
+    assert call(*given, "--resume", first.name, models="openai:gone,openai:m") == 0
+    assert Counter(seen.model for seen in server.seen[asked:]) == {"gone": 18 + 6}
+    found = lines(first / "results.jsonl")
+    assert (len(found), {row["status"] for row in found}) == (36, {"finished"})
+    assert "calls without an answer" not in capsys.readouterr().err
+
+
+def test_a_folder_that_is_removed_meanwhile_ends_the_run_at_once(
+    call: Callable[..., int], server: Loopback, collection: Path
+) -> None:
+    """What is paid for and written nowhere is lost."""
+
+    def react(seen: Seen) -> Reaction:
+        if seen.number == 12:
+            shutil.rmtree(collection / "reports")
+        return good(seen)
+
+    server.react = react
+    with pytest.raises(AbortedError, match=r"cannot write to .*: it was moved or removed meanwhile"):
+        call("--max-runs", "200", reps=9)
+    assert len(server.seen) <= 12 + 8

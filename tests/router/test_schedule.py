@@ -147,18 +147,39 @@ def test_an_interrupt_stops_and_a_second_one_or_the_grace_abandons(times: int, g
     assert sorted(getattr(watch, outcome)) == [0, 1, 2]
 
 
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 def test_ctrl_c_and_a_request_to_end_are_handed_over_and_handlers_come_back() -> None:
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    before = [signal.getsignal(number) for number in SIGNALS]
     seen: list[str] = []
 
     async def main() -> None:
         inside = signal.getsignal(signal.SIGINT)
         with interruptible(lambda: seen.append("signal")):
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in SIGNALS:
                 os.kill(os.getpid(), number)
                 await asyncio.sleep(0.01)
         assert signal.getsignal(signal.SIGINT) is inside
 
     asyncio.run(main())
-    assert seen == ["signal", "signal"]
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert seen == ["signal"] * len(SIGNALS)
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_is_ignored_stays_ignored(number: int) -> None:
+    """As in a run behind `nohup`, or one that a shell put into the background."""
+    before = signal.signal(number, signal.SIG_IGN)
+
+    async def main() -> None:
+        with interruptible(lambda: seen.append("signal")):
+            os.kill(os.getpid(), number)
+            await asyncio.sleep(0.01)
+
+    seen: list[str] = []
+    try:
+        asyncio.run(main())
+        assert (seen, signal.getsignal(number)) == ([], signal.SIG_IGN)
+    finally:
+        signal.signal(number, before)
