@@ -1,0 +1,161 @@
+"""Are tasks fit to measure with? Each is read, audited for leaks, and tried with nothing done and with its oracle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+
+from effectiveness.check_leaks import leaks
+from effectiveness.check_runs import State, Verified, nothing_done, solved
+from effectiveness.check_skills import own_skills, skill_faults, skill_notes, skill_texts, spread
+from effectiveness.rewards import INFRASTRUCTURE, PASS
+from effectiveness.tasks._api import Task
+from skill_health.core.skill import Skill
+
+# Folders where agents look for skills and settings: every arm would have what lies there.
+_AGENT_FOLDERS = frozenset((".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen"))
+_AGENT_FILES = frozenset(("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", ".cursorrules"))
+_MOST_PATHS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a task must not be used: a stable word and a sentence."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the check of one task found. `nothing_done` and `solved` are None where the task was not run."""
+
+    task: Task
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+    nothing_done: State | None = None
+    solved: State | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether a run may use the task."""
+        return not self.faults
+
+
+def check_tasks(
+    tasks: Sequence[Task], skills: Sequence[Skill], root: str = "", *, execute: bool = True, jobs: int = 0
+) -> tuple[Checked, ...]:
+    """Check tasks, in their order, against all skills of the collection; their files are read below `root`.
+
+    `execute` runs the oracle and the verifier of each task, which is code of the task, without a sandbox: in fresh
+    folders outside the repository, with an environment in which nothing of the user's is, a time limit, and an end for
+    the whole process group. `jobs` is how many tasks are tried at once (0: one for each processor).
+
+    Raises AbortedError where the temporary folder is no place for that.
+    """
+    given = skill_texts(skills, root)
+    common, stop = spread(given), Event()
+
+    def check(task: Task) -> Checked:
+        texts = (*given, *(skill for skill in own_skills(task) if skill.name not in {one.name for one in given}))
+        found = [*_static(task, [skill.name for skill in texts])]
+        told = list(dict.fromkeys(leaks(task, texts, common)))
+        found += [Fault("leak", leak.message) for leak in told if leak.certain]
+        notes = [*_notes(task), *(f"perhaps a leak: {leak.message}" for leak in told if not leak.certain)]
+        if not execute or not task.runnable or task.verifier is None or stop.is_set():
+            return Checked(task, tuple(found), tuple(notes))
+        start = nothing_done(task, stop)
+        end = solved(task, stop) if task.oracle is not None else None
+        found += dict.fromkeys([*_start_faults(start), *(_end_faults(end) if end else ())])
+        notes += _state_notes(start, end)
+        return Checked(task, tuple(found), tuple(notes), start, end)
+
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        try:
+            return tuple(pool.map(check, tasks))
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _static(task: Task, names: Sequence[str]) -> Iterator[Fault]:
+    yield from (Fault("not-runnable", line) for line in task.blockers)
+    yield from (Fault("skills", line) for line in skill_faults(task, names))
+    for file in task.files:
+        top = next((part for part in file.path.split("/")[:-1] if part in _AGENT_FOLDERS), "")
+        if top:
+            yield Fault("visible", f"the starting file {file.path} lies where agents look for skills and settings")
+            break
+    if task.oracle is None and task.runnable:
+        yield Fault("no-oracle", "there is no oracle, so nothing shows that the task can be solved")
+
+
+def _notes(task: Task) -> Iterator[str]:
+    yield from (f"not supported: {line}" for line in task.unsupported)
+    yield from skill_notes(task)
+    for file in task.files:
+        if file.path.rpartition("/")[2] in _AGENT_FILES:
+            yield f"the starting file {file.path} is read by some agents as instructions, in every arm"
+
+
+def _start_faults(state: State) -> Iterator[Fault]:
+    """What is wrong when nothing was done."""
+    yield from _verifier_faults(state, "nothing done")
+    if any(one.verdict.outcome == PASS for one in state.verified):
+        yield Fault("no-op-passes", "the verifier passes although nothing was done")
+
+
+def _end_faults(state: State) -> Iterator[Fault]:
+    """What is wrong after the oracle."""
+    ran = state.oracle
+    if ran is not None and ran.exit_code != 0:
+        how = "did not end within its time limit" if ran.exit_code is None else f"ended with exit code {ran.exit_code}"
+        yield Fault("oracle-error", f"the oracle {how}{_said(ran.last_words)}")
+    yield from _verifier_faults(state, "the oracle's work done")
+    worst = next((one for one in state.verified if one.verdict.outcome != PASS), None)
+    if worst and worst.verdict.outcome != INFRASTRUCTURE:
+        yield Fault("oracle-fails", f"the verifier fails the oracle{_said(worst.ran.last_words)}")
+    elif worst is None and (reward := state.verified[0].verdict.reward) != 1:
+        yield Fault("oracle-reward", f"the oracle's reward is {reward:g}, not 1")
+
+
+def _verifier_faults(state: State, when: str) -> Iterator[Fault]:
+    first = state.verified[0]
+    for one in state.verified:
+        if one.verdict.outcome == INFRASTRUCTURE:
+            yield Fault("verifier-error", f"with {when}: {one.verdict.problem}{_said(one.ran.last_words)}")
+            break
+        if one.verdict.problem:
+            yield Fault("reward", f"with {when}: {one.verdict.problem}")
+            break
+    if any(_result(one) != _result(first) for one in state.verified):
+        results = ", ".join(f"{one.verdict.outcome} ({_shown(one.verdict.reward)})" for one in state.verified)
+        yield Fault("verifier-varies", f"with {when} the verifier does not say the same each time: {results}")
+    if changed := next((one.changed for one in state.verified if one.changed), ()):
+        more = f" and {len(changed) - _MOST_PATHS} more" if len(changed) > _MOST_PATHS else ""
+        yield Fault("verifier-changes", f"the verifier changes the workspace: {', '.join(changed[:_MOST_PATHS])}{more}")
+
+
+def _state_notes(start: State, end: State | None) -> Iterator[str]:
+    if end is not None and not end.changes:
+        yield "the oracle changes no file: the final message alone is judged"
+    for state in filter(None, (start, end)):
+        if len({(one.ran.stdout, one.ran.stderr) for one in state.verified}) > 1:
+            yield "the verifier's output differs from run to run; its verdict does not"
+            return
+
+
+def _result(one: Verified) -> tuple[object, ...]:
+    verdict = one.verdict
+    return verdict.outcome, verdict.reward, tuple(sorted(verdict.values.items())), one.ran.exit_code
+
+
+def _said(words: str) -> str:
+    return f"; it said: {words}" if words else ""
+
+
+def _shown(reward: float | None) -> str:
+    return "no reward" if reward is None else f"{reward:g}"

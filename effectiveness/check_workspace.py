@@ -1,0 +1,145 @@
+"""Folders of one check: a workspace, staged scripts, rewards; and whether a workspace is still what it was."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+
+from effectiveness.rewards import RUNNER
+from effectiveness.tasks._api import Script
+from effectiveness.tasks._folder import File
+from effectiveness.tasks._scripts import replace_places, text_of
+from skill_health.core.digests import blake2b
+from skill_health.core.errors import AbortedError
+from skill_health.core.roots import git_top, relative
+
+# Paths of containers are replaced in scripts, where a space would fall apart.
+_WORD = re.compile(r"[\w./+@%=,-]+")
+_CHUNK = 1 << 20
+_HUGE = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of one trial of a check, all fresh, beside each other below `base`.
+
+    What runs there ends where somebody sets `stop`.
+    """
+
+    base: str
+    workspace: str
+    home: str
+    temporary: str
+    final: str
+    stop: Event
+
+    def beside(self, name: str) -> str:
+        """A further folder beside the workspace, made now."""
+        place = os.path.join(self.base, name)
+        os.makedirs(place, mode=0o700)
+        return place
+
+
+@contextmanager
+def fresh_places(tasks_folder: str, stop: Event) -> Iterator[Places]:
+    """Folders below the system's temporary one, removed afterwards.
+
+    Raises AbortedError where that lies in the same git repository as the task: an agent there could read the verifier.
+    """
+    top = git_top(tasks_folder) or tasks_folder
+    root = os.path.realpath(tempfile.gettempdir())
+    if tasks_folder and relative(root, os.path.realpath(top)) is not None:
+        raise AbortedError(f"the temporary folder {root} lies inside {top}: set TMPDIR to a folder outside it")
+    if not _WORD.fullmatch(root):
+        raise AbortedError(f"the path of the temporary folder {root!r} holds spaces or signs: set TMPDIR to another")
+    with tempfile.TemporaryDirectory(prefix="skill-health-", dir=root, ignore_cleanup_errors=True) as base:
+        names = ("workspace", "home", "tmp", "final.txt")
+        workspace, home, temporary, final = (os.path.join(base, name) for name in names)
+        places = Places(base, workspace, home, temporary, final, stop)
+        for folder in (places.workspace, places.home, places.temporary):
+            os.mkdir(folder, 0o700)
+        with open(places.final, "xb"):
+            pass
+        yield places
+
+
+def write_files(folder: str, files: Iterable[File], places: Iterable[tuple[str, str]] = ()) -> None:
+    """Write files below a folder; `places` are paths of a container with what takes their place in texts."""
+    replaced = tuple(places)
+    for file in files:
+        target = os.path.join(folder, file.path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        text = text_of(file) if replaced else None
+        data = file.data if text is None else replace_places(text, replaced).encode("utf-8")
+        with open(target, "xb") as stream:
+            stream.write(data)
+        os.chmod(target, 0o755 if file.executable else 0o644)
+
+
+def stage_script(
+    script: Script, folder: str, places: Iterable[tuple[str, str]], targets: Mapping[str, str]
+) -> list[str]:
+    """Write the files of a script into an empty folder and return the command that runs it.
+
+    `places` are a task's, and `targets` says which folder each of their roles is; a role without any is left as it is.
+    """
+    write_files(folder, script.files, [(path, targets[role]) for path, role in places if role in targets])
+    names = {file.path for file in script.files}
+    return [os.path.join(folder, word) if word in names else word for word in script.argv]
+
+
+def snapshot(folder: str) -> dict[str, str]:
+    """What is in a workspace: each path with its kind, permissions and content; `.runner` is ours and left out."""
+    found: dict[str, str] = {}
+    waiting = [""]
+    while waiting:
+        inner = waiting.pop()
+        try:
+            entries = list(os.scandir(os.path.join(folder, inner)))
+        except OSError:
+            found[inner] = "a folder that cannot be read"
+            continue
+        for entry in entries:
+            path = f"{inner}/{entry.name}" if inner else entry.name
+            if path == RUNNER:
+                continue
+            state = entry.stat(follow_symlinks=False)
+            content = ""
+            if stat.S_ISLNK(state.st_mode):
+                content = os.readlink(entry.path)
+            elif stat.S_ISDIR(state.st_mode):
+                waiting.append(path)
+            elif stat.S_ISREG(state.st_mode):
+                content = _digest(entry.path, state)
+            found[path] = f"{state.st_mode:o} {content}"
+    return found
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The paths that were added, removed or changed, each with the word for it, in order."""
+    words = {
+        path: "added" if path not in before else "removed" if path not in after else "changed"
+        for path in before.keys() | after.keys()
+        if before.get(path) != after.get(path)
+    }
+    return [f"{path} {words[path]}" for path in sorted(words)]
+
+
+def _digest(path: str, state: os.stat_result) -> str:
+    """The content of a file as a digest; of a huge one its size and time, as it may have been made to keep us busy."""
+    if state.st_size > _HUGE:
+        return f"{state.st_size} bytes, {state.st_mtime_ns}"
+    total = blake2b(digest_size=16)
+    try:
+        with open(path, "rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                total.update(chunk)
+    except OSError:
+        return "unreadable"
+    return total.hexdigest()

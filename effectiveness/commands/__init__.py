@@ -1,0 +1,1 @@
+"""One command of `skill-health effectiveness` in each module."""

@@ -1,0 +1,54 @@
+"""`skill-health effectiveness check`: are tasks fit to measure with, before anything is spent on them?"""
+
+from __future__ import annotations
+
+import click
+
+from skill_health.core.errors import CLEAN, FINDINGS
+
+
+@click.command(short_help="Audit tasks for leaks, and try each with nothing done and with its oracle.")
+@click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
+@click.option(
+    "--skills", "skill_paths", multiple=True, metavar="PATH", help="The skills under test (all of the collection)."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@click.option("--static", is_flag=True, help="Run nothing: read the tasks and audit them for leaks only.")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Tasks tried at once (one for each processor).")
+@click.option("--notes", is_flag=True, help="Also say what is not supported and what may be a leak.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+def command(
+    tasks: tuple[str, ...],
+    skill_paths: tuple[str, ...],
+    config_file: str | None,
+    static: bool,
+    jobs: int | None,
+    notes: bool,
+    format_: str,
+) -> int:
+    """Check tasks, or the folders that hold them: exit 1 where one is not fit to use.
+
+    The files are right; no skill holds what a task is verified by, and what the agent gets gives nothing away; the
+    oracle passes, and doing nothing fails; the verifier says the same three times and leaves the workspace as it is.
+
+    This runs the oracle and the verifier of each task without a sandbox: check tasks of strangers with --static.
+    """
+    from effectiveness.check import check_tasks
+    from effectiveness.check_skills import collection
+    from effectiveness.check_text import as_json, as_text
+    from effectiveness.tasks._load import load_tasks
+    from skill_health.core.console import echo
+    from skill_health.core.errors import UsageError
+    from skill_health.lint import configure, prefix
+
+    tasks_root, _ = configure(tasks, config_file, {})
+    loaded = load_tasks(tasks, tasks_root)
+    root, skills = collection(skill_paths, config_file, tasks_root)
+    if not skills and not all(task.skills for task in loaded.tasks):
+        raise UsageError(f"no skill below {', '.join(skill_paths) or root}: name the skills under test with --skills")
+    checked = check_tasks(loaded.tasks, skills, root, execute=not static, jobs=jobs or 0)
+    if format_ == "json":
+        echo(as_json(checked, loaded.problems))
+    else:
+        echo(as_text(checked, loaded.problems, notes, prefix(tasks_root)))
+    return CLEAN if not loaded.problems and all(one.ok for one in checked) else FINDINGS

@@ -1,0 +1,1 @@
+"""Tasks of every accepted format -> `Task`: one loader per format, found by the names of the modules."""

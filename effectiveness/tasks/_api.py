@@ -1,0 +1,147 @@
+"""What a task is, and what a format of tasks is given and gives back.
+
+A format is a module of this package whose name has no underscore in front. It has
+
+    TITLE                    what it is called in messages
+    fits(folder) -> str      the file by which a folder is a task of this format, "" where it is none
+    load(folder)             its tasks, in order: a Task, or a BadRecord where one is wrong
+
+and runs nothing. It may raise `Refused` for a file that cannot be read safely; `_load` makes a BadRecord of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from effectiveness.tasks._folder import File, Folder
+from skill_health.core.digests import blake2b
+from skill_health.core.patterns import lazy
+from skill_health.core.registries import BadRecord
+
+NO_SKILL = "none"
+AGENT_TIMEOUT = 600.0
+VERIFIER_TIMEOUT = 60.0
+# Ids name folders of results, so they must be names everywhere.
+_ID = lazy(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,127}\Z")
+
+Grading = Literal["exit", "reward"]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A verifier or an oracle.
+
+    `files` are staged in a folder of their own, outside the workspace, and `argv` is run with the workspace as the
+    current directory; a word of it that is the path of one of the files means the file as it is staged. The digest
+    covers all that is here.
+    """
+
+    argv: tuple[str, ...]
+    files: tuple[File, ...]
+    timeout_sec: float
+    env: tuple[tuple[str, str], ...] = ()
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task. What the files hold was read once, so nothing that an agent does later changes it.
+
+    `path` is how the task is named in messages, `folder` where it lies (absolute; in no record). `format` is the name
+    of the loader. `target_skill` is NO_SKILL for a negative control, and None where nothing says which skill should
+    help; the other three are None where the task names none.
+
+    `files` are what a trial starts from. `grading` says what decides: "exit" the exit code of the verifier, "reward"
+    the reward that it writes. `places` are paths that a container would have, each with what takes its place here:
+    "workspace", "verifier", "oracle" or "rewards"; they are replaced in the files of both scripts, and the workspace's
+    are "." in the prompt.
+
+    `unsupported` is what of the task is left out here, `blockers` why it cannot be run here at all, one line each.
+    `skills` are folders of skills that the task itself brings, absolute.
+
+    `digest` covers what a trial depends on before it is verified: prompt, files, environment and time limit.
+    `verifier.digest` is apart, because a changed verifier only needs to verify again.
+    """
+
+    id: str
+    slug: str
+    path: str
+    format: str
+    prompt: str
+    target_skill: str | None
+    irrelevant_skill: str | None = None
+    related_skill: str | None = None
+    unrelated_skill: str | None = None
+    category: str = ""
+    difficulty: str = ""
+    agent_timeout_sec: float = AGENT_TIMEOUT
+    files: tuple[File, ...] = field(default=(), repr=False)
+    env: tuple[tuple[str, str], ...] = ()
+    verifier: Script | None = field(default=None, repr=False)
+    oracle: Script | None = field(default=None, repr=False)
+    grading: Grading = "exit"
+    places: tuple[tuple[str, str], ...] = ()
+    unsupported: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    folder: str = ""
+    digest: str = ""
+
+    @property
+    def is_control(self) -> bool:
+        """Whether no skill should help: a negative control, which runs control, full and negative only."""
+        return self.target_skill == NO_SKILL
+
+    @property
+    def runnable(self) -> bool:
+        """Whether it can be run here."""
+        return not self.blockers
+
+
+def is_safe_id(text: str) -> bool:
+    """Whether an id may name a file: letters, digits, `_`, `-` and single dots, at most 128 characters."""
+    return _ID.match(text) is not None
+
+
+def script(
+    argv: Iterable[str],
+    files: Iterable[File],
+    timeout_sec: float,
+    env: Iterable[tuple[str, str]] = (),
+    places: Iterable[tuple[str, str]] = (),
+) -> Script:
+    """A script with its digest, over the places that are replaced in it, too; files in the order of their paths."""
+    argv, env = tuple(argv), tuple(sorted(env))
+    files = tuple(sorted(files, key=lambda file: file.path))
+    words = [*argv, "", repr(timeout_sec), *map(repr, env), "", *map(repr, places)]
+    return Script(argv, files, timeout_sec, env, _digest(words, files))
+
+
+def task_digest(prompt: str, files: Iterable[File], env: Iterable[tuple[str, str]], timeout_sec: float) -> str:
+    """The digest of what a trial depends on before it is verified."""
+    return _digest([prompt, repr(timeout_sec), *map(repr, sorted(env))], sorted(files, key=lambda file: file.path))
+
+
+def _digest(words: Iterable[str], files: Iterable[File]) -> str:
+    total = blake2b(digest_size=16)
+    for word in words:
+        raw = word.encode("utf-8", "surrogatepass")
+        total.update(b"w%d:" % len(raw) + raw)
+    for file in files:
+        name = file.path.encode("utf-8")
+        total.update(b"f%d:%d:%d:" % (len(name), len(file.data), file.executable) + name + file.data)
+    return total.hexdigest()
+
+
+class Format(Protocol):
+    """A format's module."""
+
+    TITLE: str
+
+    def fits(self, folder: Folder) -> str:
+        """The file by which a folder is a task of this format, relative to it; "" where it is none."""
+
+    def load(self, folder: Folder) -> Iterator[Task | BadRecord]:
+        """The tasks of the folder, in order."""

@@ -1,0 +1,457 @@
+"""Tasks that are not fit to measure with are found, for the right reason; fit ones are not accused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from effectiveness.check import Checked, check_tasks
+from effectiveness.check_process import MAX_OUTPUT, clean_environment, run_process
+from effectiveness.check_skills import collection
+from effectiveness.check_text import as_json, as_text
+from effectiveness.check_workspace import differences, snapshot
+from effectiveness.cli import command
+from effectiveness.tasks._load import load_tasks
+from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.validation import load_schema
+
+Files = Mapping[str, str]
+
+SKILL = """---
+name: sum-sheets
+description: Adds up columns. Use when numbers have to be added.
+---
+# Sum sheets
+
+Read every number of the sheet before you add any of them, because units differ between the parts of it.
+"""
+POEMS = "---\nname: poems\ndescription: Writes poems. Use when verse is wanted.\n---\n# Poems\n\nRhyme.\n"
+META = {"id": "t1", "slug": "sum-it", "target_skill": "sum-sheets", "irrelevant_skill": "poems"}
+TASK = {
+    "task.md": "Add up the numbers in `in.txt` and write the sum to `out.txt`.\n",
+    "metadata.json": json.dumps(META),
+    "starting/in.txt": "1\n2\n",
+    "verify.sh": '[ "$(cat out.txt)" = 3 ]\n',
+    "oracle/solve.sh": "echo 3 > out.txt\n",
+}
+HARBOR = {
+    "task.toml": 'version = "1.0"\n[metadata]\ntarget_skill = "sum-sheets"\n[verifier]\ntimeout_sec = 5\n',
+    "instruction.md": "Write the sum of the numbers in /app/in.txt to /app/out.txt.\n",
+    "environment/in.txt": "1\n2\n",
+    "tests/test.sh": "python3 /tests/check.py\n",
+    "tests/check.py": "from pathlib import Path\nout = Path('/app/out.txt')\nright = out.exists() and out.read_text() == '3\\n'\n"
+    "Path('/logs/verifier/reward.json').write_text('{\"reward\": %d}' % right)\n",
+    "solution/solve.sh": "awk '{ s += $1 } END { print s }' /app/in.txt > /app/out.txt\n",
+}
+BENCH = {
+    "task.md": "---\nschema_version: '1.3'\nmetadata: {target_skill: sum-sheets}\n---\n\nAdd up /root/in.txt into /root/out.txt.\n",
+    "environment/in.txt": "1\n2\n",
+    "verifier/test.sh": "grep -qx 3 /root/out.txt && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n",
+    "oracle/solve.sh": "echo 3 > /root/out.txt\n",
+}
+
+
+def write(root: Path, files: Files) -> Path:
+    for path, text in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+    return root
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Callable[..., Checked]:
+    def call(files: Files, skill: str = SKILL, **more: Any) -> Checked:
+        write(tmp_path, {"skill-health.toml": "", "skills/sum-sheets/SKILL.md": skill, "skills/poems/SKILL.md": POEMS})
+        write(tmp_path / "tasks/one", files)
+        loaded = load_tasks([str(tmp_path / "tasks")], str(tmp_path))
+        assert loaded.problems == ()
+        root, skills = collection((), None, str(tmp_path))
+        (checked,) = check_tasks(loaded.tasks, skills, root, **more)
+        return checked
+
+    return call
+
+
+def kinds(checked: Checked) -> list[str]:
+    return [fault.kind for fault in checked.faults]
+
+
+@pytest.mark.parametrize("files", [TASK, HARBOR, BENCH], ids=["plan", "harbor", "skillsbench"])
+def test_a_fit_task(files: Files, check: Callable[..., Checked]) -> None:
+    checked = check(files)
+    assert (checked.faults, checked.ok) == ((), True)
+    assert checked.nothing_done and checked.solved
+    assert [one.verdict.outcome for one in checked.nothing_done.verified] == ["fail"] * 3
+    assert [one.verdict.outcome for one in checked.solved.verified] == ["pass"] * 3
+    assert [one.verdict.reward for one in checked.solved.verified] == [1, 1, 1]
+    assert checked.solved.changes == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"verify.sh": "true\n"}, "no-op-passes", "although nothing was done"),
+        ({"oracle/solve.sh": "echo 4 > out.txt\n"}, "oracle-fails", "the verifier fails the oracle"),
+        ({"oracle/solve.sh": "echo 3 > out.txt; echo no >&2; exit 3\n"}, "oracle-error", "exit code 3; it said: no"),
+        ({"verify.sh": 'date > stamp; [ "$(cat out.txt)" = 3 ]\n'}, "verifier-changes", "stamp added"),
+        ({"verify.sh": 'chmod 600 in.txt; [ "$(cat out.txt)" = 3 ]\n'}, "verifier-changes", "in.txt changed"),
+        ({"verify.sh": 'rm -f in.txt; [ "$(cat out.txt)" = 3 ]\n'}, "verifier-changes", "in.txt removed"),
+        ({"verify.sh": "kill -9 $$\n"}, "verifier-error", "with nothing done: the verifier was ended by signal 9"),
+        ({"verify.sh": "sleep 60\n", "metadata.json": json.dumps(META | {"verifier_timeout_sec": 0.2})}, "verifier-error", "time limit"),
+        ({"verify.sh": 'echo "{" > $VERIFIER_DIR/reward.json; [ "$(cat out.txt)" = 3 ]\n'}, "reward", "not JSON"),
+        ({"verify.sh": 'echo \'{"reward": 0.5}\' > $VERIFIER_DIR/reward.json; [ -e out.txt ]\n'}, "oracle-reward", "is 0.5, not 1"),
+        ({"starting/.claude/settings.json": "{}"}, "visible", ".claude/settings.json lies where agents look"),
+        ({"starting/deep/verify.txt": TASK["verify.sh"]}, "leak", "deep/verify.txt is a copy of verify.sh"),
+        ({"starting/x.sh": "\n" + TASK["oracle/solve.sh"]}, "leak", "x.sh is a copy of oracle/solve.sh"),
+        ({"task.md": "Use the sum-sheets skill to add up in.txt.\n"}, "leak", "the prompt names the skill 'sum-sheets'"),
+        ({"task.md": "Add up in.txt, so that verify.sh passes.\n"}, "leak", "the prompt names 'verify.sh'"),
+        ({"metadata.json": json.dumps(META | {"target_skill": "sum-sheet"})}, "skills", "did you mean 'sum-sheets'?"),
+        ({"metadata.json": json.dumps(META | {"irrelevant_skill": "sum-sheets"})}, "skills", "two parts at once"),
+        ({"metadata.json": json.dumps(META | {"related_skill": "none"})}, "skills", "leave the key out"),
+    ],
+)  # fmt: skip
+def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..., Checked]) -> None:
+    checked = check(TASK | dict(changes))
+    assert {fault.kind for fault in checked.faults if words in fault.message} == {kind}, checked.faults
+    assert len(set(checked.faults)) == len(checked.faults)
+
+
+def test_no_oracle(check: Callable[..., Checked]) -> None:
+    files = dict(TASK)
+    del files["oracle/solve.sh"]
+    checked = check(files)
+    assert kinds(checked) == ["no-oracle"]
+    assert checked.nothing_done and checked.solved is None
+
+
+def test_a_verifier_that_changes_its_mind(check: Callable[..., Checked]) -> None:
+    flaky = 'n=$(cat "$HOME/n" 2>/dev/null || echo 0); echo $((n + 1)) > "$HOME/n"; [ "$n" != 1 ] && [ -e out.txt ]\n'
+    checked = check({**TASK, "verify.sh": flaky})
+    assert kinds(checked) == ["oracle-fails", "verifier-varies"] or kinds(checked) == [
+        "verifier-varies",
+        "oracle-fails",
+    ]
+    assert "pass (1), fail (0), pass (1)" in next(f.message for f in checked.faults if f.kind == "verifier-varies")
+
+
+def test_a_verifier_whose_output_alone_differs_is_noted(check: Callable[..., Checked]) -> None:
+    checked = check({**TASK, "verify.sh": 'echo $RANDOM$RANDOM$RANDOM; [ "$(cat out.txt)" = 3 ]\n'})
+    assert checked.ok
+    assert any("output differs" in note for note in checked.notes)
+
+
+def test_a_container_verifier_without_a_reward_says_nothing(check: Callable[..., Checked]) -> None:
+    checked = check({**HARBOR, "tests/test.sh": "echo broken >&2; exit 1\n"})
+    assert kinds(checked) == ["verifier-error", "verifier-error"]
+    assert "wrote neither reward.json nor reward.txt (exit code 1); it said: broken" in checked.faults[0].message
+
+
+def test_what_cannot_be_run_is_not_run(check: Callable[..., Checked], tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    docker = {"environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN make\n", "tests/test.sh": f"touch {trace}\n"}
+    checked = check({**HARBOR, **docker})
+    assert [fault.message for fault in checked.faults if fault.kind == "not-runnable"] == [
+        "environment/Dockerfile:3: RUN make: no image is built here"
+    ]
+    assert checked.nothing_done is None and not trace.exists()
+
+
+def test_static_runs_nothing(check: Callable[..., Checked], tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    checked = check({**TASK, "verify.sh": f"touch {trace}\n", "oracle/solve.sh": f"touch {trace}\n"}, execute=False)
+    assert checked.ok and checked.nothing_done is None and not trace.exists()
+
+
+LINE = "Every second number of the third sheet counts double because the parts were weighed together that day."
+
+
+@pytest.mark.parametrize("place", ["task.md", "starting/notes.md", "verify.sh", "verifier/rule.txt", "oracle/solve.sh"])
+def test_a_skill_that_holds_the_task(place: str, check: Callable[..., Checked]) -> None:
+    text = TASK.get(place, "")
+    line = f"# {LINE}\n" if place.endswith(".sh") else f"{LINE}\n"
+    checked = check({**TASK, place: line + text}, SKILL + LINE + "\n")
+    leak = next(fault.message for fault in checked.faults if fault.kind == "leak")
+    assert (
+        leak.startswith("the skill 'sum-sheets' (skills/sum-sheets/SKILL.md:") and "number of the third sheet" in leak
+    )
+
+
+def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., Checked]) -> None:
+    skill = SKILL + "The total of March is 48213.77 in most years.\n"
+    hidden = {**TASK, "verify.sh": "grep -q 48213.77 out.txt\n", "oracle/solve.sh": "echo 48213.77 > out.txt\n"}
+    checked = check(hidden, skill)
+    assert [fault.message for fault in checked.faults] == [
+        "the skill 'sum-sheets' holds '48213.77', which only verifier/verify.sh:1 of the task knows"
+    ]
+    assert check({**hidden, "starting/in.txt": "48213.77\n"}, skill).ok
+
+
+def test_a_prompt_that_quotes_the_verifier(check: Callable[..., Checked]) -> None:
+    command_line = "awk -F, 'NR > 1 && $3 != \"\" { total[$1] += $3 * $4; n++ } END { for (name in total) print name, total[name], n }'"
+    prompt = f"Add up the numbers, perhaps with {command_line} in.txt.\n{LINE}\n"
+    checked = check({**TASK, "task.md": prompt, "oracle/solve.sh": f"# {LINE}\necho 3 > out.txt\n"})
+    assert kinds(checked) == ["leak"] and "the prompt holds 17 words of oracle/solve.sh:1" in checked.faults[0].message
+
+
+def test_short_likeness_is_no_leak(check: Callable[..., Checked]) -> None:
+    checked = check(
+        {**TASK, "verify.sh": f"# the sum is to be in out.txt\n{TASK['verify.sh']}"},
+        SKILL + "Write the sum to a file.\n",
+    )
+    assert checked.ok and checked.notes == (
+        "no related_skill: the task has no arm target_plus_one",
+        "no unrelated_skill: the task has no arm target_plus_unrelated",
+    )
+
+
+def test_a_task_brings_its_own_skill(check: Callable[..., Checked]) -> None:
+    bench = {**BENCH, "environment/skills/own/SKILL.md": SKILL.replace("sum-sheets", "own") + LINE + "\n"}
+    bench["task.md"] = bench["task.md"].replace("target_skill: sum-sheets", "target_skill: own")
+    assert check(bench).ok
+    checked = check({**bench, "oracle/solve.sh": f"# {LINE}\necho 3 > /root/out.txt\n"})
+    assert kinds(checked) == ["leak"] and "the skill 'own'" in checked.faults[0].message
+
+
+def test_skills_in_starting_files_are_no_skills_of_the_collection(
+    check: Callable[..., Checked], tmp_path: Path
+) -> None:
+    draft = {**TASK, "starting/draft/SKILL.md": POEMS.replace("poems", "draft")}
+    assert check(draft).ok
+    assert [skill.name for skill in collection((), None, str(tmp_path))[1]] == ["poems", "sum-sheets"]
+
+
+ESCAPES = {
+    "the environment is clean": 'test -z "${PLANTED_KEY:-}" && test -z "${VIRTUAL_ENV:-}" && test -z "${PYTHONPATH:-}"',
+    "home is empty": 'test -z "$(ls -A "$HOME")"',
+    "the verifier's folder is not there yet": 'test ! -e ../run-0-verifier && test -z "$(find .. -name "verify*")"',
+    "the workspace is no repository": "! git rev-parse --show-toplevel 2>/dev/null",
+    "only the starting files are there": 'test "$(ls -A)" = in.txt',
+}
+
+
+@pytest.mark.parametrize("test", ESCAPES.values(), ids=ESCAPES)
+def test_what_an_oracle_sees(test: str, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PLANTED_KEY", "VIRTUAL_ENV", "PYTHONPATH"):
+        monkeypatch.setenv(name, "/planted")
+    assert check({**TASK, "oracle/solve.sh": f"if {test}; then echo 3 > out.txt; fi\n"}).ok
+
+
+def test_what_a_verifier_gets(check: Callable[..., Checked]) -> None:
+    verify = (
+        'test "$PWD" != "$(cd "$(dirname "$0")" && pwd)" || exit 1\ntest -z "$(ls -A "$VERIFIER_DIR")" || exit 1\n'
+        'test -f "$FINAL_MESSAGE" && test "$(cat "$(dirname "$0")/verifier/x")" = y || exit 1\n'
+        'test ! -e "$(dirname "$0")/oracle" || exit 1\n[ "$(cat out.txt)" = 3 ]\n'
+    )
+    assert check({**TASK, "verify.sh": verify, "verifier/x": "y\n"}).ok
+
+
+def test_an_oracle_may_answer_in_words(check: Callable[..., Checked]) -> None:
+    files = {
+        **TASK,
+        "verify.sh": 'grep -q three "$FINAL_MESSAGE"\n',
+        "oracle/final.txt": "It is three.\n",
+        "oracle/solve.sh": "true\n",
+    }
+    checked = check(files)
+    assert checked.ok and any("the final message alone" in note for note in checked.notes)
+
+
+def test_a_verifier_of_the_plans_own_runner(check: Callable[..., Checked]) -> None:
+    verify = (
+        "test -f .runner/final.txt || exit 2\nif [ -e out.txt ]; then s=1; else s=0.25; fi\n"
+        'echo "{\\"score\\": $s}" > .runner/score.json\n[ -e out.txt ]\n'
+    )
+    checked = check({**TASK, "verify.sh": verify})
+    assert checked.ok and checked.nothing_done
+    assert checked.nothing_done.verified[0].verdict.reward == 0.25
+    assert checked.nothing_done.verified[0].verdict.source == ".runner/score.json"
+
+
+def test_a_forged_score_counts_for_nothing(check: Callable[..., Checked]) -> None:
+    forged = "mkdir .runner; echo '{\"score\": 1}' > .runner/score.json\n"
+    checked = check({**HARBOR, "solution/solve.sh": forged, "tests/test.sh": "true\n"})
+    assert kinds(checked)[-1] == "verifier-error"
+
+
+def test_what_outlives_its_script_is_ended(check: Callable[..., Checked], tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    begun = time.monotonic()
+    checked = check({**TASK, "oracle/solve.sh": f"sleep 300 & echo $! > {pid}; echo 3 > out.txt\n"})
+    assert checked.ok and time.monotonic() - begun < 10
+    for _ in range(50):
+        try:
+            os.kill(int(pid.read_text()), 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    assert Path(f"/proc/{pid.read_text().strip()}/stat").read_text().split()[2] == "Z"
+
+
+def test_the_folders_are_removed(
+    check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    assert check({**TASK, "oracle/solve.sh": "echo 3 > out.txt; mkdir -m 000 locked\n"}).solved
+    assert list(place.iterdir()) == []
+
+
+def test_a_workspace_that_resists(tmp_path: Path) -> None:
+    write(tmp_path, {"plain": "1", "deep/er": "2", ".runner/score.json": "{}"})
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "pipe")
+    with open(tmp_path / "sparse", "wb") as stream:
+        stream.truncate(1 << 40)
+    before = snapshot(str(tmp_path))
+    assert sorted(before) == ["deep", "deep/er", "link", "pipe", "plain", "sparse"]
+    assert differences(before, snapshot(str(tmp_path))) == []
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("/etc/shadow")
+    (tmp_path / "plain").write_text("2")
+    (tmp_path / "deep/new").mkdir()
+    os.truncate(tmp_path / "sparse", 1 << 39)
+    assert differences(before, snapshot(str(tmp_path))) == [
+        "deep/new added",
+        "link changed",
+        "plain changed",
+        "sparse changed",
+    ]
+
+
+def test_a_temporary_folder_with_a_space_is_refused(
+    check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a b").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a b"))
+    with pytest.raises(AbortedError, match="holds spaces or signs"):
+        check(TASK)
+
+
+def test_a_temporary_folder_inside_the_repository_is_refused(
+    check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    with pytest.raises(AbortedError, match="lies inside"):
+        check(TASK)
+
+
+def test_a_flood_is_cut(tmp_path: Path) -> None:
+    ran = run_process(["bash", "-c", "yes | head -c 3000000; exit 5"], str(tmp_path), clean_environment("/", "/"), 20)
+    assert (ran.exit_code, len(ran.stdout)) == (5, MAX_OUTPUT)
+
+
+def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    leave = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(3)\n"
+    ran = run_process([sys.executable, "-c", leave], str(tmp_path), clean_environment("/", "/"), 20)
+    assert ran.exit_code == 0 and time.monotonic() - begun < 2.5
+
+
+SLEEP = "import time; time.sleep(60)"
+
+
+@pytest.mark.parametrize("code", [SLEEP, "while True: pass", f"import os; os.close(1); os.close(2); {SLEEP}"])
+def test_a_time_limit_holds(code: str, tmp_path: Path) -> None:
+    begun = time.monotonic()
+    ran = run_process([sys.executable, "-c", code], str(tmp_path), clean_environment("/", "/"), 0.3)
+    assert ran.exit_code is None and time.monotonic() - begun < 5
+
+
+def test_stopping_from_another_thread(tmp_path: Path) -> None:
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    begun = time.monotonic()
+    ran = run_process(["sleep", "60"], str(tmp_path), clean_environment("/", "/"), 60, stop)
+    assert ran.exit_code is None and time.monotonic() - begun < 5
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    ran = run_process(["no-such-program-here"], str(tmp_path), clean_environment("/", "/"), 5)
+    assert ran.exit_code == 127 and ran.last_words.startswith("no-such-program-here: ")
+
+
+def test_the_command(tmp_path: Path, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch) -> None:
+    check(TASK)
+    write(
+        tmp_path / "tasks/two",
+        {**TASK, "metadata.json": json.dumps(META | {"id": "t2"}), "verify.sh": "echo '\x1b[2J'\n"},
+    )
+    write(tmp_path / "tasks/wrong", {**TASK, "metadata.json": "{"})
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[object, str]:
+        done = CliRunner().invoke(command, ["check", *arguments], standalone_mode=False, catch_exceptions=False)
+        return done.return_value, done.output
+
+    code, text = call("tasks")
+    assert code == 1
+    assert text.splitlines() == [
+        "tasks/wrong/metadata.json:1: not JSON: a key in double quotes is expected; the file holds one JSON object",
+        "tasks/two: no-op-passes: the verifier passes although nothing was done",
+        "3 tasks, 1 fit to use, 2 tried; 4 notes (--notes)",
+    ]
+    assert call("tasks/one")[0] == 0
+    assert "note: no related_skill" in call("tasks/one", "--notes")[1]
+    code, text = call("tasks", "--format", "json", "--static")
+    record = json.loads(text)
+    jsonschema.Draft202012Validator(load_schema("effectiveness-check")).validate(record)
+    assert (code, record["ok"], record["tasks"][0]["nothing_done"]) == (1, False, None)
+    with pytest.raises(UsageError, match="no task in or below skills"):
+        call("skills")
+    with pytest.raises(UsageError, match="no skill below"):
+        call("tasks/one", "--skills", "tasks/one")
+
+
+def test_the_records_are_the_same_each_time_and_hold_no_machine(check: Callable[..., Checked], tmp_path: Path) -> None:
+    wordy = {**TASK, "verify.sh": 'echo "in $PWD for $0" >&2; exit 1\n'}
+    first, second = check(wordy), check(wordy, jobs=1)
+    assert as_json([first], ()) == as_json([second], ())
+    jsonschema.Draft202012Validator(load_schema("effectiveness-check")).validate(json.loads(as_json([first], ())))
+    text = as_text([first], (), True)
+    assert tempfile.gettempdir() not in text and str(tmp_path) not in text
+    assert "it said: in <temporary>/workspace for <temporary>/run-0-verifier/verify.sh" in text
+
+
+def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
+    write(tmp_path / "skills/poems", {"SKILL.md": POEMS})
+    mark = tmp_path / "begun"
+    slow = {**TASK, "metadata.json": json.dumps(META | {"target_skill": "poems", "irrelevant_skill": "x"})}
+    write(tmp_path / "tasks/one", {**slow, "oracle/solve.sh": f"touch {mark}; sleep 300\n"})
+    code = "from effectiveness.cli import command; command.main(['check', 'tasks', '--skills', 'skills'])"
+    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    with process:
+        for _ in range(200):
+            if mark.exists():
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+    assert mark.exists() and process.returncode != 0
+
+
+def test_our_own_tasks_are_fit(checkout: Path) -> None:
+    root, skills = collection((), None, str(checkout / "fixtures"))
+    loaded = load_tasks([str(checkout / "fixtures/tasks")], root)
+    checked = check_tasks(loaded.tasks, skills, root)
+    assert as_text(checked, loaded.problems, False).splitlines()[:-1] == []
+    assert all(one.nothing_done and one.solved for one in checked)

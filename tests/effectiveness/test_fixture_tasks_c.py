@@ -1,0 +1,267 @@
+"""The negative controls of fixtures/tasks: right results pass in every form that the task allows, near misses fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+TASKS = Path(__file__).resolve().parents[2] / "fixtures" / "tasks"
+NAMES = (
+    "016-allotment-water", "017-label-program", "018-scanned-letters", "019-imported-press", "020-parcel-numbers",
+)  # fmt: skip
+
+
+@dataclass
+class Judged:
+    passed: bool
+    reward: float
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def run(script: Path, workspace: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {"PATH": f"{Path(sys.base_prefix, 'bin')}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", **environment}
+    command = ["bash", str(script)]
+    return subprocess.run(command, cwd=workspace, env=clean, capture_output=True, text=True, timeout=30, check=False)
+
+
+def verify(name: str, workspace: Path) -> Judged:
+    folder = workspace.with_name(f"{workspace.name}-rewards")
+    folder.mkdir(exist_ok=True)
+    before = contents(workspace)
+    done = run(TASKS / name / "verify.sh", workspace, VERIFIER_DIR=str(folder))
+    assert contents(workspace) == before
+    assert done.stderr == ""
+    reward = json.loads((folder / "reward.json").read_text("utf-8"))["reward"]
+    assert (folder / "notes.txt").read_text("utf-8").strip()
+    shutil.rmtree(folder)
+    return Judged(done.returncode == 0, reward, before)
+
+
+def begin(name: str, workspace: Path) -> Path:
+    shutil.copytree(TASKS / name / "starting", workspace)
+    return workspace
+
+
+def solve(name: str, workspace: Path) -> Path:
+    done = run(TASKS / name / "oracle" / "solve.sh", begin(name, workspace))
+    assert (done.returncode, done.stderr) == (0, "")
+    return workspace
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_passes_and_nothing_done_fails(name: str, tmp_path: Path) -> None:
+    end, start = solve(name, tmp_path / "end"), begin(name, tmp_path / "start")
+    for _ in range(3):
+        judged, nothing = verify(name, end), verify(name, start)
+        assert (judged.passed, judged.reward) == (True, 1)
+        assert (nothing.passed, nothing.reward) == (False, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_verifier_works_without_a_folder_for_rewards(name: str, tmp_path: Path) -> None:
+    assert run(TASKS / name / "verify.sh", solve(name, tmp_path / "end")).returncode == 0
+    assert run(TASKS / name / "verify.sh", begin(name, tmp_path / "start")).returncode == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_metadata_say_negative_control(name: str) -> None:
+    data = json.loads((TASKS / name / "metadata.json").read_text("utf-8"))
+    assert data["target_skill"] == "none" and data["category"] == "negative-control"
+    assert (TASKS.parent / "skills" / data["irrelevant_skill"] / "SKILL.md").is_file()
+    assert name == f"{data['id']}-{data['slug']}"
+
+
+Change = Callable[[Path], object]
+
+
+def sub(file: str, pattern: str, text: str, count: int = 1) -> Change:
+    """A change of the oracle's result by a regular expression that must fit."""
+
+    def change(workspace: Path) -> None:
+        path = workspace / file
+        changed, times = re.subn(pattern, text, path.read_text("utf-8"), count=count, flags=re.MULTILINE)
+        assert times
+        path.write_text(changed, "utf-8", newline="")
+
+    return change
+
+
+def put(file: str, text: str) -> Change:
+    return lambda workspace: (workspace / file).write_text(text, "utf-8")
+
+
+def move(old: str, new: str) -> Change:
+    return lambda workspace: (workspace / old).rename(workspace / new)
+
+
+def rewrite(file: str, change: Callable[[list[str]], list[str]]) -> Change:
+    """A change of the oracle's result, line by line; the lines keep their ends."""
+
+    def changed(workspace: Path) -> None:
+        lines = (workspace / file).read_bytes().decode("utf-8").splitlines(keepends=True)
+        (workspace / file).write_bytes("".join(change(lines)).encode("utf-8"))
+
+    return changed
+
+
+def both(*changes: Change) -> Change:
+    def change(workspace: Path) -> None:
+        for each in changes:
+            each(workspace)
+
+    return change
+
+
+BILL, PROGRAM, SCANS, METRIC, NUMBERS = "bill.txt", "labels.py", "scans", "metric.txt", "tracking.txt"
+JULE, SECOND, TIM = (f"{SCANS}/2025-03-09_moeller_0{number}.txt" for number in (1, 2, 3))
+
+RIGHT: dict[str, dict[str, Change]] = {
+    "016-allotment-water": {
+        "a tab and the sign of the currency": sub(BILL, r" (\d.*)$", r"\t\1 €", 0),
+        "a colon and a decimal comma": sub(BILL, r"^(\S+) (\d+)\.(\d\d)$", r"\1: \2,\3", 0),
+        "no newline at the end, a capital": both(sub(BILL, "total", "Total"), sub(BILL, r"\n\Z", "")),
+    },
+    "017-label-program": {
+        "an escape for the tab": sub(PROGRAM, r'"\t\|\t"', r'"\\t|\\t"'),
+        "a comment wrapped elsewhere": sub(PROGRAM, r" the\n# cold room\.", "\n# the cold room."),
+        "a continued line with two spaces": sub(
+            PROGRAM, r"^            name\[:WIDTH\],|^        name\[:WIDTH\],", "      name[:WIDTH],"
+        ),
+        "a condition on one line": sub(PROGRAM, r"if number > 1:\n\s+print", "if number > 1: print"),
+        "other words in a row of their own": sub(
+            PROGRAM,
+            r"name, shelf, cents, grams = \(\n.*\n.*\n.*\n.*\n    \)",
+            'name, shelf = row["name"], row["shelf"]\n    cents, grams = int(row["cents"]), int(row["grams"] or 0)',
+        ),
+    },
+    "018-scanned-letters": {
+        "a note of what was done, beside the folder": put("done.md", "All renamed.\n"),
+        "another time stamp": lambda workspace: os.utime(workspace / JULE, (0, 0)),
+    },
+    "019-imported-press": {
+        "a decimal comma": sub(METRIC, r"(\d)\.(\d)", r"\1,\2", 0),
+        "a real minus, the other micro, no-break spaces": both(
+            sub(METRIC, "-25", "\u221225"), sub(METRIC, "µ", "\u03bc"), sub(METRIC, " kg", "\u00a0kg", 0)
+        ),
+        "a plus-minus sign for the tolerance": sub(METRIC, r", tolerance 2\.8 K", " ± 2.8 K"),
+    },
+    "020-parcel-numbers": {
+        "CRLF": rewrite(NUMBERS, lambda lines: [line.replace("\n", "\r\n") for line in lines]),
+        "a script left behind": put("extract.py", "print(1)\n"),
+    },
+}
+
+WRONG: dict[str, dict[str, Change]] = {
+    "016-allotment-water": {
+        "half a cent cut off": both(sub(BILL, r"16\.31", "16.30"), sub(BILL, r"268\.70", "268.69")),
+        "the total of the unrounded amounts": sub(BILL, r"268\.70", "268.69"),
+        "all cubic metres at the low price": both(sub(BILL, r"36\.67", "34.84"), sub(BILL, r"268\.70", "266.87")),
+        "no standing charge where no water was used": both(
+            sub(BILL, r"A3 6\.50", "A3 0.00"), sub(BILL, r"268\.70", "262.20")
+        ),
+        "the new meter counted from zero": both(sub(BILL, r"24\.26", "29.81"), sub(BILL, r"268\.70", "274.25")),
+        "no total": sub(BILL, r"total.*\n", ""),
+        "sorted by amount": rewrite(BILL, lambda lines: sorted(lines, key=lambda line: line.split()[1])),
+    },
+    "017-label-program": {
+        "the tab inside the text became spaces": sub(PROGRAM, r'"\t\|\t"', '"    |    "'),
+        "double quotes around a double quote": sub(PROGRAM, r"'Bread and \"Brötchen\"'", r'"Bread and \\"Brötchen\\""'),
+        "a line too long": sub(PROGRAM, r"the\n# cold room\.", "the cold room."),
+        "a comment lost": sub(PROGRAM, r"\s+# the law wants.*\n\s+# so\?", ""),
+        "one blank line between functions": sub(PROGRAM, r"\n\n\ndef label", "\n\ndef label"),
+        "two blank lines after the imports": sub(PROGRAM, r"import csv\n", "import csv\n\n"),
+        "no newline at the end": sub(PROGRAM, r"\n\Z", ""),
+        "two spaces for a level": sub(
+            PROGRAM, r"^    if not grams:\n        return None$", "    if not grams:\n      return None"
+        ),
+        "a comment with two spaces": sub(PROGRAM, r"^    # One label has(.*)", r"  # One label has\1"),
+        "a docstring reworded": sub(PROGRAM, "The price with two decimals", "Price with two decimals"),
+        "mended on the way": sub(PROGRAM, r"int\(row\[\"grams\"\] or 0\)", 'int(row["grams"] or 1)'),
+        "single quotes left in one place": sub(PROGRAM, r'"utf-8"', "'utf-8'"),
+        "a program that does not end": sub(PROGRAM, r"^    return 0$", "    while True: pass"),
+        "no program any more": put(PROGRAM, "def main(:\n"),
+    },
+    "018-scanned-letters": {
+        "ordered by the old names, not the pages": both(
+            move(JULE, f"{SCANS}/x"), move(SECOND, JULE), move(f"{SCANS}/x", SECOND)
+        ),
+        "one letter overwritten": lambda workspace: (workspace / SECOND).replace(workspace / JULE),
+        "page numbers as words": both(
+            move(f"{SCANS}/2025-04-01_gross_01.jpg", f"{SCANS}/x"),
+            move(f"{SCANS}/2025-04-01_gross_02.jpg", f"{SCANS}/2025-04-01_gross_01.jpg"),
+            move(f"{SCANS}/x", f"{SCANS}/2025-04-01_gross_02.jpg"),
+        ),
+        "an umlaut without its e": move(f"{SCANS}/2024-11-30_sued_01.md", f"{SCANS}/2024-11-30_sud_01.md"),
+        "jpeg left": move(f"{SCANS}/2025-04-01_gross_01.jpg", f"{SCANS}/2025-04-01_gross_01.jpeg"),
+        "the index renamed, too": move(f"{SCANS}/INDEX.TXT", f"{SCANS}/index.txt"),
+        "a letter changed": sub(TIM, "caretaker", "janitor"),
+        "a copy left under its old name": lambda workspace: shutil.copy(workspace / TIM, workspace / SCANS / "old.txt"),
+        "a link in place of a letter": lambda workspace: (
+            (workspace / TIM).rename(workspace / "kept"),
+            (workspace / TIM).symlink_to("../kept"),
+        ),
+    },
+    "019-imported-press": {
+        "half to even": sub(METRIC, "191 mm", "190 mm"),
+        "a difference converted like a temperature": sub(METRIC, r"5\.0 K", "-12.8 K"),
+        "the tolerance converted like a temperature": sub(METRIC, r"2\.8 K", "-15.0 K"),
+        "stone forgotten": sub(METRIC, r"1356\.69", "100.70"),
+        "rounded before adding up": sub(METRIC, "2149 mm", "2150 mm"),
+        "degrees for a difference": sub(METRIC, r"5\.0 K", "5.0 °C"),
+        "a decimal too few": sub(METRIC, r"-25\.0", "-25"),
+        "imperial gallons": sub(METRIC, r"6\.62", "7.96"),
+        "the metric line left out": sub(METRIC, r"^Speed.*\n", ""),
+    },
+    "020-parcel-numbers": {
+        "the state of the order, not of the parcel": sub(NUMBERS, r"JJ4007122910\n", ""),
+        "all parcels of an order that has left": sub(NUMBERS, r"(JJ4007122951)", r"JJ4007122950\n\1"),
+        "a number twice": rewrite(NUMBERS, lambda lines: [*lines, lines[0]]),
+        "spaces left in": sub(NUMBERS, "JJ4007122930", "JJ4 0071 2293 0"),
+        "a number without its zeros": sub(NUMBERS, "00340434161094042557", "340434161094042557"),
+        "a number from a note": sub(NUMBERS, r"(JJ4007122905)", r"\1\nJJ9999999999"),
+        "returned ones, too": sub(NUMBERS, r"(JJ4007122951)", r"JJ4007122907\n\1"),
+        "sorted": rewrite(NUMBERS, sorted),
+    },
+}
+
+
+def cases(kind: dict[str, dict[str, Change]]) -> list[object]:
+    return [
+        pytest.param(name, change, id=f"{name[:3]}: {title}")
+        for name, changes in kind.items()
+        for title, change in changes.items()
+    ]
+
+
+def test_every_task_has_its_cases() -> None:
+    assert all(len(RIGHT[name]) >= 2 and len(WRONG[name]) >= 3 for name in NAMES)
+
+
+@pytest.mark.parametrize(("name", "change"), cases(RIGHT))
+def test_another_right_way_passes(name: str, change: Change, tmp_path: Path) -> None:
+    workspace = solve(name, tmp_path / "workspace")
+    change(workspace)
+    judged = verify(name, workspace)
+    assert (judged.passed, judged.reward) == (True, 1)
+
+
+@pytest.mark.parametrize(("name", "change"), cases(WRONG))
+def test_a_near_miss_fails(name: str, change: Change, tmp_path: Path) -> None:
+    workspace = solve(name, tmp_path / "workspace")
+    change(workspace)
+    judged = verify(name, workspace)
+    assert not judged.passed
+    assert 0 <= judged.reward < 1

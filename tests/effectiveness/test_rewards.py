@@ -1,0 +1,207 @@
+"""What verifiers leave: every way of having no reward is told apart, and none of them is zero."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from effectiveness.rewards import (
+    MAX_BYTES,
+    NoReward,
+    Reward,
+    clear_rewards,
+    clear_runner,
+    judge,
+    read_reward,
+)
+
+
+def rewards(folder: Path, **files: str | bytes) -> Path:
+    for name, data in files.items():
+        path = folder / name.replace("_", ".")
+        path.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("files", "value", "source"),
+    [
+        ({"reward_json": '{"reward": 0.5, "tests": 7}'}, 0.5, "reward.json"),
+        ({"reward_json": '{"accuracy": 1}'}, 1, "reward.json"),
+        ({"reward_json": '{"reward": -2.5e3}'}, -2500, "reward.json"),
+        ({"reward_json": '{"reward": 0}', "reward_txt": "1"}, 0, "reward.json"),
+        ({"reward_txt": "1\n"}, 1, "reward.txt"),
+        ({"reward_txt": " 0.25 \r\n"}, 0.25, "reward.txt"),
+        ({"reward_txt": "-.5"}, -0.5, "reward.txt"),
+        ({"reward_txt": "1e-3"}, 0.001, "reward.txt"),
+    ],
+)
+def test_a_reward_is_read(files: dict[str, str], value: float, source: str, tmp_path: Path) -> None:
+    found = read_reward(str(rewards(tmp_path, **files)))
+    assert isinstance(found, Reward)
+    assert (found.value, found.source) == (value, source)
+
+
+@pytest.mark.parametrize(
+    ("files", "problem", "words"),
+    [
+        ({}, "missing", "neither reward.json nor reward.txt"),
+        ({"reward_txt": ""}, "empty", "reward.txt is empty"),
+        ({"reward_txt": " \n"}, "empty", "reward.txt is empty"),
+        ({"reward_json": ""}, "empty", "reward.json is empty"),
+        ({"reward_json": "{}"}, "empty", "holds no number"),
+        ({"reward_json": "", "reward_txt": "1"}, "empty", "reward.json is empty"),
+        ({"reward_json": "{", "reward_txt": "1"}, "unparsable", "reward.json: not JSON"),
+        ({"reward_json": "1"}, "unparsable", "not a JSON object"),
+        ({"reward_json": '{"reward": NaN}'}, "unparsable", "NaN"),
+        ({"reward_json": '{"reward": Infinity}'}, "unparsable", "Infinity"),
+        ({"reward_json": '{"reward": 1e999}'}, "unparsable", "too large"),
+        ({"reward_json": '{"reward": true}'}, "unparsable", "'reward' is not a finite number"),
+        ({"reward_json": '{"reward": "1"}'}, "unparsable", "'reward' is not a finite number"),
+        ({"reward_json": '{"reward": null}'}, "unparsable", "'reward' is not a finite number"),
+        ({"reward_json": '{"reward": 1, "reward": 0}'}, "unparsable", "stands twice"),
+        ({"reward_json": '{"reward": 1, "note": "x"}'}, "unparsable", "'note' is not a finite number"),
+        ({"reward_json": '{"reward": 1' + "0" * 400 + "}"}, "unparsable", "not a finite number"),
+        ({"reward_json": '{"a": 1, "b": 0}'}, "ambiguous", "none of them is called 'reward'"),
+        ({"reward_json": b'{"reward": 1, "\xff": 1}'}, "unparsable", "not UTF-8"),
+        ({"reward_txt": "nan"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "inf"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "1e999"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "1_0"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "0x1"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "\uff11"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "1 0"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "pass"}, "unparsable", "not one finite number"),
+        ({"reward_txt": "1" + " " * (MAX_BYTES + 1)}, "unparsable", "larger than"),
+    ],
+)
+def test_no_reward_has_a_reason(files: dict[str, str], problem: str, words: str, tmp_path: Path) -> None:
+    found = read_reward(str(rewards(tmp_path, **files)))
+    assert isinstance(found, NoReward)
+    assert (found.problem, words in found.message) == (problem, True), found
+
+
+def test_what_is_no_plain_file_is_not_read(tmp_path: Path) -> None:
+    rewards(tmp_path, real_txt="1")
+    (tmp_path / "reward.txt").symlink_to(tmp_path / "real.txt")
+    found = read_reward(str(tmp_path))
+    assert isinstance(found, NoReward) and found.problem == "unparsable"
+    os.mkfifo(tmp_path / "reward.json")
+    found = read_reward(str(tmp_path))
+    assert isinstance(found, NoReward) and "not a regular file" in found.message
+
+
+def test_the_plans_score_is_read_last(tmp_path: Path) -> None:
+    workspace, folder = tmp_path / "workspace", tmp_path / "rewards"
+    (workspace / ".runner").mkdir(parents=True)
+    folder.mkdir()
+    (workspace / ".runner/score.json").write_text('{"score": 0.5, "checks": 4, "by": "tests"}')
+    found = read_reward(str(folder), str(workspace))
+    assert isinstance(found, Reward) and (found.value, found.source) == (0.5, ".runner/score.json")
+    assert isinstance(read_reward(str(folder)), NoReward)
+    rewards(folder, reward_txt="1")
+    found = read_reward(str(folder), str(workspace))
+    assert isinstance(found, Reward) and found.source == "reward.txt"
+
+
+@pytest.mark.parametrize("kind", ["nothing", "folder", "file", "link"])
+def test_stale_rewards_are_removed(kind: str, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    rewards(outside, reward_txt="1")
+    folder = tmp_path / "rewards"
+    if kind == "folder":
+        folder.mkdir()
+        rewards(folder, reward_txt="1")
+    elif kind == "file":
+        folder.write_text("1")
+    elif kind == "link":
+        folder.symlink_to(outside)
+    clear_rewards(str(folder))
+    assert folder.is_dir() and not folder.is_symlink() and list(folder.iterdir()) == []
+    assert (outside / "reward.txt").read_text() == "1"
+
+
+@pytest.mark.parametrize("kind", ["nothing", "folder", "file", "link"])
+def test_a_forged_score_is_removed(kind: str, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    rewards(outside, score_json="{}")
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    place = workspace / ".runner"
+    if kind == "folder":
+        place.mkdir()
+        rewards(place, score_json='{"score": 1}')
+    elif kind == "file":
+        place.write_text("1")
+    elif kind == "link":
+        place.symlink_to(outside)
+    clear_runner(str(workspace))
+    assert list(workspace.iterdir()) == []
+    assert (outside / "score.json").exists()
+
+
+NONE = NoReward("missing", "the verifier wrote neither")
+BROKEN = NoReward("unparsable", "reward.json: not JSON")
+
+
+def reward(value: float) -> Reward:
+    return Reward(value, "reward.json", {"reward": value})
+
+
+@pytest.mark.parametrize(
+    ("grading", "code", "found", "outcome", "value", "problem"),
+    [
+        ("exit", 0, NONE, "pass", 1, ""),
+        ("exit", 1, NONE, "fail", 0, ""),
+        ("exit", 127, NONE, "fail", 0, ""),
+        ("exit", 1, reward(0.4), "fail", 0.4, ""),
+        ("exit", 0, reward(0.9), "pass", 0.9, ""),
+        ("exit", 0, reward(0), "pass", 0, "contradict"),
+        ("exit", 1, reward(1), "fail", 1, "contradict"),
+        ("exit", 1, reward(1.5), "fail", 1.5, "between 0 and 1"),
+        ("exit", 1, BROKEN, "fail", 0, "not JSON"),
+        ("exit", None, reward(1), "infrastructure", None, "time limit"),
+        ("exit", -9, NONE, "infrastructure", None, "signal 9"),
+        ("reward", 0, reward(1), "pass", 1, ""),
+        ("reward", 1, reward(1), "pass", 1, ""),
+        ("reward", 0, reward(0.99), "fail", 0.99, ""),
+        ("reward", 1, reward(0), "fail", 0, ""),
+        ("reward", 0, reward(2), "pass", 2, ""),
+        ("reward", 1, NONE, "infrastructure", None, "exit code 1"),
+        ("reward", 0, NONE, "infrastructure", None, "exit code 0"),
+        ("reward", 0, BROKEN, "infrastructure", None, "not JSON"),
+        ("reward", None, reward(1), "infrastructure", None, "time limit"),
+        ("reward", -15, reward(1), "infrastructure", None, "signal 15"),
+    ],
+)
+def test_verdicts(
+    grading: str, code: int | None, found: Reward | NoReward, outcome: str, value: float | None, problem: str
+) -> None:
+    verdict = judge(grading, code, found)  # type: ignore[arg-type]
+    assert (verdict.outcome, verdict.reward) == (outcome, value)
+    assert problem in verdict.problem and bool(problem) == bool(verdict.problem)
+
+
+@given(st.binary(max_size=60), st.sampled_from(("reward.json", "reward.txt")))
+def test_any_bytes_are_a_finite_reward_or_none(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "any-reward"
+    clear_rewards(str(folder))
+    (folder / name).write_bytes(data)
+    found = read_reward(str(folder))
+    assert isinstance(found, NoReward) or all(math.isfinite(value) for value in (found.value, *found.values.values()))
+
+
+@given(st.one_of(st.none(), st.integers(-20, 255)), st.floats(allow_nan=False, allow_infinity=False))
+def test_only_a_reward_of_one_passes_where_the_reward_decides(code: int | None, value: float) -> None:
+    verdict = judge("reward", code, reward(value))
+    assert (verdict.outcome == "pass") == (code is not None and code >= 0 and value >= 1)
+    assert (verdict.reward is None) == (verdict.outcome == "infrastructure")
