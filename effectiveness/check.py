@@ -18,6 +18,8 @@ from skill_health.core.skill import Skill
 # Folders where agents look for skills and settings: every arm would have what lies there.
 _AGENT_FOLDERS = frozenset((".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen"))
 _AGENT_FILES = frozenset(("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", ".cursorrules"))
+# Formats that have no place for an oracle; that is said with what is not supported.
+_WITHOUT_ORACLE = frozenset(("skill_evals",))
 _MOST_PATHS = 3
 
 
@@ -89,7 +91,7 @@ def _static(task: Task, names: Sequence[str]) -> Iterator[Fault]:
         if top:
             yield Fault("visible", f"the starting file {file.path} lies where agents look for skills and settings")
             break
-    if task.oracle is None and task.runnable:
+    if task.oracle is None and task.runnable and task.format not in _WITHOUT_ORACLE:
         yield Fault("no-oracle", "there is no oracle, so nothing shows that the task can be solved")
 
 

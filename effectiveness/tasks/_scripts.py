@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from effectiveness.tasks._folder import File
+from effectiveness.tasks._folder import MAX_TEXT, File
 from skill_health.core.patterns import lazy
 
 WORKSPACE, VERIFIER, ORACLE, REWARDS = "workspace", "verifier", "oracle", "rewards"
@@ -19,7 +19,7 @@ _MOST_TOLD = 5
 _INSTALLS = lazy(
     r"(?:^|[;&|({`]|\b(?:then|do|else|exec|env|sudo)\s)\s*(?P<command>(?:sudo\s+)?(?:"
     r"(?:apt|apt-get|apk|yum|dnf|brew|conda|mamba)\s+\S|(?:pip|pip3|pipx|uv)\s+\S|uvx\s|npx\s|(?:npm|yarn|pnpm|bun)\s+\S|"
-    r"(?:cargo|gem|go)\s+install|(?:curl|wget)\s|git\s+clone|docker\s|(?:\S*/)?python3?\s+-m\s+pip\b)[^;&|]{0,40})",
+    r"(?:cargo|gem|go)\s+install|(?:curl|wget)\s|git\s+clone|docker\s|(?:[\w./-]{0,99}/)?python3?\s+-m\s+pip\b)[^;&|]{0,40})",
     re.MULTILINE,
 )
 _VARIABLE = lazy(r"\$\{(?P<name>\w+)(?::?-(?P<default>[^}]*))?\}|\$(?P<bare>\w+)")
@@ -59,7 +59,7 @@ def script_blockers(name: str, files: Iterable[File], places: Sequence[tuple[str
     """Why the scripts of a folder cannot run outside a container: at most a few lines, each with its place."""
     told = 0
     for file in files:
-        text = text_of(file)
+        text = text_of(file) if len(file.data) <= MAX_TEXT else None
         for line, reason in _reasons(file.path, text, places) if text else ():
             told += 1
             if told <= _MOST_TOLD:

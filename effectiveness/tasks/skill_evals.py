@@ -65,6 +65,7 @@ def _task(folder: Folder, item: Any, skill: str, line: int) -> Task:
     files = tuple(_files(folder, item.get("files") or (), line))
     commands, ungraded = _sorted(item.get("assertions") or item.get("expectations") or ())
     unsupported = [f"not graded: {quote(text, _MOST_SHOWN)}" for text in ungraded]
+    unsupported.append("an eval has no oracle: nothing shows that it can be solved")
     if item.get("expected_output"):
         unsupported.append("expected_output: not graded, a reader has to compare it")
     return Task(

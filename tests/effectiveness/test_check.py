@@ -138,6 +138,20 @@ def test_no_oracle(check: Callable[..., Checked]) -> None:
     assert checked.nothing_done and checked.solved is None
 
 
+def test_evals_are_tried_with_nothing_done(check: Callable[..., Checked], tmp_path: Path) -> None:
+    asserted = ["$ test -s out.txt", {"command": ["grep", "-q", "1", "in.txt"]}, "It is polite."]
+    evals = {"evals": [{"id": "a", "prompt": "Add up.", "files": ["evals/in.txt"], "assertions": asserted}]}
+    check(TASK)
+    write(tmp_path / "skills/sum-sheets/evals", {"evals.json": json.dumps(evals), "in.txt": "1\n"})
+    loaded = load_tasks([str(tmp_path / "skills")], str(tmp_path))
+    root, skills = collection((), None, str(tmp_path))
+    (checked,) = check_tasks(loaded.tasks, skills, root)
+    assert checked.ok and checked.nothing_done and checked.solved is None
+    assert [one.verdict.reward for one in checked.nothing_done.verified] == [0.5, 0.5, 0.5]
+    assert "not true: test -s out.txt" in checked.nothing_done.verified[0].ran.stdout
+    assert "not supported: an eval has no oracle: nothing shows that it can be solved" in checked.notes
+
+
 def test_a_verifier_that_changes_its_mind(check: Callable[..., Checked]) -> None:
     flaky = 'n=$(cat "$HOME/n" 2>/dev/null || echo 0); echo $((n + 1)) > "$HOME/n"; [ "$n" != 1 ] && [ -e out.txt ]\n'
     checked = check({**TASK, "verify.sh": flaky})

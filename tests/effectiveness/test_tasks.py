@@ -352,7 +352,8 @@ def test_evals_of_a_skill(tmp_path: Path) -> None:
     assert (first.id, first.path, first.target_skill) == ("sums-eval-1", "skills/sums/evals/evals.json", "sums")
     assert [file.path for file in first.files] == ["in.txt"]
     assert first.unsupported == (
-        'not graded: "The answer is polite."', "expected_output: not graded, a reader has to compare it",
+        'not graded: "The answer is polite."', "an eval has no oracle: nothing shows that it can be solved",
+        "expected_output: not graded, a reader has to compare it",
     )  # fmt: skip
     assert first.verifier and b"check 'test -s out.txt'\ncheck 'grep -q '" in first.verifier.files[0].data
     assert second.verifier is None and second.blockers == ("nothing can be graded here: no assertion is a command",)
