@@ -253,7 +253,7 @@ def test_each_of_eight_skills_has_its_task() -> None:
 
 
 def test_shared_files_are_the_same_everywhere() -> None:
-    for name in ("outcome.py", "running.py", "frontmatter.py"):
+    for name in ("outcome.py", "running.py", "skill_head.py"):
         first, *others = sorted(FIXTURES.glob(f"tasks/*/verifier/{name}"))
         assert others and all(filecmp.cmp(first, other, shallow=False) for other in others)
 
@@ -391,7 +391,7 @@ SCALARS = [
 
 @pytest.mark.parametrize("text", SCALARS)
 def test_frontmatter_is_read_as_yaml_reads_it(text: str) -> None:
-    module = loaded(TASKS["014"] / "verifier" / "frontmatter.py")
+    module = loaded(TASKS["014"] / "verifier" / "skill_head.py")
     front = f"name: x\ndescription: {text}\nlicense: MIT"
     try:
         found = yaml.safe_load(front)["description"]
@@ -442,7 +442,7 @@ def test_the_skills_own_checks_agree_with_the_oracles(
 def test_the_log_of_the_catalogue_can_be_routed() -> None:
     """The log agrees with the held-out requests: what is shown of the descriptions misroutes both alike."""
     module = loaded(TASKS["014"] / "verifier" / "routing.py")
-    front = loaded(TASKS["014"] / "verifier" / "frontmatter.py")
+    front = loaded(TASKS["014"] / "verifier" / "skill_head.py")
     catalogue = {
         path.parent.name: front["scalar"](
             front["entries"](front["split"](path.read_text(encoding="utf-8"))[0])["description"]
