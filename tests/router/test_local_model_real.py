@@ -118,11 +118,11 @@ def test_a_sweep_completes_and_is_not_to_be_trusted(collection: Path, mode: str)
     if mode == "text":
         # It never answers in the form that is asked for, and says so in prose, fences and half sentences.
         assert statuses["finished"] <= 2
-        assert kinds["prose"] + kinds["not_json"] + kinds["missing_key"] > 0
+        assert kinds["prose"] + kinds["not_json"] + kinds["missing_key"] + cut > 0
         assert cut and statuses["truncated"]
     else:
-        # The grammar makes it write the keys; it repeats names and runs out of tokens while it does so.
-        assert kinds["duplicate"]
+        # The grammar makes it write the keys; it repeats names, or runs out of tokens while it does so. It samples.
+        assert kinds["duplicate"] + cut > 0
         assert statuses["finished"] + statuses["format_failure"] + statuses["truncated"] == len(REQUESTS)
     for result in results:
         assert result["usage"]["input_tokens"] > 200
