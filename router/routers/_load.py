@@ -150,7 +150,11 @@ def _unknown(spec: str, routing: Routing) -> ModuleType:
     head = spec.partition(":")[0]
     family = [name for name in names if name.partition(":")[0] == head]
     near = family or get_close_matches(spec[:_LONGEST], names, n=3) or get_close_matches(head[:_LONGEST], names, n=3)
-    hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else "`skill-health router models` lists what there is"
+    hint = (
+        f"did you mean {' or '.join(dict.fromkeys(near))}?"
+        if near
+        else "`skill-health router models` lists what there is"
+    )
     raise UsageError(f"there is no router or provider {_shown(spec)}; {hint}")
 
 
