@@ -80,7 +80,10 @@ def fail(message: str, code: int) -> int:
 
         traceback.print_exc()
     if sys.stderr is not None:
-        sys.stderr.write(f"{NAME}: {line(message)}\n")
+        # A terminal that is gone takes no message; the code still says how it ended.
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{NAME}: {line(message)}\n")
+            sys.stderr.flush()
     return code
 
 

@@ -54,7 +54,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = """
 import signal, sys
 from router.cli import command
-from skill_health.cli import main
+from skill_health.cli import entry, main
 from skill_health.root import root
 root.add_command(command)
 """
@@ -304,7 +304,7 @@ def test_a_terminal_that_goes_does_not_end_what_ignores_it(collection: Path, tmp
     given = slow(collection, tmp_path / "out")
     given.remove("--quiet")
     streams = {"stdin": theirs, "stdout": subprocess.DEVNULL, "stderr": theirs}
-    process = python("signal.signal(signal.SIGHUP, signal.SIG_IGN)\nsys.exit(main())", *given, **streams)
+    process = python("signal.signal(signal.SIGHUP, signal.SIG_IGN)\nentry()", *given, **streams)
     os.close(theirs)
     folder = wait_for_results(tmp_path / "out", 4)
     os.close(ours)

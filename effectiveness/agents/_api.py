@@ -1,0 +1,170 @@
+"""What an agent is, and what its module must offer.
+
+A module of this package whose name has no underscore in front is one agent; `claude-code` is `claude_code.py`. It has
+
+    TITLE                  one line for `effectiveness agents`
+    PROGRAM                the executable that is looked for on PATH, "" for an agent of our own
+    SKILLS                 the folder below the workspace where it looks for skills, such as ".claude/skills"
+    PROTOCOLS              protocols of router.routers that it speaks, its own vendor's first; () where it asks no model
+    ORDERED                whether it lists skills in the order of `Job.skills`; else no `order:` arm can be had
+    VERIFIED               the version with which all this was seen to hold, "" for one known from documents only
+    EXTRA, IMPORTS         the extra of the distribution that it needs and the modules it must bring; "" and ()
+    SIMULATED              True for an agent whose results say nothing about any model
+    command(job)           Command: the program that does the task; pure
+    probe(job)             Command that makes the agent list its skills without asking a model, None where it has none
+    listed(output)         the names that such a probe printed, None where they cannot be told
+    read(output, job)      Reading: what its stream says; never raises for what the stream holds
+
+and imports nothing at its top that the base installation does not have. All agents are programs: they run inside the
+sandbox, and reach their model through the gateway alone, with a stand-in for the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from effectiveness.records import SkillCopy
+from effectiveness.tasks._api import Task
+from effectiveness.tasks._folder import File
+from router.records import Usage
+
+Failure = Literal["", "infrastructure", "quota", "auth", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One trial as an agent is told of it. Paths are those that the agent sees inside its sandbox.
+
+    `spec` is the whole name as the user gave it, `model` what is asked for at the provider ("" for none). `base_url` is
+    the gateway's, without a slash at its end and without a version ("http://127.0.0.1:8181"); `key` is a stand-in that
+    opens nothing else. `protocol` is one of the module's. `program` is the absolute path of the executable. `arm` and
+    `task` are for the scripted agent, which must know what it pretends; no other may look at them.
+    """
+
+    spec: str
+    model: str
+    prompt: str
+    workspace: str
+    home: str
+    temporary: str
+    skills: tuple[SkillCopy, ...]
+    program: str = ""
+    protocol: str = ""
+    base_url: str = ""
+    key: str = ""
+    seed: int = 1
+    replication: int = 0
+    timeout_sec: float = 600.0
+    max_output_tokens: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    arm: str = ""
+    task: Task | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to run in the workspace. `env` comes on top of a clean environment; `files` are written below home."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[File, ...] = ()
+    stdin: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a program left. `exit_code` is None where it was stopped, negative after a signal.
+
+    `stopped` says why: "" (it was not), "timeout", "output", "disk", "processes", "cancelled". `stdout` and `stderr`
+    are cut at the limit of output.
+    """
+
+    exit_code: int | None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    stopped: str = ""
+    duration_ms: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One call of a tool, with what came back (None: nothing is known of it)."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: str | None = None
+    failed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a trajectory. `at` is an ISO time that the stream itself holds."""
+
+    source: Literal["system", "user", "agent"]
+    message: str = ""
+    tools: tuple[ToolUse, ...] = ()
+    reasoning: str = ""
+    model: str | None = None
+    usage: Usage | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an agent's stream says. What it does not say is None, never 0.
+
+    `usage` is of the whole trial; `input_tokens` counts cached ones, too. `failure` is "" where the agent came to an
+    end by itself, well or badly. `invocations` are names of skills that it opened, with the `evidence` for each;
+    `observable` is False where the stream cannot tell. `listed` are the skills that it says it was given.
+    """
+
+    steps: tuple[Step, ...] = ()
+    final_message: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    turns: int | None = None
+    stop_reason: str | None = None
+    model: str | None = None
+    version: str | None = None
+    session_id: str | None = None
+    invocations: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    observable: bool = True
+    listed: tuple[str, ...] | None = None
+    failure: Failure = ""
+    error: str = ""
+
+    @property
+    def tool_calls(self) -> int:
+        """How many tools it called, as far as the steps tell."""
+        return sum(len(step.tools) for step in self.steps)
+
+
+class Agent(Protocol):
+    """An agent's module."""
+
+    TITLE: str
+    PROGRAM: str
+    SKILLS: str
+    PROTOCOLS: tuple[str, ...]
+    ORDERED: bool
+    VERIFIED: str
+    EXTRA: str
+    IMPORTS: tuple[str, ...]
+    SIMULATED: bool
+
+    def command(self, job: Job) -> Command:
+        """The program that does the task."""
+
+    def probe(self, job: Job) -> Command | None:
+        """The program that lists what the agent sees, at no cost; None where there is none."""
+
+    def listed(self, output: Output) -> tuple[str, ...] | None:
+        """The names of skills that the probe printed."""
+
+    def read(self, output: Output, job: Job) -> Reading:
+        """What the stream of a trial says."""

@@ -1,0 +1,64 @@
+"""What a gateway is given and what it has seen.
+
+    async with open_gateway(upstream, terms, socket) as gateway:      socket "" listens on 127.0.0.1 instead
+        ... gateway.port (0 with a socket) ...
+    gateway.seen                                                      Seen, while it is open and after it was closed
+
+The agent speaks its provider's protocol to it, with a stand-in for the key. It passes on nothing but calls of models to
+the one server it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from router.http.endpoint import Endpoint
+from router.prices import Price
+from router.records import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The server behind a gateway, with its real key. `protocol` is a module of router.routers."""
+
+    endpoint: Endpoint
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What one trial may do. `key` is the stand-in that the agent must show.
+
+    `max_usd` and `max_requests` end the trial's spending (None: no cap): further calls are refused with an error of the
+    provider's own form. `closed` refuses every call of a model and only keeps what was asked: a probe. `watch` are the
+    names (with descriptions) that are looked for in what the agent sends.
+    """
+
+    key: str
+    price: Price | None = None
+    max_usd: float | None = None
+    max_requests: int | None = None
+    closed: bool = False
+    watch: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What has passed. `usage` sums the answers that said one, None where none did; `unmetered` counts the others.
+
+    `offered` are the watched names that stood in a request with at least the start of their description, None as long
+    as there was no request; `first_request` is the first body, cut. `failure` is "", "quota" or "auth" (what stops a
+    run), "capped", or "unreachable"; `error` one clear line about it without a key.
+    """
+
+    requests: int = 0
+    answered: int = 0
+    unmetered: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    models: tuple[str, ...] = ()
+    offered: tuple[str, ...] | None = None
+    first_request: bytes = b""
+    failure: str = ""
+    error: str = ""

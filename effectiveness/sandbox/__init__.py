@@ -1,0 +1,1 @@
+"""Isolation, one back end a module: `bubblewrap`, `container`, `none`."""

@@ -1,0 +1,84 @@
+"""What a sandbox is, and what its module must offer.
+
+A module of this package whose name has no underscore in front is one back end. It has
+
+    TITLE                what it is, in one line
+    ISOLATES             what it keeps apart: a subset of ("files", "network", "processes")
+    found()              the version that is there and works, "" where it cannot be used here
+    layout(box)          Inside: the paths as the program in the sandbox sees them
+    wrap(box, command)   the words of the program that runs the command inside, and its environment
+
+`_run.run(back_end, box, command, limits, stop)` starts it, keeps to the limits, and ends the whole process tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from effectiveness.agents._api import Command
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one program and all that it starts. Bytes and seconds; 0 is no limit."""
+
+    timeout_sec: float = 600.0
+    output_bytes: int = 16 << 20
+    disk_bytes: int = 1 << 30
+    files: int = 200_000
+    processes: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Paths as the program sees them."""
+
+    workspace: str
+    home: str
+    temporary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One sandbox. Paths are the host's.
+
+    `workspace`, `home` and `temporary` can be written. `readable` are folders that must be seen beside the system's own
+    (the agent's program, a staged verifier), `writable` further ones that can be written (the folder for rewards); all
+    have the same path inside. `socket` is the gateway's, "" for no network at all; `port` is where the program finds it
+    on 127.0.0.1.
+    """
+
+    workspace: str
+    home: str
+    temporary: str
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    socket: str = ""
+    port: int = 0
+    read_only_workspace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A command as the host starts it."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+class BackEnd(Protocol):
+    """A back end's module."""
+
+    TITLE: str
+    ISOLATES: tuple[str, ...]
+
+    def found(self) -> str:
+        """The version that works here, "" for none."""
+
+    def layout(self, box: Box) -> Inside:
+        """Where things are inside."""
+
+    def wrap(self, box: Box, command: Command) -> Wrapped:
+        """The command in its sandbox."""
