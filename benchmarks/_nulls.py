@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks._populations import POPULATIONS, Population, by_cluster, chances, looked_up, related, right, traits
+from benchmarks._effects import without_effect
+from benchmarks._populations import (
+    POPULATIONS,
+    Population,
+    Test,
+    by_cluster,
+    chances,
+    looked_up,
+    related,
+    right,
+    traits,
+)
 from skill_health.core.stats.multiplicity import holm
 from skill_health.core.stats.permutation import sign_flip
 from skill_health.core.stats.position import tv_position_test
 
 OFFERED = 15
 LEVELS = (0.5, 0.8, 0.97)
-
-
-class Test(NamedTuple):
-    """One test of one simulated sweep."""
-
-    what: str
-    p: float | None
 
 
 Null = Callable[[np.random.Generator], Iterator[Test]]
@@ -57,4 +60,5 @@ def unbiased(rng: np.random.Generator, population: Population) -> Iterator[Test]
 NULLS: Mapping[str, Null] = {
     **{each.name: partial(equal_models, population=each) for each in POPULATIONS},
     "ICC 0.5, positions": partial(unbiased, population=POPULATIONS[1]),
+    "20 tasks": partial(without_effect, tasks=20),
 }

@@ -26,6 +26,13 @@ class Hit(NamedTuple):
     estimate: Estimate
 
 
+class Test(NamedTuple):
+    """One test of one simulated sweep in which nothing is there to be found; None where it is not testable."""
+
+    what: str
+    p: float | None
+
+
 @dataclass(frozen=True)
 class Population:
     """How hard prompts are. `kind` is "beta" or "logit-normal"; `spread` the ICC of two calls (beta) or the standard

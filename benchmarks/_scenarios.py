@@ -11,6 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks._effects import effectiveness
 from benchmarks._fits import agreement, slopes
 from benchmarks._populations import (
     LEVELS,
@@ -131,19 +132,6 @@ def latency(rng: np.random.Generator, alike: float) -> Iterator[Hit]:
     for share in (0.5, 0.95):
         truth = float(np.exp(0.5 * NormalDist().inv_cdf(share)))
         yield Hit(f"quantile, {share}", truth, clustered_quantile(values, labels, share))
-
-
-def effectiveness(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
-    """Tasks x 6 conditions x 3 replications: each condition's gain over the control, by task."""
-    easy = rng.standard_normal(tasks)
-    levels = (0.5, 0.5, 0.55, 0.6, 0.7, 0.8)
-    tables = [chances("logit-normal", 3.0, level) for level in levels]
-    runs = [right(rng, looked_up(table, related(rng, easy, 0.8)), 3).mean(axis=1) for table in tables]
-    for table, run, level in zip(tables[1:], runs[1:], levels[1:], strict=True):
-        differences, truth = (run - runs[0]).tolist(), float(table.mean() - tables[0].mean())
-        name = f"gain of {level - levels[0]:.2f}"
-        yield Hit(f"bootstrap, {name}", truth, paired_bootstrap(differences, None, RESAMPLES))
-        yield Hit(f"t, {name}", truth, paired_t(differences))
 
 
 SCENARIOS: Mapping[str, Mapping[str, Scenario]] = {

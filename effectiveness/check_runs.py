@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 
@@ -39,23 +39,43 @@ class State:
     changes: int = 0
 
 
-def verify(task: Task, places: Places, name: str) -> Verified:
-    """Run the verifier of a task over a workspace, once; `name` is a folder for it beside the workspace.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A verifier that is ready to run: its folder, the words of its command, its environment, and its rewards."""
 
-    The verifier comes into being only now, in a fresh folder, with an empty folder for its rewards; a score that
-    somebody has left in the workspace is deleted first. Raises ValueError for a task without a verifier.
+    staged: str
+    rewards: str
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    script: Script
+
+
+def prepare(task: Task, places: Places, name: str, workspace: str = "") -> Prepared:
+    """Stage the verifier of a task, which comes into being only now, with an empty folder for its rewards.
+
+    `name` is a folder for it beside the workspace. A score that somebody has left in the workspace is deleted. Where
+    the verifier sees the workspace at another path than we do, that is `workspace`. Raises ValueError for a task
+    without a verifier.
     """
     if task.verifier is None:
         raise ValueError(f"the task {task.id} has no verifier")
     staged, rewards = places.beside(f"{name}-verifier"), places.beside(f"{name}-rewards")
     clear_runner(places.workspace)
-    before = snapshot(places.workspace)
     if any(RUNNER.encode() in file.data for file in task.verifier.files):
         _leave_final(places)
-    targets = {WORKSPACE: places.workspace, VERIFIER: staged, REWARDS: rewards}
+    inside = workspace or places.workspace
+    targets = {WORKSPACE: inside, VERIFIER: staged, REWARDS: rewards}
+    argv = stage_script(task.verifier, staged, task.places, targets)
     more = {"VERIFIER_DIR": rewards, "FINAL_MESSAGE": places.final}
-    ran = _run(task.verifier, task, places, staged, targets, more)
-    verdict = judge(task.grading, ran.exit_code, read_reward(rewards, places.workspace))
+    return Prepared(staged, rewards, tuple(argv), _variables(task.verifier, task, inside, more), task.verifier)
+
+
+def verify(task: Task, places: Places, name: str) -> Verified:
+    """Run the verifier of a task over a workspace, once, as `prepare` has staged it; without a sandbox."""
+    before = snapshot(places.workspace)
+    ready = prepare(task, places, name)
+    ran = _run(ready.argv, ready.environment, places, ready.script.timeout_sec)
+    verdict = judge(task.grading, ran.exit_code, read_reward(ready.rewards, places.workspace))
     clear_runner(places.workspace)
     return Verified(verdict, ran, tuple(differences(before, snapshot(places.workspace))))
 
@@ -76,7 +96,9 @@ def solved(task: Task, stop: Event) -> State:
         before = snapshot(places.workspace)
         staged = places.beside("oracle")
         targets = {WORKSPACE: places.workspace, ORACLE: staged}
-        ran = _run(task.oracle, task, places, staged, targets, {})
+        argv = stage_script(task.oracle, staged, task.places, targets)
+        environment = _variables(task.oracle, task, places.workspace, {})
+        ran = _run(argv, environment, places, task.oracle.timeout_sec)
         said = next((file.data for file in task.oracle.files if file.path in FINAL), b"")
         with open(places.final, "wb") as stream:
             stream.write(said)
@@ -84,14 +106,14 @@ def solved(task: Task, stop: Event) -> State:
         return State(tuple(verify(task, places, f"run-{nth}") for nth in range(RUNS)), ran, changes)
 
 
-def _run(
-    script: Script, task: Task, places: Places, staged: str, targets: Mapping[str, str], more: Mapping[str, str]
-) -> Ran:
-    argv = stage_script(script, staged, task.places, targets)
-    above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(places.workspace)}
-    extra = [*task.env, *script.env, *above.items(), *more.items()]
-    environment = clean_environment(places.home, places.temporary, extra)
-    ran = run_process(argv, places.workspace, environment, script.timeout_sec, places.stop)
+def _variables(script: Script, task: Task, workspace: str, more: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(workspace)}
+    return (*task.env, *script.env, *above.items(), *more.items())
+
+
+def _run(argv: Sequence[str], variables: Iterable[tuple[str, str]], places: Places, timeout_sec: float) -> Ran:
+    environment = clean_environment(places.home, places.temporary, variables)
+    ran = run_process(argv, places.workspace, environment, timeout_sec, places.stop)
     # The name of the temporary folder is another one each time.
     shown = [text.replace(places.base, "<temporary>") for text in (ran.stdout, ran.stderr)]
     return Ran(ran.exit_code, *shown)

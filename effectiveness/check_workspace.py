@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event
 
@@ -48,7 +50,16 @@ class Places:
 
 @contextmanager
 def fresh_places(tasks_folder: str, stop: Event) -> Iterator[Places]:
-    """Folders below the system's temporary one, removed afterwards.
+    """Folders below the system's temporary one, removed afterwards. Raises AbortedError as `make_places` does."""
+    places = make_places(tasks_folder, stop)
+    try:
+        yield places
+    finally:
+        remove_tree(places.base)
+
+
+def make_places(tasks_folder: str, stop: Event, prefix: str = "skill-health-") -> Places:
+    """Folders below the system's temporary one, which whoever asks for them removes.
 
     Raises AbortedError where that lies in the same git repository as the task: an agent there could read the verifier.
     """
@@ -58,15 +69,28 @@ def fresh_places(tasks_folder: str, stop: Event) -> Iterator[Places]:
         raise AbortedError(f"the temporary folder {root} lies inside {top}: set TMPDIR to a folder outside it")
     if not _WORD.fullmatch(root):
         raise AbortedError(f"the path of the temporary folder {root!r} holds spaces or signs: set TMPDIR to another")
-    with tempfile.TemporaryDirectory(prefix="skill-health-", dir=root, ignore_cleanup_errors=True) as base:
-        names = ("workspace", "home", "tmp", "final.txt")
-        workspace, home, temporary, final = (os.path.join(base, name) for name in names)
-        places = Places(base, workspace, home, temporary, final, stop)
-        for folder in (places.workspace, places.home, places.temporary):
-            os.mkdir(folder, 0o700)
-        with open(places.final, "xb"):
-            pass
-        yield places
+    try:
+        base = tempfile.mkdtemp(prefix=prefix, dir=root)
+    except OSError as error:
+        raise AbortedError(f"no folder can be made in {root} ({error.strerror or error})") from None
+    names = ("workspace", "home", "tmp", "final.txt")
+    workspace, home, temporary, final = (os.path.join(base, name) for name in names)
+    for folder in (workspace, home, temporary):
+        os.mkdir(folder, 0o700)
+    with open(final, "xb"):
+        pass
+    return Places(base, workspace, home, temporary, final, stop)
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder with all that is in it, however deep and however locked; what cannot be removed is left."""
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        for words in (("rm", "-rf"), ("chmod", "-R", "u+rwX"), ("rm", "-rf")):
+            if os.path.lexists(folder):
+                with suppress(OSError):
+                    subprocess.run([*words, "--", folder], check=False, stderr=subprocess.DEVNULL)
 
 
 def write_files(folder: str, files: Iterable[File], places: Iterable[tuple[str, str]] = ()) -> None:

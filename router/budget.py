@@ -17,13 +17,18 @@ _NANOS = 10**9
 
 
 class Budget:
-    """What a run may still do. `max_runs` counts attempts, repeated ones included; None is no cap."""
+    """What a run may still do. `max_runs` counts attempts, repeated ones included; None is no cap.
 
-    def __init__(self, max_runs: int | None, max_usd: float | None, *, attempts: int = 0, spent: float = 0.0) -> None:
+    `what` is the word for what is counted.
+    """
+
+    def __init__(
+        self, max_runs: int | None, max_usd: float | None, *, attempts: int = 0, spent: float = 0.0, what: str = "call"
+    ) -> None:
         """Raises ValueError for a cap, count or amount that is negative or no number."""
         if min(max_runs or 0, attempts) < 0:
             raise ValueError("a budget counts from 0")
-        self.max_runs, self.max_usd = max_runs, max_usd
+        self.max_runs, self.max_usd, self.what = max_runs, max_usd, what
         self._cap = None if max_usd is None else _nanos(max_usd, ROUND_FLOOR)
         self._attempts = attempts
         self._spent = _nanos(spent, ROUND_HALF_EVEN)
@@ -57,12 +62,12 @@ class Budget:
         """
         amount = _nanos(usd, ROUND_CEILING)
         if self.max_runs is not None and self._attempts >= self.max_runs:
-            self._reached = f"the cap of {self.max_runs} calls is reached"
+            self._reached = f"the cap of {self.max_runs} {self.what}s is reached"
             return False
         if self._cap is not None and self._spent + self._reserved + amount > self._cap:
-            held = f" and ${self.reserved:.4f} held back for calls under way" if self._reserved else ""
+            held = f" and ${self.reserved:.4f} held back for {self.what}s under way" if self._reserved else ""
             self._reached = (
-                f"the cap of ${self.max_usd:.4f} leaves no room for another call: "
+                f"the cap of ${self.max_usd:.4f} leaves no room for another {self.what}: "
                 f"${self.spent:.4f} spent{held}, and the next may cost up to ${usd:.4f}"
             )
             return False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TextIO
+from typing import TextIO
 
 from router.budget import Budget
 from router.check_file import stored_verdicts, write_check
 from router.degenerate import judge_finished
+from router.ended import Ended
 from router.history import record_run
 from router.instrument import Verdict, lines
 from router.instrument_run import Checked, check_plan
@@ -42,24 +43,6 @@ class Terms:
     despite_check: bool = False
     quiet: bool = False
     grace: float = GRACE
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run ended. `left` calls have no result, for the `reason` that is given; `capped` where a larger cap helps.
-
-    `untrusted` are the models that the instrument check failed. `missing` results have no answer. There is no report of
-    a run that was interrupted, nor of one without any result.
-    """
-
-    folder: str
-    left: int
-    reason: str = ""
-    capped: bool = False
-    report: Mapping[str, Any] | None = None
-    written: tuple[str, ...] = ()
-    untrusted: tuple[str, ...] = ()
-    missing: int = 0
 
 
 def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None) -> Ended:

@@ -174,6 +174,18 @@ def dollars(low: float | None, high: float | None) -> str:
     return f"${low:.4f}" if low == high else f"${low:.4f} to ${high:.4f}"
 
 
+def beyond_caps(
+    count: int, usd: float | None, max_runs: int | None, max_usd: float | None, what: str = "calls"
+) -> list[str]:
+    """One line for each cap that a forecast of so many calls and dollars passes."""
+    found = []
+    if max_runs is not None and count > max_runs:
+        found.append(f"the cap of {max_runs} {what} is below the {count} of the forecast: the run will stop there")
+    if max_usd is not None and usd is not None and usd > max_usd:
+        found.append(f"the cap of ${max_usd:.4f} is below the forecast of ${usd:.4f}: the run will stop there")
+    return found
+
+
 def _sum(parts: Iterable[float | None]) -> float | None:
     total = 0.0
     for part in parts:

@@ -19,7 +19,10 @@ VOLATILE = ("commit", "created", "dirty", "gaps", "price_table", "python", "run_
 _PROMPT = tuple(field.name for field in fields(Prompt))
 _HASHED = tuple(name for name in _PROMPT if name not in ("source", "reason"))
 _LISTED = ("name", "text", "state", "description", "path")
-_NAMES = ("name", "prompt_id", "task_id", "spec")
+_NAMES = ("name", "prompt_id", "task_id", "spec", "id")
+# Hashes stand for these, whatever the kind of run.
+_COVERED = ("catalogue", "omitted", "prompts", "skills", "staged", "tasks")
+_OF_THE_DAY = ("max_usd", "price")
 
 
 def digest(value: Any) -> str:
@@ -63,11 +66,13 @@ def identity(manifest: Mapping[str, Any]) -> str:
 
 
 def _fixed(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest without what is volatile; hashes stand for the prompts and skills that they cover."""
-    kept = {
-        name: value for name, value in manifest.items() if name not in (*VOLATILE, "catalogue", "omitted", "prompts")
-    }
-    return kept | {"models": [{**model, "price": None} for model in manifest.get("models", ())]}
+    """The manifest without what is volatile; hashes stand for what they cover."""
+    kept = {name: value for name, value in manifest.items() if name not in (*VOLATILE, *_COVERED)}
+    return kept | {"models": [_timeless(model) for model in manifest.get("models", ())]}
+
+
+def _timeless(model: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in model.items() if name not in _OF_THE_DAY} | {"price": None}
 
 
 def differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

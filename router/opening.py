@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from router.plan import Model
-from router.prices import FREE, PriceTable, missing_price, price_from
+from router.prices import FREE, Price, PriceTable, missing_price, price_from
 from router.records import Catalogue, Prompt
 from router.redact import keys_in_use
 from router.routers._load import PROVIDER, Choice, open_choice, resolve
@@ -84,17 +84,20 @@ def with_prices_of(models: Sequence[Model], manifest: Mapping[str, Any]) -> tupl
 
 def refuse_uncapped(models: Sequence[Model], capped: bool, prices: PriceTable) -> None:
     """Raise UsageError where a server not known to be free would be asked without a cap, or at no known price."""
-    asked = [model for model in models if model.choice.kind == PROVIDER and not (model.price and model.price.free)]
-    if asked and not capped:
+    refuse_spending([(model.spec, model.price) for model in models if model.choice.kind == PROVIDER], capped, prices)
+
+
+def refuse_spending(asked: Iterable[tuple[str, Price | None]], capped: bool, prices: PriceTable) -> None:
+    """The same for models that servers answer, each by its name as it was given, and its price."""
+    paid = [(spec, price) for spec, price in asked if not (price and price.free)]
+    if paid and not capped:
         raise UsageError(
-            f"{asked[0].spec} asks a server that may cost money: give --max-runs or --max-budget-usd "
+            f"{paid[0][0]} asks a server that may cost money: give --max-runs or --max-budget-usd "
             "(or --unsafe-no-cost-cap to do without)"
         )
-    unknown = next((model for model in asked if model.price is None), None)
+    unknown = next((spec for spec, price in paid if price is None), None)
     if unknown:
-        raise UsageError(
-            f"{missing_price(unknown.spec, prices)}; or give --unsafe-no-cost-cap to go on without knowing"
-        )
+        raise UsageError(f"{missing_price(unknown, prices)}; or give --unsafe-no-cost-cap to go on without knowing")
 
 
 def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from router.earlier import read_earlier
-from router.forecast import Forecast
+from router.forecast import Forecast, beyond_caps
 from router.forecast_plan import forecast_plan, reservations, study_notes
 from router.gap import description_gap
 from router.inputs import Inputs, load_inputs
@@ -25,7 +25,7 @@ from router.template import load_template
 from skill_health.core.console import clean
 from skill_health.core.errors import UsageError
 from skill_health.core.roots import git_top
-from skill_health.revision import read_revision
+from skill_health.revision import Revision, read_revision
 
 if TYPE_CHECKING:
     from router.choices import Choices
@@ -68,12 +68,8 @@ def prepare(
     template, prices = load_template(choices.template), price_table(routing)
     models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless)
     plan = Plan(inputs.catalogue, inputs.prompts, models, choices, template)
-    own = os.path.relpath(reports, inputs.root).replace(os.sep, "/")
-    revision = read_revision(
-        inputs.root, git_top(inputs.root) is not None, () if own.startswith("..") or own == "." else (own,)
-    )
     keys = secrets_of(models)
-    manifest = {**to_manifest(plan, routing, prices, selection, revision), "gaps": _gaps(plan)}
+    manifest = {**to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports)), "gaps": _gaps(plan)}
     place = find_place(reports, manifest, time, named, anew, keys)
     if place.stored is not None:
         plan = replace(plan, models=with_prices_of(models, place.stored))
@@ -82,6 +78,12 @@ def prepare(
     notes = [*study_notes(plan, train), *_check_note(plan)]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
     return Prepared(plan, place, train, prices, told, reservations(earlier), keys, reports)
+
+
+def revision_of(root: str, reports: str) -> Revision:
+    """The commit of a collection; what lies in the folder of reports makes no difference to it."""
+    own = os.path.relpath(reports, root).replace(os.sep, "/")
+    return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))
 
 
 def _gaps(plan: Plan) -> list[dict[str, Any]]:
@@ -101,13 +103,9 @@ def _check_note(plan: Plan) -> list[str]:
 
 def short_caps(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> list[str]:
     """One line for each cap that the forecast passes."""
-    told, found = prepared.forecast, []
+    told = prepared.forecast
     calls = sum(each.load.calls for each, model in zip(told.models, prepared.plan.models, strict=True) if model.wired)
-    if max_runs is not None and calls > max_runs:
-        found.append(f"the cap of {max_runs} calls is below the {calls} of the forecast: the run will stop there")
-    if max_usd is not None and told.usd_low is not None and told.usd_low > max_usd:
-        found.append(f"the cap of ${max_usd:.4f} is below the forecast of ${told.usd_low:.4f}: the run will stop there")
-    return found
+    return beyond_caps(calls, told.usd_low, max_runs, max_usd)
 
 
 def read_inputs(

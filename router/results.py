@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from router.records import Result, Usage
 from skill_health.core.errors import UsageError
 
 _FIELDS = tuple(field.name for field in fields(Result))
 _USAGE = tuple(field.name for field in fields(Usage))
+T = TypeVar("T")
 _TUPLES = ("ranking", "kinds", "notes", "first_kinds")
 
 
@@ -37,19 +38,20 @@ def from_line(record: Mapping[str, Any]) -> Result:
 
 
 def read_results(path: str) -> list[Result]:
-    """All results of a file, in its order; a torn last line is left out.
+    """All results of a file, as `read_lines` reads them."""
+    return list(read_lines(path, from_line))
 
-    Raises UsageError where the file cannot be read, or where another line is no result.
+
+def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
+    """What `make` makes of each line of a file of results, in its order; a torn last line is left out.
+
+    `make` raises ValueError for what is none. Raises UsageError where the file cannot be read, or where a line is none.
     """
-    return list(_read(path))
-
-
-def _read(path: str) -> Iterable[Result]:
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield from_line(json.loads(line))
+                    yield make(json.loads(line))
                 except ValueError:
                     if not line.endswith(b"\n"):
                         return

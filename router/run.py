@@ -16,19 +16,18 @@ from router.plan import Call, Key, Model, Plan, Questions
 from router.records import Request, Result
 from router.results import to_line
 from router.routers._load import PROVIDER
-from router.schedule import GRACE, Limits, Schedule, StopRun
+from router.schedule import GRACE, StopRun
+from router.work import Work
 
 MOST_ATTEMPTS = 2
 OUTAGE = 20
 Reserve = Callable[[Model, Request], float]
 
 
-class Runner:
+class Runner(Work[Call]):
     """One run, or what is left of it.
 
-    `reserve` says what one request can cost at most, in dollars. `capped` is the cap that kept calls from being made,
-    "" where none did; `down` says of each model whose server gave no answer for long that it was left alone.
-    `on_result` is told of each result once it is durable.
+    `reserve` says what one request can cost at most, in dollars. `on_result` is told of each result once it is durable.
     """
 
     def __init__(
@@ -38,21 +37,12 @@ class Runner:
         budget: Budget,
         reserve: Reserve,
     ) -> None:
-        self.plan, self.journal, self.budget = plan, journal, budget
-        self.capped = ""
-        self.down: dict[str, str] = {}
+        super().__init__(journal, budget)
+        self.plan = plan
         self.on_result: Callable[[Result], None] = lambda result: None
         self._reserve = reserve
         self._questions = Questions(plan)
         self._gone: dict[str, str] = {}
-        self._errors: dict[str, list[str]] = {}
-        self._charged = asyncio.Event()
-        self._schedule: Schedule[Call] | None = None
-
-    @property
-    def stopped(self) -> str:
-        """Why the run stopped before its end, "" where it did not."""
-        return self._schedule.reason if self._schedule else ""
 
     def left(self) -> int:
         """How many calls have no result."""
@@ -61,12 +51,7 @@ class Runner:
     async def run(self, concurrency: int, limits: Mapping[str, int], grace: float = GRACE) -> None:
         """Make every call that has no result yet; `limits` are those of the groups of models."""
         calls = [call for call in self.plan.calls() if call.key not in self.journal.results]
-        self._schedule = Schedule(self._call, Limits(concurrency, limits), grace)
-        await self._schedule.run((call.model.group, call) for call in calls)
-
-    def interrupt(self) -> bool:
-        """Begin nothing new; the second time, abandon what is under way. True the first time."""
-        return self._schedule is None or self._schedule.interrupt()
+        await self.do(self._call, ((call.model.group, call) for call in calls), concurrency, limits, grace)
 
     async def _call(self, call: Call) -> None:
         spec = call.model.spec
@@ -101,7 +86,7 @@ class Runner:
             if attempt is None:
                 question = request(number)
                 usd = self._reserve(model, question) if model.wired else 0.0
-                if model.wired and not await self._admitted(usd):
+                if model.wired and not await self.admitted(usd):
                     return []
                 attempt, refused = await self._attempt(key, number, model, question, names, usd)
                 if refused:
@@ -121,38 +106,18 @@ class Runner:
                     found.setdefault(event.get("attempt", 0), attempt)
         return found
 
-    async def _admitted(self, usd: float) -> bool:
-        """Reserve; wait for calls under way where what they leave of their reservations may be enough."""
-        while not self._stop() and not self.budget.reserve(usd):
-            counted_out = self.budget.max_runs is not None and self.budget.attempts >= self.budget.max_runs
-            if counted_out or not self.budget.reserved:
-                self.capped = self.capped or self.budget.reached
-                return False
-            self._charged.clear()
-            await self._charged.wait()
-        return True
-
-    def _charge(self, usd: float, actual: float | None) -> None:
-        self.budget.charge(usd, actual)
-        self._charged.set()
-
-    def _stop(self) -> bool:
-        if self.stopped:
-            raise StopRun(self.stopped)
-        return False
-
     def give_up(self, spec: str) -> None:
         """Leave a model alone whose last calls ended in errors: they have no result, and a resumed run asks them."""
-        if errors := self._errors.get(spec):
+        if errors := self.errors.get(spec):
             self.down[spec] = f"{spec} did not answer {len(errors)} calls in a row: {errors[-1]}"
 
     def _note_error(self, model: Model, attempt: Attempt) -> None:
         """A server that is down costs minutes of patience for each call: after many of them it is left alone."""
         if attempt.status != "provider_error":
-            self._errors.pop(model.spec, None)
+            self.errors.pop(model.spec, None)
         elif model.choice.kind == PROVIDER:
-            self._errors.setdefault(model.spec, []).append(attempt.reply.error)
-            if len(self._errors[model.spec]) >= OUTAGE:
+            self.errors.setdefault(model.spec, []).append(attempt.reply.error)
+            if len(self.errors[model.spec]) >= OUTAGE:
                 self.give_up(model.spec)
 
     async def _attempt(
@@ -166,11 +131,11 @@ class Runner:
                 await self.journal.append({"event": "start", **name, "at": _now(), "reserved_usd": usd})
 
         async def again(usd: float) -> bool:
-            if admitted := await self._admitted(usd):
+            if admitted := await self.admitted(usd):
                 await begin()
             return admitted
 
-        meter = Meter(usd, again, self._charge)
+        meter = Meter(usd, again, self.charge)
         actual: float | None = None
         try:
             await begin()

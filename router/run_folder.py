@@ -17,12 +17,29 @@ from router.journal_read import MANIFEST, RESULTS, Key, read_past
 from router.records import ANSWERED
 from router.redact import redacted
 from router.results import from_line
-from router.runs import find_run, read_checked_manifest, run_ids, runs_folder
+from router.runs import ROUTER, find_run, read_checked_manifest, run_ids, runs_folder
 from skill_health.core.errors import UsageError
 
 FIELDS = ("prompt_id", "model", "replication")
 TEMPORARY = ".skill-health-"
 REPORTS = ("report.json", "report.md")
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What tells one kind of run from another: all else about folders and resumption is the same for all.
+
+    `name` is the kind of its manifests, as in `router.runs`; `fields` are those that make the key of a result. `keys`
+    are the keys of a manifest that results are wanted for, `covered` what its hashes stand for, as far as results rest
+    on it, and `missing` says whether a result is missing data, which a run that is resumed asks for again.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    keys: Callable[[Record], Iterator[Key]]
+    covered: Callable[[Record], Any]
+    missing: Callable[[Record], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +47,17 @@ class Place:
     """Where a run goes. `stored` is the manifest that it began with, None for a new run; `done` the keys it has."""
 
     folder: str
-    manifest: Mapping[str, Any]
-    stored: Mapping[str, Any] | None = None
+    kind: Kind
+    manifest: Record
+    stored: Record | None = None
     done: frozenset[Key] = frozenset()
 
     def open(self, secrets: tuple[str, ...]) -> Journal:
         """The journal, locked. Raises UsageError where another process has it, or where it is another run."""
         if self.stored is None:
-            return create(self.folder, self.manifest, FIELDS, secrets)
-        now, again = self.manifest, _asked_again(self.stored)
-        return resume(self.folder, lambda stored: frozen.differences(stored, now), FIELDS, secrets, again)
+            return create(self.folder, self.manifest, self.kind.fields, secrets)
+        now, again = self.manifest, _asked_again(self.kind, self.stored)
+        return resume(self.folder, lambda stored: frozen.differences(stored, now), self.kind.fields, secrets, again)
 
 
 def drop_reports(folder: str) -> None:
@@ -57,7 +75,7 @@ def _is_reported(folder: str) -> bool:
     return all(os.path.exists(os.path.join(folder, name)) for name in REPORTS)
 
 
-def is_missing(record: Mapping[str, Any]) -> bool:
+def is_missing(record: Record) -> bool:
     """Whether a result is missing data, which a run that is resumed asks for again; so is one that is damaged."""
     if record.get("status") not in ANSWERED:
         return True
@@ -72,11 +90,12 @@ def is_missing(record: Mapping[str, Any]) -> bool:
 
 def find_place(
     reports: str,
-    manifest: Mapping[str, Any],
+    manifest: Record,
     time: datetime,
     named: str = "",
     anew: bool = False,
     secrets: tuple[str, ...] = (),
+    kind: Kind | None = None,
 ) -> Place:
     """The folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
 
@@ -84,74 +103,64 @@ def find_place(
     data: whoever wants that asked again names the run. Raises UsageError where the one that is named is another, and
     where a manifest is damaged.
     """
+    kind = kind or OF_ROUTER
     safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
     if named:
-        folder = find_run(named, reports)
-        stored, found = _stored(folder, safe)
+        folder = find_run(named, reports, kind.name)
+        stored, found = _stored(kind, folder, safe)
         if found:
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
-        return Place(folder, safe, stored, _done(folder, stored))
+        return Place(folder, kind, safe, stored, _done(kind, folder, stored))
     mark = frozen.identity(safe)
-    for folder in () if anew else _alike(reports, mark):
-        if (begun := _unfinished(folder, safe)) is not None:
-            return Place(folder, safe, begun, _done(folder, begun))
-    name = _new_name(reports, f"{time:%Y%m%dT%H%M%SZ}", mark[:8])
+    runs = runs_folder(reports, kind.name)
+    for name in () if anew else run_ids(reports, kind.name):
+        folder = os.path.join(runs, name)
+        if name.endswith(f"-{mark[:8]}") and (begun := _unfinished(kind, folder, safe)) is not None:
+            return Place(folder, kind, safe, begun, _done(kind, folder, begun))
+    name = _new_name(runs, f"{time:%Y%m%dT%H%M%SZ}", mark[:8])
     fresh = {**safe, "run_id": name, "created": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
-    return Place(os.path.join(runs_folder(reports), name), fresh)
+    return Place(os.path.join(runs, name), kind, fresh)
 
 
-def _new_name(reports: str, time: str, mark: str) -> str:
+def _new_name(runs: str, time: str, mark: str) -> str:
     """A name that no run has; of one second, the later one sorts behind the earlier.
 
     A folder without a manifest is one whose process was killed before the run began.
     """
     names = (f"{time}{more}-{mark}" for more in ("", *(f".{number}" for number in range(2, 1000))))
-    return next(name for name in names if not os.path.exists(os.path.join(runs_folder(reports), name, MANIFEST)))
+    return next(name for name in names if not os.path.exists(os.path.join(runs, name, MANIFEST)))
 
 
-def _alike(reports: str, mark: str) -> Iterator[str]:
-    """The folders of the runs that were begun with this identity, the latest first."""
-    for name in run_ids(reports):
-        if name.endswith(f"-{mark[:8]}"):
-            yield os.path.join(runs_folder(reports), name)
-
-
-def _stored(folder: str, now: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _stored(kind: Kind, folder: str, now: Record) -> tuple[dict[str, Any], list[str]]:
     """The manifest of a run, and in which ways it is not what would be run now. Raises UsageError for a damaged one."""
-    stored = read_checked_manifest(folder)
+    stored = read_checked_manifest(folder, kind.name)
     found = frozen.differences(stored, now)
-    if not found and _covered(stored) != _covered(now):
+    if not found and to_json(kind.covered(stored)) != to_json(kind.covered(now)):
         raise UsageError(
-            f"{os.path.join(folder, MANIFEST)} is damaged (its prompts or skills are not what its hashes say): "
+            f"{os.path.join(folder, MANIFEST)} is damaged (what it lists is not what its hashes say): "
             "restore it, or start a new run"
         )
     return stored, found
 
 
-def _unfinished(folder: str, now: Mapping[str, Any]) -> dict[str, Any] | None:
+def _unfinished(kind: Kind, folder: str, now: Record) -> dict[str, Any] | None:
     """The manifest of a run that was begun like this one; None where it is over. Raises UsageError for a damaged one.
 
     To begin anew because of a damaged manifest would cost as much again, so whoever asks must say so.
     """
     try:
-        stored, found = _stored(folder, now)
+        stored, found = _stored(kind, folder, now)
         if found:  # its name says that there were none
             raise UsageError(f"{os.path.join(folder, MANIFEST)} is damaged ({'; '.join(found)})")
     except UsageError as error:
-        if _is_over(folder, now):
+        if _is_over(kind, folder, now):
             return None
         raise UsageError(f"this run was begun and cannot go on: {error}; --no-resume begins a new one") from None
-    return None if _is_over(folder, stored) else stored
+    return None if _is_over(kind, folder, stored) else stored
 
 
-def _covered(manifest: Mapping[str, Any]) -> Any:
-    """What the hashes of a manifest stand for, as far as results rest on it."""
-    prompts = [{**prompt, "reason": "", "source": ""} for prompt in manifest["prompts"]]
-    return to_json([prompts, [(skill["name"], skill["text"]) for skill in manifest["catalogue"]]])
-
-
-def _is_over(folder: str, manifest: Mapping[str, Any]) -> bool:
-    """Whether each call of a run has a result, and it was reported."""
+def _is_over(kind: Kind, folder: str, manifest: Record) -> bool:
+    """Whether each key of a run has a result, and it was reported."""
     if not _is_reported(folder):
         return False
     try:
@@ -159,21 +168,29 @@ def _is_over(folder: str, manifest: Mapping[str, Any]) -> bool:
             there = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
     except OSError:
         return False
-    return there >= sum(1 for _ in _keys(manifest))
+    return there >= sum(1 for _ in kind.keys(manifest))
 
 
-def _asked_again(manifest: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bool]:
+def _asked_again(kind: Kind, manifest: Record) -> Callable[[Record], bool]:
     """Which records are no results of this run: missing data, and what it never asked."""
-    planned = set(_keys(manifest))
-    return lambda record: is_missing(record) or tuple(record[name] for name in FIELDS) not in planned
+    planned = set(kind.keys(manifest))
+    return lambda record: kind.missing(record) or tuple(record[name] for name in kind.fields) not in planned
 
 
-def _done(folder: str, manifest: Mapping[str, Any]) -> frozenset[Key]:
-    return frozenset(read_past(folder, FIELDS, _asked_again(manifest)).results)
+def _done(kind: Kind, folder: str, manifest: Record) -> frozenset[Key]:
+    return frozenset(read_past(folder, kind.fields, _asked_again(kind, manifest)).results)
 
 
-def _keys(manifest: Mapping[str, Any]) -> Iterator[Key]:
+def _covered(manifest: Record) -> Any:
+    prompts = [{**prompt, "reason": "", "source": ""} for prompt in manifest["prompts"]]
+    return [prompts, [(skill["name"], skill["text"]) for skill in manifest["catalogue"]]]
+
+
+def _keys(manifest: Record) -> Iterator[Key]:
     for prompt in manifest["prompts"]:
         for model in manifest["models"]:
             for replication in range(model["replications"]):
                 yield prompt["prompt_id"], model["spec"], replication
+
+
+OF_ROUTER = Kind(ROUTER, FIELDS, _keys, _covered, is_missing)

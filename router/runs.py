@@ -18,7 +18,8 @@ from skill_health.core.near import nearest
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.core.validation import problems
 
-FOLDER, CHECK = "router", "check.json"
+ROUTER, CHECK = "router", "check.json"
+"""The kind of run that this package makes: the folder of its runs, and the first word of its schemas."""
 LAST = "last"
 
 
@@ -47,46 +48,46 @@ class Run:
         return trusted(self.check, model)
 
 
-def runs_folder(reports: str) -> str:
-    """Where the runs lie in a folder of reports."""
-    return os.path.join(reports, FOLDER)
+def runs_folder(reports: str, kind: str = ROUTER) -> str:
+    """Where the runs of a kind lie in a folder of reports."""
+    return os.path.join(reports, kind)
 
 
-def find_run(name: str, reports: str) -> str:
+def find_run(name: str, reports: str, kind: str = ROUTER) -> str:
     """The folder of a run that is given by its id, its folder or its manifest, or is the "last" one of the reports.
 
     Raises UsageError with the near ids.
     """
     given = os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
-    for folder in (given, os.path.join(runs_folder(reports), name)):
+    for folder in (given, os.path.join(runs_folder(reports, kind), name)):
         if name and os.path.isfile(os.path.join(folder, MANIFEST)):
             return folder
     if name == LAST:
-        for folder, _ in earlier_runs(reports):
+        for folder, _ in earlier_runs(reports, kind):
             return folder
-    known = list(run_ids(reports))
+    known = list(run_ids(reports, kind))
     near = nearest(name, known)
     hint = f"did you mean {near}?" if near else f"the latest is {known[0]}" if known else "there is none there"
-    raise UsageError(f"there is no run {name!r}, neither a folder nor an id in {runs_folder(reports)}: {hint}")
+    raise UsageError(f"there is no run {name!r}, neither a folder nor an id in {runs_folder(reports, kind)}: {hint}")
 
 
-def run_ids(reports: str) -> Iterator[str]:
+def run_ids(reports: str, kind: str = ROUTER) -> Iterator[str]:
     """The ids of the runs in a folder of reports, in falling order of their names, which begin with their time."""
     try:
-        names = sorted(os.listdir(runs_folder(reports)), reverse=True)
+        names = sorted(os.listdir(runs_folder(reports, kind)), reverse=True)
     except OSError:
         return
     for name in names:
-        if os.path.isfile(os.path.join(runs_folder(reports), name, MANIFEST)):
+        if os.path.isfile(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
             yield name
 
 
-def read_checked_manifest(folder: str) -> dict[str, Any]:
-    """The manifest of a run of the router. Raises UsageError where it is none by the published schema."""
+def read_checked_manifest(folder: str, kind: str = ROUTER) -> dict[str, Any]:
+    """The manifest of a run of a kind. Raises UsageError where it is none by the published schema."""
     manifest = read_manifest(folder)
-    if manifest.get("kind") != "router":
-        raise UsageError(f"{folder} is no run of the router: its manifest says kind {manifest.get('kind')!r}")
-    for problem in problems("router-manifest", manifest):
+    if manifest.get("kind") != kind:
+        raise UsageError(f"{folder} is no run of the {kind} benchmark: its manifest says kind {manifest.get('kind')!r}")
+    for problem in problems(f"{kind}-manifest", manifest):
         raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {problem.message}")
     return manifest
 
@@ -120,14 +121,14 @@ def trusted(check: Mapping[str, Any] | None, model: str) -> bool | None:
     return True if any(each.get("trusted") for each in own) else None
 
 
-def earlier_runs(reports: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def earlier_runs(reports: str, kind: str = ROUTER) -> Iterator[tuple[str, dict[str, Any]]]:
     """The folders and manifests of the runs, the latest first, each read when it is asked for.
 
     Folders without a sound manifest are passed over: a damaged one must not keep a sweep from its baseline.
     """
-    for name in run_ids(reports):
-        folder = os.path.join(runs_folder(reports), name)
+    for name in run_ids(reports, kind):
+        folder = os.path.join(runs_folder(reports, kind), name)
         try:
-            yield folder, read_checked_manifest(folder)
+            yield folder, read_checked_manifest(folder, kind)
         except SkillHealthError:
             continue

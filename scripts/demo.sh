@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job over the fixtures: a healthy collection, a rotten one, and what a month and a careless edit do to a copy of
-# the healthy one, to its score and to its routing. All dates are fixed, so that the output is the same on any day. Writes below build/demo/ only.
+# the healthy one, to its score and to its routing; a simulated agent with and without the skills; and all of it joined. All dates are fixed, so that the output is the same on any day. Writes below build/demo/ only.
 # Usage: scripts/demo.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -46,15 +46,19 @@ heading 'What else leaks there, and what the rotten skills score'
 show lint fixtures/rotten --select leakage --statistics --score
 
 heading 'Drift: the daily run over a copy of the healthy collection'
-cp -R fixtures/skills fixtures/registries fixtures/skill-health.toml "$out/collection"
+cp -R fixtures/skills fixtures/tasks fixtures/registries fixtures/skill-health.toml "$out/collection"
 cd "$out/collection"
-printf 'reports/router/\n' > .gitignore
+printf 'reports/router/\nreports/effectiveness/\n' > .gitignore
 git init --quiet
 commit 2026-11-21 'A healthy collection'
 show daily --time 2026-11-21T04:00:00Z
 
 heading 'Do the descriptions route? Two routers that need no model, over 60 labelled requests'
 show router run --models lexical:bm25,lexical:overlap --time 2026-11-21T05:00:00Z --quiet
+
+heading 'Do the skills help? A script stands in for the agent, with effects that it makes up, so that this shows the method and nothing else'
+# It runs nothing but the oracles and verifiers of our own tasks, so it needs no sandbox; agents do.
+show effectiveness run tasks --agents scripted --sandbox none --time 2026-11-21T06:00:00Z --quiet
 
 heading 'A month later: somebody has cut a section, praised the result and reworded a description'
 changelog=skills/changelog-entries/SKILL.md
@@ -68,6 +72,9 @@ show daily --time 2026-12-21T04:00:00Z
 heading 'And what the reworded description does to routing: only the prompts that it bears on, and a control sample'
 show router sweep --since HEAD~1 --models lexical:bm25,lexical:overlap --time 2026-12-21T05:00:00Z --quiet
 
+heading 'What is known of each skill: health, routing, effect (simulated), and what to ask next'
+show status
+
 cd - > /dev/null
 heading 'Written'
-find "$out/collection/reports" -type f \( -path '*/reports/*.*' ! -path '*/router/*' -o -name report.md -o -name comparison.md \) | sort
+find "$out/collection/reports" -maxdepth 1 -type f -o -name report.md -o -name comparison.md | sort

@@ -18,10 +18,11 @@ WIDTH = "100"
 
 
 def main() -> None:
-    """Rewrite the blocks of the sections `What you see` and `Do the descriptions route?`."""
+    """Rewrite the blocks of the sections that show what a command prints."""
     text = README.read_text("utf-8")
     text = rewritten(text, "What you see", example)
     text = rewritten(text, "Do the descriptions route?", fixtures)
+    text = rewritten(text, "Does a skill help?", fixtures)
     README.write_text(text, encoding="utf-8")
 
 
@@ -54,7 +55,9 @@ def block(commands: str, folder: str) -> str:
     """One console block with the output of its commands; those that would ask a server are left alone."""
     out = ""
     for command in re.findall(r"^\$ skill-health (.*)$", commands, re.MULTILINE):
-        shown = "" if "-usd" in command else run(command, folder)
+        asked, _, lines = command.partition(" | head -")
+        shown = "" if "-usd" in command else run(asked, folder)
+        shown = "".join(shown.splitlines(keepends=True)[: int(lines) if lines else None])
         out += f"$ skill-health {command}\n{'' if command in QUIET else shown}"
     return f"```console\n{out}```"
 

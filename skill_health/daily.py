@@ -16,9 +16,12 @@ from skill_health.core.roots import git_top
 from skill_health.drift import Drift, compare
 from skill_health.drift_sections import Section, sections
 from skill_health.earlier import Earlier, find_earlier
+from skill_health.effect_history import Effects, read_effects
+from skill_health.effect_section import effect_sections
 from skill_health.history_line import to_record
 from skill_health.lint import lint
 from skill_health.profiles import COMPAT
+from skill_health.record_digest import digests_now
 from skill_health.revision import read_revision
 from skill_health.router_history import Routing, read_routing, single
 from skill_health.router_section import routing_sections
@@ -34,7 +37,8 @@ SNAPSHOT, HISTORY, DRIFT = "skill-health.json", "skill-health-history.jsonl", "s
 class Outcome:
     """What a daily run found. `snapshot` is the text of its JSON report; `prefix` leads from here to the root.
 
-    `notes` are for people: what could not be read on the way. `routing` is what the router's history says.
+    `notes` are for people: what could not be read on the way. `routing` is what the router's history says,
+    `effects` what the history of the effectiveness benchmark does.
     """
 
     today: Today
@@ -46,6 +50,7 @@ class Outcome:
     notes: tuple[str, ...]
     config: Config
     routing: Routing | None = None
+    effects: Effects | None = None
 
 
 def run_daily(
@@ -73,7 +78,8 @@ def run_daily(
     notes = (*report.warnings, *filter(None, [revision.note]))
     listed = [facts["summary"] for facts in result.facts.values() if not facts["summary"]["hidden"]]
     routing = read_routing(folder, single((own["name"], own["description"]) for own in listed))
-    return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing)
+    effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts))
+    return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects)
 
 
 def as_text(outcome: Outcome, color: bool = False) -> str:
@@ -92,7 +98,9 @@ def as_markdown(outcome: Outcome) -> str:
 
 def as_json(outcome: Outcome) -> str:
     """The whole report for other programs."""
-    return drift_json.render(outcome.drift, outcome.today, outcome.earlier, outcome.reasons, outcome.routing)
+    return drift_json.render(
+        outcome.drift, outcome.today, outcome.earlier, outcome.reasons, outcome.routing, outcome.effects
+    )
 
 
 def write(outcome: Outcome, folder: str) -> Iterator[str]:
@@ -110,12 +118,12 @@ def write(outcome: Outcome, folder: str) -> Iterator[str]:
 
 def _parts(outcome: Outcome, prefix: str = "") -> list[Section]:
     parts = sections(outcome.drift, outcome.today, _rule_names(), prefix)
-    return [*parts, *routing_sections(outcome.routing)]
+    return [*parts, *routing_sections(outcome.routing), *effect_sections(outcome.effects)]
 
 
 def _head(outcome: Outcome) -> list[str]:
-    routing = outcome.routing.problems if outcome.routing else ()
-    notes = [f"Note: {note}." for note in (*outcome.notes, *outcome.earlier.problems, *routing)]
+    others = [note for part in (outcome.routing, outcome.effects) if part for note in part.problems]
+    notes = [f"Note: {note}." for note in (*outcome.notes, *outcome.earlier.problems, *others)]
     return [drift_head.today_is(outcome.today.line), *drift_head.comparison(outcome.drift, outcome.earlier), *notes]
 
 

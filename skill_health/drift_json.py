@@ -9,6 +9,8 @@ from skill_health.core.claim_dates import Review
 from skill_health.drift import Change, Drift, Found, SkillDrift
 from skill_health.drift_sections import places
 from skill_health.earlier import Earlier
+from skill_health.effect_history import Effects
+from skill_health.effect_section import effect_record
 from skill_health.history_line import Line
 from skill_health.router_history import Routing
 from skill_health.router_section import routing_record
@@ -17,14 +19,26 @@ from skill_health.today import Today
 SCHEMA = "skill-health/drift/1"
 
 
-def render(drift: Drift, today: Today, earlier: Earlier, reasons: list[str], routing: Routing | None = None) -> str:
+def render(
+    drift: Drift,
+    today: Today,
+    earlier: Earlier,
+    reasons: list[str],
+    routing: Routing | None = None,
+    effects: Effects | None = None,
+) -> str:
     """The document as text: keys in a fixed order, ASCII only, no absolute path."""
-    values = document(drift, today, earlier, reasons, routing)
+    values = document(drift, today, earlier, reasons, routing, effects)
     return json.dumps(values, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def document(
-    drift: Drift, today: Today, earlier: Earlier, reasons: list[str], routing: Routing | None = None
+    drift: Drift,
+    today: Today,
+    earlier: Earlier,
+    reasons: list[str],
+    routing: Routing | None = None,
+    effects: Effects | None = None,
 ) -> dict[str, Any]:
     """The document as JSON values. `basis` says how much could be compared: nothing, the listing, all."""
     before, after, window = drift.before, drift.after, earlier.window
@@ -56,6 +70,7 @@ def document(
         },
         "descriptions": [skill.path for skill in drift.skills if skill.relisted],
         "router": routing_record(routing),
+        "effectiveness": effect_record(effects),
         "problems": list(earlier.problems),
     }  # fmt: skip
 

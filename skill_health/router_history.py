@@ -11,7 +11,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ SCHEMA = "skill-health/router-history/1"
 # Further back nobody looks for a model that is still of interest.
 _MOST_LINES = 20_000
 _MOST_MANIFEST = 16 << 20
+_MOST_RUNS = 200
 _MOST = 10**12
 _TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -66,32 +67,39 @@ class Routing:
     problems: tuple[str, ...] = ()
 
 
-def read_routing(folder: str, descriptions: Mapping[str, str]) -> Routing | None:
+def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection[str] = ()) -> Routing | None:
     """What the history in a folder of reports says of each model; None where there is no history.
 
     `descriptions` are the skills' as they are now, by name. A run over a sweep's selection stands in only where a
-    model has no other. Never raises for what the file holds or for a file that cannot be read.
+    model has no other, and a run that is known to list none of the skills that `about` names stands in for nothing.
+    Never raises for what the file holds or for a file that cannot be read.
     """
     path = os.path.join(folder, HISTORY)
     if not os.path.lexists(path):
         return None
     whole: dict[str, Routed] = {}
     swept: dict[str, Routed] = {}
+    texts: dict[str, dict[str, tuple[str, ...]] | None] = {}
     wrong = 0
     try:
         for at, (_, raw) in enumerate(read_backwards(path)):
-            if at == _MOST_LINES:
+            if at == _MOST_LINES or len(texts) == _MOST_RUNS:
                 break
             try:
                 found = _line(raw)
             except (ValueError, RecursionError):
                 wrong += 1
                 continue
-            if found:
-                (swept if found.selection == "sweep" else whole).setdefault(found.model, found)
+            kept = swept if found and found.selection == "sweep" else whole
+            if not found or found.model in kept:
+                continue
+            if found.run_id not in texts:
+                texts[found.run_id] = _listed(folder, found.run_id)
+            listed = texts[found.run_id]
+            if not about or listed is None or any(name in listed for name in about):
+                kept[found.model] = found
     except SkillHealthError as error:
         return Routing(problems=(str(error).replace(path, HISTORY),))
-    texts = {run: _listed(folder, run) for run in {each.run_id for each in (swept | whole).values()}}
     models = tuple(_marked(each, texts[each.run_id], descriptions) for _, each in sorted((swept | whole).items()))
     return Routing(models, _left_out(wrong))
 

@@ -47,9 +47,14 @@ class Terms:
 class Seen:
     """What has passed. `usage` sums the answers that said one, None where none did; `unmetered` counts the others.
 
+    An answer that told one side only, of input and output, is among both. `cost_usd` is that of the metered answers.
     `offered` are the watched names that stood in a request with at least the start of their description, None as long
     as there was no request; `first_request` is the first body, cut. `failure` is "", "quota" or "auth" (what stops a
     run), "capped", or "unreachable"; `error` one clear line about it without a key.
+
+    `requests` counts calls of a model, `refused` what was turned away as something else or without the stand-in key,
+    `errors` the calls that the server answered with an error or broke off; `trouble` is one line about the last of
+    either. They decide nothing: an agent tries again by itself.
     """
 
     requests: int = 0
@@ -62,3 +67,6 @@ class Seen:
     first_request: bytes = b""
     failure: str = ""
     error: str = ""
+    refused: int = 0
+    errors: int = 0
+    trouble: str = ""

@@ -5,10 +5,12 @@ A module of this package whose name has no underscore in front is one back end. 
     TITLE                what it is, in one line
     ISOLATES             what it keeps apart: a subset of ("files", "network", "processes")
     found()              the version that is there and works, "" where it cannot be used here
+    missing()            why it cannot be used, and what to do about it; one line
     layout(box)          Inside: the paths as the program in the sandbox sees them
     wrap(box, command)   the words of the program that runs the command inside, and its environment
 
-`_run.run(back_end, box, command, limits, stop)` starts it, keeps to the limits, and ends the whole process tree.
+`_run.run(back_end, box, command, limits, stop)` starts it, keeps to the limits, and ends the whole process tree. What
+is wrapped is not the command itself but the supervisor of `_inside.py`, which is told on its input what to start.
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """Paths as the program sees them."""
+    """Paths as the program sees them. `python` is an interpreter there, "" for the host's own."""
 
     workspace: str
     home: str
     temporary: str
+    python: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Box:
     `workspace`, `home` and `temporary` can be written. `readable` are folders that must be seen beside the system's own
     (the agent's program, a staged verifier), `writable` further ones that can be written (the folder for rewards); all
     have the same path inside. `socket` is the gateway's, "" for no network at all; `port` is where the program finds it
-    on 127.0.0.1.
+    on 127.0.0.1. `hidden` are folders that must not be seen even where a folder of the system holds them. `image` is
+    the container's, for back ends that need one.
     """
 
     workspace: str
@@ -58,6 +62,8 @@ class Box:
     socket: str = ""
     port: int = 0
     read_only_workspace: bool = False
+    hidden: tuple[str, ...] = ()
+    image: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,9 @@ class BackEnd(Protocol):
 
     def found(self) -> str:
         """The version that works here, "" for none."""
+
+    def missing(self) -> str:
+        """Why it cannot be used."""
 
     def layout(self, box: Box) -> Inside:
         """Where things are inside."""

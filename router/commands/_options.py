@@ -31,7 +31,9 @@ def amount(_: click.Context, __: click.Parameter, value: float | None) -> float 
     return value
 
 
-def _all(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Function], Function]:
+def all_of(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Function], Function]:
+    """One decorator for several options, which the help lists in this order."""
+
     def decorate(function: Function) -> Function:
         for option in reversed(options):
             function = option(function)
@@ -40,7 +42,7 @@ def _all(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Funct
     return decorate
 
 
-collection_options = _all((
+collection_options = all_of((
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
     click.option("--prompts", "prompt_files", multiple=True, metavar="FILE", help="Labelled prompts of any known format (the registry's)."),
@@ -51,7 +53,7 @@ collection_options = _all((
 ))  # fmt: skip
 """The collection, its prompts and which of them."""
 
-model_options = _all((
+model_options = all_of((
     click.option("--models", multiple=True, callback=listed, metavar="LIST", help="Routers and models, as `router models` names them."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of orders, samples and resampling (1)."),
     click.option("--mode", type=click.Choice(["text", "json_schema"]), help="Ask for JSON in words, or by a schema."),
@@ -62,7 +64,7 @@ model_options = _all((
 ))  # fmt: skip
 """What is asked, and how."""
 
-run_options = _all((
+run_options = all_of((
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each prompt (3)."),
     click.option("--orders", type=click.Choice(ORDERS), default="cyclic", help="Orders of presentation: balanced, or the plan's shuffle."),
     click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most so many calls, repeated ones included."),

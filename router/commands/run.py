@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from router.commands._options import collection_options, model_options, run_options
-from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
+from router.commands._said import finish, here, say
+from skill_health.core.errors import CLEAN
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from router.conduct import Ended
+    from router.ended import Ended
     from router.prepare import Prepared
 
 
@@ -42,8 +42,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs, train = read_inputs(paths, options, options["listing"])
-    _say(refuse_bad_records(inputs, options["skip_bad"]))
-    _say(inputs.notes)
+    say(refuse_bad_records(inputs, options["skip_bad"]))
+    say(inputs.notes)
     prepared = prepare(
         inputs,
         choices(options, inputs.config.router),
@@ -56,7 +56,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         keyless=options["dry_run"],
         concurrency=options["concurrency"],
     )
-    _say(prepared.forecast.lines())
+    say(prepared.forecast.lines())
     if options["dry_run"]:
         return _dry(prepared)
     terms = Terms(
@@ -66,9 +66,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if not options["unsafe_no_cost_cap"]:
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_uncapped(prepared.plan.models, capped, prepared.prices)
-    _say(short_caps(prepared, terms.max_runs, terms.max_usd))
+    say(short_caps(prepared, terms.max_runs, terms.max_usd))
     if prepared.place.stored is not None:
-        _say([f"resuming {_here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
+        say([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
     ended = conduct(prepared, terms, sys.stderr)
     return _end(ended, options["format_"])
 
@@ -82,58 +82,20 @@ def _dry(prepared: Prepared) -> int:
     if first:
         request = Questions(prepared.plan).request(first, 1)
         size = size_of(request.text) + schema_size(request.schema)
-        _say([f"the first question ({first.prompt.prompt_id}, {first.model.spec}) has {size:,} bytes"])
-    _say(["dry run: nothing was asked, nothing was written"])
+        say([f"the first question ({first.prompt.prompt_id}, {first.model.spec}) has {size:,} bytes"])
+    say(["dry run: nothing was asked, nothing was written"])
     return CLEAN
 
 
 def _end(ended: Ended, format_: str) -> int:
-    from skill_health.core.console import clean, wants_color
+    from skill_health.core.console import wants_color
 
-    if ended.report is not None and sys.stdout is not None:
-        from shutil import get_terminal_size
+    if ended.report is None or sys.stdout is None:
+        return finish(ended, "", False)
+    from shutil import get_terminal_size
 
-        from router.reports import Look, load
+    from router.reports import Look, load
 
-        color = wants_color() and format_ == "text"
-        text = load(format_).render(ended.report, Look(color, get_terminal_size().columns))
-        click.echo(text, nl=not text.endswith("\n"), color=color)
-    if ended.report is not None:
-        _say([f"written: {', '.join(map(_here, ended.written))}"])
-    name = clean(os.path.basename(ended.folder))
-    if ended.missing and not ended.left:
-        _say(
-            [f"calls without an answer: {ended.missing}; --resume {name} asks them again, a run without it begins anew"]
-        )
-    if ended.left:
-        from router.schedule import INTERRUPTED as BY_USER
-
-        larger = " with a larger cap" if ended.capped else ""
-        again = f"give the same command again{larger} to go on (or add --resume {name})"
-        if ended.reason == BY_USER:
-            _say([f"interrupted: {ended.left} calls have no result; {again}"])
-            return INTERRUPTED
-        raise AbortedError(f"incomplete: {ended.left} calls have no result ({ended.reason}); {again}")
-    return FINDINGS if ended.untrusted else CLEAN
-
-
-def _say(lines: Any) -> None:
-    """Lines for people, on standard error: standard output is the report's.
-
-    A terminal that was closed is no reason to end a run; a reader that has gone from a pipe is.
-    """
-    from skill_health.core.console import clean
-
-    for line in lines:
-        try:
-            click.echo(clean(line), err=True)
-        except BrokenPipeError:
-            raise
-        except OSError:
-            return
-
-
-def _here(path: str) -> str:
-    """The path as seen from the current directory, where it is below it."""
-    shown = os.path.relpath(path)
-    return path if shown.startswith(os.pardir) else shown
+    color = wants_color() and format_ == "text"
+    text = load(format_).render(ended.report, Look(color, get_terminal_size().columns))
+    return finish(ended, text, color)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from router.commands._options import collection_options, model_options, run_options
-from router.commands.run import _dry, _end, _say
+from router.commands._said import say
+from router.commands.run import _dry, _end
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.times import time_option
 
@@ -54,8 +55,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["since"] and options["changed"]:
         raise click.UsageError("--since and --changed exclude each other")
     inputs, train = read_inputs(paths, options, options["listing"])
-    _say(refuse_bad_records(inputs, options["skip_bad"]))
-    _say(inputs.notes)
+    say(refuse_bad_records(inputs, options["skip_bad"]))
+    say(inputs.notes)
     chosen = choices(options, inputs.config.router)
     asked = Asked(chosen, load_template(chosen.template).digest, selection_of(inputs, options))
     reports = reports_folder(options["out"], inputs.root, inputs.config)
@@ -69,7 +70,7 @@ def _whole(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str
 
     before = last_run(reports, asked, asked.choices.models, [])
     if before is None:
-        _say([f"there is no comparable run in {reports} yet: this one is the first"])
+        say([f"there is no comparable run in {reports} yet: this one is the first"])
     return _run(inputs, train, asked, reports, options, before, {}, None)
 
 
@@ -97,7 +98,7 @@ def _part(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str,
     wanted = set(chosen.prompt_ids)
     subset = replace(inputs, prompts=tuple(prompt for prompt in inputs.prompts if prompt.prompt_id in wanted))
     if others := other_changes(before, inputs.catalogue.shown, changed):
-        _say([f"the baseline {before.run_id} listed other texts of {', '.join(others)}, too"])
+        say([f"the baseline {before.run_id} listed other texts of {', '.join(others)}, too"])
     return _run(subset, train, asked, reports, options, before, chosen.groups(), record)
 
 
@@ -149,9 +150,9 @@ def _run(
         inputs, asked.choices, reports, options["time"] or datetime.now(UTC), train=train, selection=selection,
         anew=options["no_resume"], keyless=options["dry_run"], concurrency=options["concurrency"],
     )  # fmt: skip
-    _say(prepared.forecast.lines())
+    say(prepared.forecast.lines())
     if options["dry_run"]:
-        _say(_selected(record))
+        say(_selected(record))
         return _dry(prepared)
     terms = Terms(
         options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
@@ -169,7 +170,7 @@ def _run(
     for name, form in (("comparison.json", "json"), ("comparison.md", "md")):
         write_text(os.path.join(ended.folder, name), rendered(found, form))
     click.echo(rendered(found, options["format_"]), nl=False)
-    _say([f"written: {ended.folder}"])
+    say([f"written: {ended.folder}"])
     return FINDINGS if found["lost"] or ended.untrusted else CLEAN
 
 

@@ -122,6 +122,24 @@ class Routing(NamedTuple):
     prices: Mapping[str, Price] = {}
 
 
+class Effectiveness(NamedTuple):
+    """The effectiveness benchmark. `sandbox` "" is the first one that works; `margin` is a share of successes.
+
+    `acp_command` and `acp_env` are how an agent is started that speaks the Agent Client Protocol.
+    """
+
+    agents: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated")
+    hint: str = "no"
+    reps: int = 3
+    seed: int = 1
+    sandbox: str = ""
+    image: str = ""
+    margin: float = 0.10
+    acp_command: tuple[str, ...] = ()
+    acp_env: Mapping[str, str] = {}
+
+
 class Config(NamedTuple):
     """One frozen configuration. `source` is the file it came from, relative to the root, or ""."""
 
@@ -142,6 +160,7 @@ class Config(NamedTuple):
     daily: Daily = Daily()
     hosts: Mapping[str, Mapping[str, float]] = {}
     router: Routing = Routing()
+    effectiveness: Effectiveness = Effectiveness()
 
 
 def load_config(root: str, file: str | None = None) -> Config:
@@ -171,7 +190,7 @@ def config_digest(config: Config) -> str:
     import json
 
     plain = _plain(config._replace(source=""))
-    del plain["router"]
+    del plain["router"], plain["effectiveness"]
     text = json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 

@@ -5,28 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from skill_health.core.config import Config, Daily, Limits, PerPath, Price, Provider, Routing, Sources, Volatility
+from skill_health.core.config import (
+    Config,
+    Daily,
+    Effectiveness,
+    Limits,
+    PerPath,
+    Price,
+    Provider,
+    Routing,
+    Sources,
+    Volatility,
+)
 from skill_health.core.config_mistakes import Mistake, Place, dotted, unknown, wrong
 from skill_health.core.patterns import lazy
 
 SEVERITIES = ("error", "warning", "info")
 CHOICES = {
     "fail-on": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
-    "router.indexing": ("description", "body"),
+    "router.indexing": ("description", "body"), "effectiveness.hint": ("no", "also", "only"),
 }  # fmt: skip
 NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))
 PROVIDER_POSITIVE = ("concurrency", "max-output-tokens", "timeout", "idle-timeout")
 # Whole numbers may be 0 except these; every other number of the configuration is a share.
 AT_LEAST_ONE = frozenset(
     ("limits.body-lines", "limits.body-tokens", "limits.reference-lines", "limits.trigger-within", "volatility.high",
-     "volatility.medium", "volatility.low", "daily.window", "router.reps")
+     "volatility.medium", "volatility.low", "daily.window", "router.reps", "effectiveness.reps")
 )  # fmt: skip
 HOST_NAME = lazy(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 HOST_NUMBERS = ("context-tokens", "budget-percent", "budget", "chars-per-token", "skill-chars")
 HOST_MAX = 10**15
 PRICE_MAX = 10**6
 
-_TABLES = {"Limits": Limits, "Volatility": Volatility, "Sources": Sources, "Daily": Daily, "Routing": Routing}
+_TABLES = {
+    table.__name__: table for table in (Limits, Volatility, Sources, Daily, Routing, Effectiveness)
+}  # fmt: skip
 _REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",), Provider: ("protocol",), Price: ("input", "output")}
 
 
@@ -114,12 +127,23 @@ def _per_path(value: object, path: Place) -> tuple[PerPath, ...]:
     return tuple(PerPath(**_values(PerPath, entry, (*path, at))) for at, entry in enumerate(value))
 
 
-def _severities(value: object, path: Place) -> dict[str, str]:
+def _words(value: object, path: Place) -> dict[str, str]:
+    if path != ("severity",):
+        return _variables(value, path)
     if not isinstance(value, dict):
         raise wrong(path, 'a table, such as { FM001 = "info" }', value)
     for key, severity in value.items():
         if severity not in SEVERITIES:
             raise wrong((*path, key), "one of " + ", ".join(SEVERITIES), severity)
+    return dict(value)
+
+
+def _variables(value: object, path: Place) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise wrong(path, 'a table of texts, such as { NAME = "value" }', value)
+    for key, text in value.items():
+        if not key or not isinstance(text, str):
+            raise wrong((*path, key), "text under the name of an environment variable", text)
     return dict(value)
 
 
@@ -177,7 +201,7 @@ def _host(value: object, path: Place) -> dict[str, float]:
 
 _KINDS: dict[str, Callable[[object, Place], Any]] = {
     "str": _text, "int": _whole, "float": _share, "tuple[str, ...]": _texts, "tuple[PerPath, ...]": _per_path,
-    "Mapping[str, str]": _severities, "Mapping[str, Mapping[str, float]]": _hosts,
+    "Mapping[str, str]": _words, "Mapping[str, Mapping[str, float]]": _hosts,
     "Mapping[str, Provider]": _providers, "Mapping[str, Price]": _prices,
 }  # fmt: skip
 

@@ -45,21 +45,39 @@ def mde_from_sd(clusters: int, sd_of_differences: float, alpha: float = 0.05, po
     return tidy(reach * sd_of_differences / math.sqrt(clusters))
 
 
+def fewest_differing(tests: int, alpha: float = 0.05) -> int:
+    """How many clusters must differ for a sign-flip test to be significant as the best of so many, after Holm.
+
+    6 for one test, 7 for two and three, 8 for four to six: 2^(1 - n) x tests must be below alpha.
+
+    Raises:
+        ValueError: for no test at all.
+    """
+    if tests < 1:
+        raise ValueError(f"nothing is tested by {tests} tests")
+    return math.floor(1 - math.log2(alpha / tests)) + 1
+
+
 def preliminary(
-    clusters: int, half_width: float | None, missing_share: float, effect: float | None = None
+    clusters: int,
+    half_width: float | None,
+    missing_share: float,
+    effect: float | None = None,
+    units: str = "independent prompts or families",
+    calls: str = "calls",
 ) -> list[str]:
     """Why a result is preliminary, in a few words each; [] where it is not.
 
     All are shares: `half_width` of the interval (None: it has none), `missing_share` of the planned calls, and the
-    declared `effect` (None: none was declared).
+    declared `effect` (None: none was declared). `units` and `calls` are what clusters and calls are called.
     """
     reasons = []
     if clusters < CLUSTERS:
-        reasons.append(f"fewer than {CLUSTERS} independent prompts or families ({clusters})")
+        reasons.append(f"fewer than {CLUSTERS} {units} ({clusters})")
     if half_width is None:
         reasons.append("no interval")
     elif effect is not None and half_width > effect:
         reasons.append(f"half-width {100 * half_width:.1f} pp exceeds the declared effect of {100 * effect:.1f} pp")
     if missing_share > MISSING:
-        reasons.append(f"{100 * missing_share:.1f} % of the calls are missing (more than {100 * MISSING:.0f} %)")
+        reasons.append(f"{100 * missing_share:.1f} % of the {calls} are missing (more than {100 * MISSING:.0f} %)")
     return reasons

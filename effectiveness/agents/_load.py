@@ -1,0 +1,125 @@
+"""Names of agents -> their modules, found by looking into this folder and imported only when named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import cast
+
+from effectiveness import agents
+from effectiveness.agents._api import Agent
+from skill_health.core.config import Provider, Routing
+from skill_health.core.errors import UsageError
+from skill_health.core.near import nearest
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An agent with its model, as the user named them: AGENT:MODEL or AGENT:PROVIDER:MODEL.
+
+    `model` is what is asked for at the provider; for an agent that speaks no protocol of ours it is all that follows
+    its name. `protocol` is a module of router.routers, "" where no model is asked through us. `provider` is the
+    configured server, None for the vendor's own.
+    """
+
+    spec: str
+    agent: Agent
+    name: str
+    model: str
+    protocol: str
+    provider: Provider | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """An agent that there is. `missing` are the modules of its extra that cannot be imported."""
+
+    name: str
+    agent: Agent
+    missing: tuple[str, ...]
+
+
+def available() -> list[Info]:
+    """Every agent of this package: first those that ask real models, then by name."""
+    found = [_info(stem) for stem in _stems()]
+    return sorted(found, key=lambda info: (info.agent.SIMULATED, info.name))
+
+
+def resolve(spec: str, routing: Routing) -> Choice:
+    """The agent that `spec` names, its model and the provider that is asked for it.
+
+    Raises UsageError, with the nearest name, for an unknown agent or provider, for a protocol that the agent does not
+    speak, and for a missing or impossible model.
+    """
+    name, colon, rest = spec.partition(":")
+    agent = _named(name)
+    if not agent.PROTOCOLS:
+        return Choice(spec, agent, name, _model(rest, spec) if colon else "", "")
+    head, colon, tail = rest.partition(":")
+    protocols = _protocols()
+    if head in routing.providers:
+        provider, protocol = routing.providers[head], routing.providers[head].protocol
+    elif head in protocols:
+        provider, protocol = None, head
+    else:
+        meant = nearest(head, [*routing.providers, *protocols], 0.75) if colon else ""
+        if meant:
+            raise UsageError(f"{_shown(spec)}: there is no provider {_shown(head)}; did you mean {meant}?")
+        # A model's own name may hold a colon.
+        return Choice(spec, agent, name, _model(rest, spec), agent.PROTOCOLS[0])
+    if protocol not in agent.PROTOCOLS:
+        raise UsageError(
+            f"{_shown(spec)}: {name} speaks {' and '.join(agent.PROTOCOLS)}, and {head} speaks "
+            f"{_shown(protocol)}: take another provider"
+        )
+    return Choice(spec, agent, name, _model(tail, spec, f"{name}:{head}"), protocol, provider)
+
+
+def _named(name: str) -> Agent:
+    stem = name.replace("-", "_")
+    if "_" not in name and stem in _stems():
+        return _import(stem)
+    names = [found.replace("_", "-") for found in _stems()]
+    meant = nearest(name, names)
+    hint = f"did you mean {meant}?" if meant else f"there are {', '.join(names)}"
+    raise UsageError(f"there is no agent {_shown(name)}; {hint}")
+
+
+def _model(text: str, spec: str, before: str = "") -> str:
+    """The name of a model, which becomes a word of a command line and a part of a URL."""
+    if not text.strip():
+        raise UsageError(f"{_shown(spec)}: which model? Write {before or spec.rstrip(': ')[:_LONGEST]}:MODEL")
+    bad = not text.isprintable() or text != text.strip() or text.startswith("-") or len(text) > _LONGEST
+    if bad or {".", ".."} & set(text.split("/")):
+        raise UsageError(f"{_shown(spec)}: {_shown(text)} is no name of a model")
+    return text
+
+
+def _protocols() -> list[str]:
+    """The protocols of router.routers that ask a server."""
+    from router.routers._load import PROVIDER
+    from router.routers._load import available as routers
+
+    return [info.name for info in routers() if info.kind == PROVIDER]
+
+
+def _stems() -> list[str]:
+    return sorted(found.name for found in iter_modules(agents.__path__) if found.name[0] != "_")
+
+
+def _import(stem: str) -> Agent:
+    return cast(Agent, import_module(f"{agents.__name__}.{stem}"))
+
+
+def _info(stem: str) -> Info:
+    agent = _import(stem)
+    missing = tuple(name for name in agent.IMPORTS if find_spec(name) is None)
+    return Info(stem.replace("_", "-"), agent, missing)
+
+
+def _shown(text: str) -> str:
+    return repr(text[:_LONGEST])

@@ -1,0 +1,177 @@
+"""Claude Code (`claude`), by its print mode with a stream of JSON.
+
+What it is given, the same in every arm: the settings of the workspace only (no user's), no MCP server but none, every
+tool but those that reach into the web (searches cost money that no count of tokens shows), no questions asked, no
+session kept, and none of the skills that it brings: a skill under test may have the name of one of them, and so a
+control is free of skills. Its helpers ask the same model, so that one price holds. The prompt goes in by stdin.
+
+Its stream begins with the skills that it sees, before any model is asked. Of the tokens of a message the stream says
+only what was read; its last line has the totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step
+from effectiveness.agents._claude_steps import steps_of
+from effectiveness.agents._failures import failure_of, without_end
+from effectiveness.agents._invocation import opened
+from effectiveness.agents._stream import Stream, one_line, read_stream
+from router.http.values import added, count, mapping, objects, optional, part_of, text
+from router.records import Usage
+
+TITLE = "Claude Code"
+PROGRAM = "claude"
+SKILLS = ".claude/skills"
+PROTOCOLS = ("anthropic",)
+ORDERED = False
+VERIFIED = "2.1.197"
+EXTRA = ""
+IMPORTS: tuple[str, ...] = ()
+SIMULATED = False
+
+_FLAGS = (
+    "-p", "--output-format", "stream-json", "--verbose", "--setting-sources", "project", "--strict-mcp-config",
+    "--no-session-persistence", "--permission-mode", "bypassPermissions", "--disallowedTools", "WebFetch,WebSearch",
+)  # fmt: skip
+_RETRIES = 6
+_MOST_DOLLARS = 1e6
+_Event = Mapping[str, Any]
+
+
+def command(job: Job) -> Command:
+    """The program on the task."""
+    # A slash in front would make it a command of the program's own; one that stands after a line break does not.
+    prompt = f"\n{job.prompt}" if job.prompt.startswith("/") else job.prompt
+    return _command(job, prompt)
+
+
+def probe(job: Job) -> Command:
+    """A command of its own, which asks no model; the stream begins with the skills as always."""
+    return _command(job, "/cost")
+
+
+def listed(output: Output) -> tuple[str, ...] | None:
+    """The skills that the stream begins with."""
+    return _listed(_first(read_stream(output.stdout).events, "system", "init"))
+
+
+def read(output: Output, job: Job) -> Reading:
+    """What the stream of a trial says. `turns` are messages of the model; the program's own count has more in it."""
+    stream = read_stream(output.stdout)
+    init, result = _first(stream.events, "system", "init"), _last(stream.events, "result")
+    steps = steps_of(stream.events)
+    failure, error = _failure(stream, result, output)
+    invocations, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
+    said = [step for step in steps if step.source == "agent"]
+    answer = optional(result.get("result")) if result.get("is_error") is False else None
+    return Reading(
+        steps=(Step("user", job.prompt), *steps),
+        final_message=answer or next((step.message for step in reversed(said) if step.message), ""),
+        usage=_usage(result),
+        cost_usd=_dollars(result.get("total_cost_usd")),
+        turns=len(said) if said or result else None,
+        stop_reason=optional(result.get("stop_reason")) or optional(result.get("subtype")),
+        model=next((step.model for step in said if step.model), None) or optional(init.get("model")),
+        version=optional(init.get("claude_code_version")),
+        session_id=optional(init.get("session_id")),
+        invocations=invocations,
+        evidence=evidence,
+        listed=_listed(init),
+        failure=failure,
+        error=error,
+    )
+
+
+def _command(job: Job, prompt: str) -> Command:
+    env = {
+        "ANTHROPIC_BASE_URL": job.base_url,
+        "ANTHROPIC_API_KEY": job.key,
+        "ANTHROPIC_SMALL_FAST_MODEL": job.model,
+        "CLAUDE_CODE_SUBAGENT_MODEL": job.model,
+        "CLAUDE_CONFIG_DIR": f"{job.home}/.claude",
+        "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": str(_RETRIES),
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        # As root it does without questions only where it is told that this is a sandbox.
+        "IS_SANDBOX": "1",
+    }
+    if job.max_output_tokens > 0:
+        env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(job.max_output_tokens)
+    return Command((job.program, *_FLAGS, "--model", job.model), env, stdin=prompt.encode("utf-8", "replace"))
+
+
+def _failure(stream: Stream, result: _Event, output: Output) -> tuple[Failure, str]:
+    """What kept the agent from coming to an end by itself, and one line about it."""
+    last = stream.events[-1] if stream.events else {}
+    if not result and last.get("subtype") == "api_retry":
+        # Stopped while it waited to ask again: the time was not its own.
+        status, word = count(last.get("error_status")), one_line(text(last.get("error")))
+        return failure_of(
+            word, status
+        ), f"the model did not answer (status {status or 'unknown'}, {word or 'no reason'})"
+    if not result:
+        return without_end(output, stream)
+    if result.get("stop_reason") == "refusal":
+        return "refusal", one_line(text(result.get("result")))
+    if result.get("is_error") is not True:
+        return "", ""
+    if result.get("subtype") in ("error_max_turns", "error_max_budget_usd"):
+        return "", f"stopped by its own limit ({result['subtype']})"
+    words = [text(result.get("result")), *(text(line) for line in _texts(result.get("errors")))]
+    message = one_line("; ".join(filter(None, words)) or text(result.get("subtype")) or "the agent reports an error")
+    if "billing_error" in (event.get("error") for event in stream.events if event.get("type") == "assistant"):
+        return "quota", message
+    return failure_of(message, count(result.get("api_error_status"))), message
+
+
+def _usage(result: _Event) -> Usage:
+    """The tokens of all models; those of the main one where they are not told apart."""
+    parts = [
+        (of.get("inputTokens"), of.get("outputTokens"), of.get("cacheReadInputTokens"), of.get("cacheCreationInputTokens"))
+        for of in objects(list(mapping(result.get("modelUsage")).values()))
+    ]  # fmt: skip
+    raw = mapping(result.get("modelUsage"))
+    if not parts:
+        raw = mapping(result.get("usage"))
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        parts = [(raw.get(names[0]), raw.get(names[1]), raw.get(names[2]), raw.get(names[3]))] if raw else []
+    if not parts:
+        return Usage()
+    # What was read from a cache or written to one is not in the input tokens.
+    inputs = _sum([added(first, cached, written) for first, _, cached, written in parts])
+    outputs = _sum([count(output) for _, output, _, _ in parts])
+    cached = part_of(_sum([count(cached) for _, _, cached, _ in parts]), inputs)
+    written = part_of(_sum([count(written) for _, _, _, written in parts]), inputs)
+    return Usage(inputs, outputs, cached, written, raw=raw)
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+def _listed(init: _Event) -> tuple[str, ...] | None:
+    skills = init.get("skills")
+    return tuple(_texts(skills)) if isinstance(skills, list) else None
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _dollars(value: Any) -> float | None:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if known and 0 <= value <= _MOST_DOLLARS else None
+
+
+def _first(events: Sequence[_Event], kind: str, subtype: str) -> _Event:
+    return next((event for event in events if event.get("type") == kind and event.get("subtype") == subtype), {})
+
+
+def _last(events: Sequence[_Event], kind: str) -> _Event:
+    return next((event for event in reversed(events) if event.get("type") == kind), {})

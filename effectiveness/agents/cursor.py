@@ -1,0 +1,130 @@
+"""Cursor's agent (`cursor-agent --print`), by its documented interface: nobody has seen this work here.
+
+It asks Cursor's own servers with a key of theirs, so it cannot be given a gateway: it needs the network and the real
+key in CURSOR_API_KEY, and refuses every sandbox that keeps the network apart. With `--sandbox none` it runs with all
+that follows: nothing meters what it spends, nothing shows which skills its model was offered, and the key is in reach
+of whatever the agent does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from effectiveness.agents._api import Command, Job, Output, Reading, Step
+from effectiveness.agents._failing import failed, telling
+from effectiveness.agents._failures import without_end
+from effectiveness.agents._invocation import opened
+from effectiveness.agents._stream import read_stream, words_of
+from effectiveness.agents._transcript import Transcript
+from effectiveness.sandbox._host import WORKSPACE
+from router.http.values import added, count, mapping, optional, part_of, text
+from router.records import Usage
+from skill_health.core.errors import UsageError
+
+TITLE = "Cursor's agent, known from its documents only; asks its own servers, so it runs with --sandbox none alone"
+PROGRAM = "cursor-agent"
+SKILLS = ".cursor/skills"
+PROTOCOLS: tuple[str, ...] = ()
+ORDERED = False
+VERIFIED = ""
+EXTRA = ""
+IMPORTS: tuple[str, ...] = ()
+SIMULATED = False
+OWN_KEY = "CURSOR_API_KEY"
+"""The variable of a key that the agent itself must have: no gateway can stand between it and its server."""
+
+_FLAGS = ("--print", "--output-format=stream-json", "--force")
+
+
+def check(spec: str) -> None:
+    """Raise UsageError where there is no model or no key."""
+    if not spec.partition(":")[2]:
+        raise UsageError("cursor: which model? Write cursor:MODEL")
+    _key()
+
+
+def command(job: Job) -> Command:
+    """One turn without questions. Raises UsageError without a key, and in a sandbox without a network."""
+    if job.workspace == WORKSPACE:
+        raise UsageError(
+            "cursor asks its own servers, which no sandbox lets through: it runs with --sandbox none alone"
+        )
+    words = (job.program, *_FLAGS, f"--model={job.model}", "--", job.prompt)
+    return Command(words, {OWN_KEY: _key(), "CURSOR_CONFIG_DIR": f"{job.home}/.cursor", "NO_COLOR": "1"})
+
+
+def probe(job: Job) -> Command | None:
+    """None: it has no list of skills."""
+    return None
+
+
+def listed(output: Output) -> tuple[str, ...] | None:
+    """None: nothing is listed."""
+    return None
+
+
+def _key() -> str:
+    key = os.environ.get(OWN_KEY, "").strip()
+    if not key:
+        raise UsageError(f"cursor needs a key of its own: set {OWN_KEY}")
+    return key
+
+
+def read(output: Output, job: Job) -> Reading:
+    """What the stream of a trial says."""
+    stream = read_stream(output.stdout)
+    steps = _steps(stream.events)
+    start = next((event for event in stream.events if event.get("type") == "system"), {})
+    end = next((event for event in reversed(stream.events) if event.get("type") == "result"), None)
+    names, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
+    known = Reading(
+        steps=(Step("user", job.prompt), *steps),
+        final_message=next((step.message for step in reversed(steps) if step.message), ""),
+        usage=_usage(mapping(end.get("usage"))) if end else Usage(),
+        stop_reason=optional(end.get("subtype")) if end else None,
+        model=optional(start.get("model")),
+        session_id=optional(start.get("session_id")),
+        invocations=names,
+        evidence=evidence,
+    )
+    if end is None:
+        failure, error = without_end(telling(output), stream)
+    elif end.get("is_error") is True:
+        failure, error = failed(None, text(end.get("result")))
+    else:
+        return known
+    return replace(known, failure=failure, error=error)
+
+
+def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
+    made = Transcript()
+    for event in events:
+        kind = event.get("type")
+        if kind == "assistant":
+            made.say(words_of(mapping(event.get("message")).get("content")))
+        elif kind == "thinking":
+            made.think(text(event.get("text")))
+        elif kind == "tool_call":
+            call_id = text(event.get("call_id"))
+            name, said = next(iter(mapping(event.get("tool_call")).items()), ("", {}))
+            made.call(call_id, name.removesuffix("ToolCall"), mapping(mapping(said).get("args")))
+            if event.get("subtype") == "completed":
+                result = mapping(mapping(said).get("result"))
+                made.give(call_id, _result(result), "success" not in result)
+                made.close()
+    return made.steps()
+
+
+def _result(result: Mapping[str, Any]) -> str:
+    inner = next((value for value in result.values() if isinstance(value, dict)), {})
+    return "\n".join(text(inner.get(key)) for key in ("content", "stdout", "stderr", "error") if inner.get(key))
+
+
+def _usage(said: Mapping[str, Any]) -> Usage:
+    """Whether its input holds what was cached is documented nowhere: where anything was, the whole is not known."""
+    cached, written = count(said.get("cacheReadTokens")), count(said.get("cacheWriteTokens"))
+    taken = None if cached or written else added(said.get("inputTokens"))
+    return Usage(taken, count(said.get("outputTokens")), part_of(cached, taken), part_of(written, taken))

@@ -1,0 +1,74 @@
+"""A small agent of our own over any model: four tools, and skills that are listed and read on demand.
+
+`loop:openai:some-model` needs no vendor's program. It finds skills in `.agents/skills` of its workspace and nowhere
+else, tells the model their names, descriptions and places, and leaves it to the model to read them.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+import effectiveness
+from effectiveness.agents._api import Command, Job
+from effectiveness.agents._loop_stream import SKILLS, listed, read
+from effectiveness.loop.job import MAX_OUTPUT_TOKENS, LoopJob
+from effectiveness.sandbox._host import interpreter
+
+__all__ = ["SKILLS", "command", "listed", "probe", "read"]
+
+TITLE = "Our own agent over any model: tools to list, read, write and run, skills read on demand"
+PROGRAM = ""
+PROTOCOLS = ("openai", "anthropic", "openai-responses", "gemini")
+ORDERED = True
+VERIFIED = ""
+EXTRA = "bench"
+IMPORTS = ("httpx",)
+SIMULATED = False
+
+_PACKAGE = os.path.dirname(os.path.abspath(effectiveness.__file__))
+_ROOT = os.path.dirname(_PACKAGE)
+# What our client and the reading of frontmatter stand on.
+_NEEDED = ("httpx", "httpcore", "h11", "anyio", "idna", "certifi", "yaml")
+
+
+def _folders() -> tuple[str, ...]:
+    """The folders in which its modules lie: ours, and those of the packages that it needs."""
+    specs = (find_spec(name) for name in _NEEDED)
+    places = [os.path.dirname(os.path.dirname(spec.origin)) for spec in specs if spec and spec.origin]
+    return tuple(dict.fromkeys([_ROOT, *places]))
+
+
+# Of our own folder only the packages: beside them a checkout has tasks with their verifiers.
+READABLE = (*(os.path.join(_ROOT, name) for name in ("effectiveness", "router", "skill_health")), *_folders()[1:])
+"""Folders that the sandbox must show beside those of the system and of the interpreter."""
+
+
+def command(job: Job) -> Command:
+    """The agent with its task."""
+    return _started(job, listing=False)
+
+
+def probe(job: Job) -> Command:
+    """The agent, which only tells what skills it finds."""
+    return _started(job, listing=True)
+
+
+def _started(job: Job, listing: bool) -> Command:
+    told = LoopJob(
+        prompt=job.prompt,
+        model=job.model,
+        protocol=job.protocol,
+        base_url=job.base_url,
+        key=job.key,
+        skills=SKILLS,
+        order=tuple(skill.name for skill in job.skills),
+        max_output_tokens=job.max_output_tokens or MAX_OUTPUT_TOKENS,
+        timeout_sec=job.timeout_sec,
+        label=f"{job.seed}|{job.spec}|{job.replication}",
+        listing=listing,
+    )
+    return Command(
+        (job.program or interpreter(), "-I", "-S", os.path.join(_PACKAGE, "loop", "__main__.py"), *_folders()),
+        stdin=told.encoded(),
+    )

@@ -1,0 +1,54 @@
+"""The options of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from router.commands._options import all_of, amount, listed
+
+
+class _Positive(click.FloatRange):
+    """A number above zero; "nan" and "inf" are none."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises BadParameter."""
+        found = super().convert(value, param, ctx)
+        return amount(ctx, param, found) if ctx and param else found
+
+
+tasks_options = all_of((
+    click.argument("tasks", nargs=-1, metavar="[TASK]..."),
+    click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
+    click.option("--skills", "skill_paths", multiple=True, metavar="PATH", help="The skills under test (all of the collection)."),
+    click.option("--skip-unfit", is_flag=True, help="Go on without the tasks that fail the check."),
+))  # fmt: skip
+"""The tasks, and the skills that are tried on them."""
+
+study_options = all_of((
+    click.option("--agents", multiple=True, callback=listed, metavar="LIST", help="Agents with models, as `effectiveness agents` names them."),
+    click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the plan's six); the control always is one."),
+    click.option("--hint", type=click.Choice(["no", "also", "only"]), help="Arms that name the skills to the agent: also, or only (no)."),
+    click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each task in each arm (3)."),
+    click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),
+    click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="Difference of success that still counts as none (0.10)."),
+    click.option("--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."),
+    click.option("--timeout", type=_Positive(), metavar="SECONDS", help="At most so long for an agent (what its task allows)."),
+    click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports)."),
+))  # fmt: skip
+"""What is tried, and how."""
+
+spending_options = all_of((
+    click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most so many trials, repeated ones included."),
+    click.option("--max-budget-usd", type=click.FloatRange(0), callback=amount, metavar="X", help="At most so much, trials under way included."),
+    click.option("--max-usd-per-trial", type=_Positive(), metavar="X", help="At most so many dollars for one trial (from the price)."),
+    click.option("--unsafe-no-cost-cap", is_flag=True, help="Let agents ask paid models without a cap."),
+    click.option("--concurrency", type=click.IntRange(1, 256), metavar="N", help="Trials under way at once (4; each server's own limit holds too)."),
+    click.option("--dry-run", is_flag=True, help="Say what would be tried and what it would cost; start and write nothing."),
+    click.option("--quiet", is_flag=True, help="Show no progress."),
+))  # fmt: skip
+"""How much, how fast and for how much money."""

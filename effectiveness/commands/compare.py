@@ -1,0 +1,44 @@
+"""`skill-health effectiveness compare`: what has changed in what skills do, task by task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from skill_health.core.errors import CLEAN, FINDINGS
+
+
+@click.command(short_help="Compare two runs of the same tasks, paired.")
+@click.argument("run", metavar="RUN")
+@click.argument("baseline", metavar="BASELINE")
+@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
+@click.option(
+    "--out", metavar="DIR", help="Folder of the reports that the runs are in (from the configuration, else reports)."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+def command(run: str, baseline: str, format_: str, out: str | None, config_file: str | None) -> int:
+    """Compare RUN with BASELINE: exit 1 where a skill, or the collection, got significantly worse.
+
+    Both are ids or folders of runs. Tasks that are not the same in both are left out; what else differs is said. Runs
+    without a common task, model or pair of arms are not compared.
+    """
+    from effectiveness.commands.report import find
+    from effectiveness.compare import compare
+    from skill_health.core.console import echo
+
+    found = compare(find(run, out, config_file), find(baseline, out, config_file))
+    echo(rendered(found, format_))
+    return FINDINGS if found["worse"] else CLEAN
+
+
+def rendered(found: dict[str, Any], format_: str) -> str:
+    """A comparison in one of the formats."""
+    import json
+
+    from effectiveness.compare_document import document
+    from router.blocks import as_markdown, as_text
+
+    if format_ == "json":
+        return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    return (as_text if format_ == "text" else as_markdown)(document(found))

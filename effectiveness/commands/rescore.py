@@ -1,0 +1,82 @@
+"""`skill-health effectiveness rescore`: verify a run again from its kept workspaces, without any agent."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from skill_health.core.errors import CLEAN, FINDINGS
+
+
+@click.command(short_help="Verify kept workspaces again with today's verifiers, without any agent.")
+@click.argument("run", metavar="RUN")
+@click.option("--tasks", "task_paths", multiple=True, metavar="PATH", help="The tasks (those of the configuration).")
+@click.option("--write", is_flag=True, help="Replace the results and the report of the run.")
+@click.option(
+    "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."
+)
+@click.option(
+    "--concurrency", type=click.IntRange(1, 256), metavar="N", help="Trials verified at once (one for each processor)."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+def command(
+    run: str,
+    task_paths: tuple[str, ...],
+    write: bool,
+    sandbox: str | None,
+    concurrency: int | None,
+    config_file: str | None,
+    out: str | None,
+    format_: str,
+) -> int:
+    """Verify the trials of RUN, the id or folder of a run or `last`, again; exit 1 where a result changes.
+
+    Each verifier runs as in a trial, in a sandbox, over the workspace that was kept when its agent had ended. A trial
+    without a kept workspace stays as it is, and so does one that the verifier could not judge.
+    """
+    import asyncio
+    import json
+
+    from effectiveness.rescore import Terms, rescore
+    from effectiveness.rescore_write import as_json, as_text
+    from effectiveness.rescore_write import write as replace
+    from effectiveness.runs import find_run, load_run
+    from effectiveness.sandbox._load import back_end, pick
+    from effectiveness.tasks._load import load_tasks
+    from router.choices import reports_folder
+    from router.locks import locked
+    from skill_health.core.console import echo
+    from skill_health.core.errors import AbortedError, UsageError
+    from skill_health.lint import configure
+
+    root, config = configure((os.curdir,), config_file, {})
+    folder = find_run(run, reports_folder(out, root, config))
+    if task_paths:
+        tasks = load_tasks(task_paths, root).tasks
+    else:
+        from effectiveness.prepare_inputs import load_inputs
+
+        tasks = load_inputs((), (), config_file).tasks
+    image = config.effectiveness.image
+    chosen = back_end(pick(sandbox or None, image))
+    with locked(folder):
+        results = load_run(folder).results
+        if not results:
+            raise UsageError(f"{folder} has no results yet")
+        by_id = {task.id: task for task in tasks}
+        trials = asyncio.run(rescore(folder, results, by_id, Terms(chosen, image, concurrency or os.cpu_count() or 1)))
+        changed = any(trial.word == "changed" for trial in trials)
+        if write and changed:
+            try:
+                replace(folder, trials)
+            except OSError as error:
+                raise AbortedError(f"cannot write to {folder}: {error.strerror or error}") from error
+    written = write and changed
+    if format_ == "json":
+        echo(json.dumps(as_json(trials, written), indent=2, sort_keys=True) + "\n")
+    else:
+        echo(as_text(trials, written))
+    return FINDINGS if any(trial.word in ("changed", "failed") for trial in trials) else CLEAN

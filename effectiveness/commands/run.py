@@ -1,0 +1,104 @@
+"""`skill-health effectiveness run`: let agents do tasks with and without skills, and report."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from effectiveness.commands._options import spending_options, study_options, tasks_options
+from router.commands._said import finish, here, say
+from skill_health.core.errors import CLEAN
+from skill_health.times import time_option
+
+if TYPE_CHECKING:
+    from effectiveness.prepare import Prepared
+    from router.ended import Ended
+
+
+@click.command(short_help="Let agents do tasks with and without skills, and report.")
+@tasks_options
+@study_options
+@spending_options
+@click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
+@click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "md", "json", "csv", "junit"]), default="text",
+    help="How to print the report.",
+)  # fmt: skip
+def command(tasks: tuple[str, ...], **options: Any) -> int:
+    """Let agents do tasks under controlled conditions that differ in the staged skills alone, and report the effects.
+
+    A run that was stopped goes on where it was when the same command is given again. Exit 1 where negative controls
+    show a bias, or where an agent does not see the skills that it should, 3 where trials are left.
+
+    Tasks that were not checked before are checked first, and that runs their oracles and verifiers without a sandbox.
+    """
+    from effectiveness.choices import choices
+    from effectiveness.conduct import Terms, conduct
+    from effectiveness.prepare import AT_ONCE, prepare
+    from effectiveness.prepare_check import fit_tasks
+    from effectiveness.prepare_inputs import load_inputs
+    from router.choices import reports_folder
+
+    if options["named"] and options["no_resume"]:
+        raise click.UsageError("--resume and --no-resume exclude each other")
+    inputs = load_inputs(tasks, options["skill_paths"], options["config_file"])
+    chosen = choices(options, inputs.config.effectiveness)
+    fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], look_only=options["dry_run"])
+    say(lines)
+    at_once = options["concurrency"] or AT_ONCE
+    prepared = prepare(
+        inputs,
+        fit,
+        chosen,
+        reports_folder(options["out"], inputs.root, inputs.config),
+        options["time"] or datetime.now(UTC),
+        skipped=skipped,
+        named=options["named"],
+        anew=options["no_resume"],
+        keyless=options["dry_run"],
+        concurrency=at_once,
+    )
+    say(prepared.forecast.lines())
+    if options["dry_run"]:
+        say(["dry run: no agent was started, nothing was written"])
+        return CLEAN
+    terms = Terms(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
+    _refuse(prepared, terms.max_runs is not None or terms.max_usd is not None, options["unsafe_no_cost_cap"])
+    _warn(prepared, terms.max_runs, terms.max_usd)
+    return _end(conduct(prepared, terms, sys.stderr), options["format_"])
+
+
+def _refuse(prepared: Prepared, capped: bool, anyway: bool) -> None:
+    """Raise UsageError where an agent could spend without a cap, or at no known price."""
+    from router.opening import refuse_spending
+
+    if not anyway:
+        asked = [(model.spec, model.price) for model in prepared.plan.models if not model.choice.agent.SIMULATED]
+        refuse_spending(asked, capped, prepared.prices)
+
+
+def _warn(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> None:
+    from router.forecast import beyond_caps
+
+    told, place = prepared.forecast, prepared.place
+    say(beyond_caps(told.trials, told.usd_low, max_runs, max_usd, "trials"))
+    if prepared.plan.sandbox.name == "none":
+        say(["warning: no sandbox: agents can read all your files and reach any network"])
+    if place.stored is not None:
+        say([f"resuming {here(place.folder)}: {len(place.done)} results are there"])
+
+
+def _end(ended: Ended, format_: str) -> int:
+    from effectiveness.commands.report import look
+    from effectiveness.reports import load
+
+    text, color = "", False
+    if ended.report is not None and sys.stdout is not None:
+        how = look(format_)
+        text, color = load(format_).render(ended.report, how), how.color
+    return finish(ended, text, color, "trials", "trials without an outcome that counts")

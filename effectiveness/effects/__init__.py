@@ -1,0 +1,1 @@
+"""Paired trials -> effects, intervals, tests and verdicts: pure computation."""

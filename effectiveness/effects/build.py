@@ -1,0 +1,169 @@
+"""Manifest and results -> the report, one JSON-safe mapping (core/schemas/effectiveness-report.schema.json).
+
+Whatever is shown of a run is rendered from this mapping alone. docs/statistics.md explains every figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from effectiveness.effects.arms import arms
+from effectiveness.effects.contrasts import as_record, compare
+from effectiveness.effects.controls import Control, as_table, controls
+from effectiveness.effects.facts import Facts, Subject, read_facts
+from effectiveness.effects.families import ALL, Families, Scope, families, scopes
+from effectiveness.effects.notes import notes
+from effectiveness.effects.pairs import calibration, primary
+from effectiveness.effects.sheet import Column, Sheet, read_sheet
+from effectiveness.effects.tables import leaderboard, tasks
+from effectiveness.effects.verdicts import ALPHA, Evidence, verdict
+from effectiveness.records import PLACEBO, TARGET, Result
+
+VERSION, KIND = 1, "effectiveness"
+_DIGITS = 6
+
+
+def build_report(manifest: Mapping[str, Any], results: Sequence[Result]) -> dict[str, Any]:
+    """Everything that is known of a run, in JSON values; the order of `results` does not matter.
+
+    Floats are rounded to 6 significant digits, so that the bytes are the same everywhere.
+
+    Raises:
+        KeyError, TypeError: where the manifest is none of ours.
+        UsageError: for an arm in it that there is not.
+    """
+    facts = read_facts(manifest)
+    sheet = read_sheet(facts, results)
+    found, checked = families(sheet), controls(sheet)
+    models = [
+        _model(column, model, facts, found, checked[column.spec])
+        for column, model in zip(sheet.columns, facts.models, strict=True)
+    ]
+    report: dict[str, Any] = _settled(
+        {
+            "version": VERSION,
+            "kind": KIND,
+            "run_id": manifest["run_id"],
+            "created": manifest.get("created"),
+            "tool_version": manifest.get("tool_version"),
+            "simulated": any(model["simulated"] for model in models),
+            "sandbox": (manifest.get("sandbox") or {}).get("name"),
+            "seed": facts.seed,
+            "replications": facts.replications,
+            "margin": facts.margin,
+            "planned": sum(model["planned"] for model in models),
+            "scored": sum(model["scored"] for model in models),
+            "outcomes": _summed([model["outcomes"] for model in models]),
+            "cost_usd": _cost(sheet),
+            "biased": [f"{model['model']}: {reason}" for model in models for reason in model["biased"]],
+            "preliminary": _preliminary(models),
+            "notes": list(notes(sheet, manifest, models)),
+            "models": models,
+            "leaderboard": leaderboard(models),
+        }
+    )
+    return report
+
+
+def _model(
+    column: Column, model: Mapping[str, Any], facts: Facts, found: Families, checked: Sequence[Control]
+) -> dict[str, Any]:
+    biased = [each.why() for each in checked if each.failed]
+    return {
+        "model": column.spec,
+        "agent": str(model.get("agent") or ""),
+        "agent_version": model.get("version"),
+        "resolved": sorted({result.resolved_model for result in column.results if result.resolved_model}),
+        "simulated": bool(model.get("simulated")),
+        "planned": facts.planned(facts.tasks.values()),
+        "scored": column.scored,
+        "outcomes": column.outcomes,
+        "retried": sum(result.attempts > 1 for result in column.results),
+        "cost_usd": column.cost_usd,
+        "biased": biased,
+        **_scope(ALL, facts.targets, column, facts, found, biased),
+        "skills": [
+            {"skill": scope.name, "tasks": [task.id for task in own]} | _scope(scope, own, column, facts, found, biased)
+            for scope, own in scopes(facts).items()
+            if scope.kind == "skill"
+        ],
+        "categories": [
+            {
+                "category": scope.name,
+                "tasks": len(own),
+                "contrasts": [as_record(each) for each in found.table[column.spec, scope]],
+            }
+            for scope, own in scopes(facts).items()
+            if scope.kind == "category"
+        ],
+        "controls": as_table(column, checked, facts),
+        "calibration": _calibration(column, facts),
+        "tasks": tasks(facts, column.cells),
+    }
+
+
+def _scope(
+    scope: Scope, own: Sequence[Subject], column: Column, facts: Facts, found: Families, biased: Sequence[str]
+) -> dict[str, Any]:
+    """The arms, contrasts and verdict over some tasks."""
+    table = arms(facts, own, column.cells)
+    by_name = {arm["arm"]: arm for arm in table}
+    pair = primary(facts.arms)
+    sides = (pair.arm, pair.against) if pair else ()
+    planned = facts.planned(own, sides)
+    success = [by_name[side]["success"]["value"] if side in by_name else None for side in sides] or [None, None]
+    evidence = Evidence(
+        primary=found.primary(column.spec, scope),
+        family=found.skills if scope.kind else found.models,
+        target=success[0],
+        control=success[1],
+        missing=sum(by_name[side]["missing"] for side in sides if side in by_name) / planned if planned else 1.0,
+        margin=facts.margin,
+        biased=biased,
+        placebo=found.find(column.spec, scope, sides[0], sides[0].replace(TARGET, PLACEBO)) if sides else None,
+    )
+    records = [as_record(each) for each in found.table[column.spec, scope]]
+    return {"arms": table, "contrasts": records, "verdict": verdict(evidence)}
+
+
+def _calibration(column: Column, facts: Facts) -> dict[str, Any] | None:
+    """The target against itself; None where no task has both arms."""
+    pair = calibration(facts.arms)
+    contrast = compare(pair, facts.targets, column.cells, facts.seed) if pair else None
+    if contrast is None:
+        return None
+    p = contrast.delta.p
+    word = "not testable" if p is None else "differs" if p < ALPHA else "no difference shown"
+    return as_record(contrast) | {"verdict": word}
+
+
+def _preliminary(models: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The reasons of all models, each once; with the model's name where there are several."""
+    reasons = [(model["model"], reason) for model in models for reason in model["verdict"]["preliminary"]]
+    return [f"{spec}: {reason}" if len(models) > 1 else reason for spec, reason in reasons]
+
+
+def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    words = sorted({word for each in counts for word in each})
+    return {word: sum(each.get(word, 0) for each in counts) for word in words}
+
+
+def _cost(sheet: Sheet) -> float | None:
+    known = [column.cost_usd for column in sheet.columns if column.cost_usd is not None]
+    return math.fsum(known) if known else None
+
+
+def _settled(value: Any) -> Any:
+    """The value as JSON can hold it: rounded, without NaN, half surrogate pairs and numpy's own numbers."""
+    kind = type(value)
+    if kind is float:
+        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    if value is None or kind is bool or kind is int:
+        return value
+    if kind is str:
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {_settled(str(key)): _settled(each) for key, each in value.items()}
+    return [_settled(each) for each in value] if isinstance(value, list | tuple) else _settled(value.item())

@@ -1,0 +1,136 @@
+"""What should make no difference: negative controls, and whether they say that a run is biased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from effectiveness.effects.arms import arms
+from effectiveness.effects.contrasts import Contrast, as_record, compare
+from effectiveness.effects.facts import Facts, Subject
+from effectiveness.effects.pairs import negatives
+from effectiveness.effects.sheet import Cells, Column, Sheet
+from skill_health.core.stats.equivalence import Equivalence, equivalence
+from skill_health.core.stats.exchange import exchange
+from skill_health.core.stats.multiplicity import holm
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A contrast that should show nothing, with the test of equivalence and the one of bias.
+
+    `narrow` says that it is over the negative-control tasks alone. `bias_p` is that of exchanging trials within tasks.
+    """
+
+    contrast: Contrast
+    narrow: bool
+    margin: float
+    equivalence: Equivalence
+    bias_p: float | None
+    bias_p_adjusted: float | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it marks the run as biased: the arm does make a difference, and one beyond the margin."""
+        value = self.contrast.delta.value
+        found = self.bias_p_adjusted is not None and self.bias_p_adjusted < ALPHA
+        return found and value is not None and abs(value) > self.margin
+
+    def why(self) -> str:
+        """What was found, for a run that is biased by it."""
+        over = f"{self.contrast.tasks} {'negative-control tasks' if self.narrow else 'tasks'}"
+        return (
+            f"{self.contrast.pair.name} is {100 * (self.contrast.delta.value or 0):+.1f} pp over {over}, where there "
+            f"should be no difference (p = {self.bias_p_adjusted:.2g} after correction, margin {100 * self.margin:g} pp)"
+        )
+
+
+Controls = Mapping[str, tuple[Control, ...]]
+"""The negative controls of each model."""
+
+
+def controls(sheet: Sheet) -> Controls:
+    """All contrasts that should show nothing; the tests of bias are corrected together over the whole run (Holm)."""
+    facts = sheet.facts
+    found = {column.spec: list(_of(column, facts)) for column in sheet.columns}
+    adjusted = iter(holm([each.bias_p for every in found.values() for each in every]))
+    return {
+        spec: tuple(
+            Control(each.contrast, each.narrow, each.margin, each.equivalence, each.bias_p, next(adjusted))
+            for each in every
+        )
+        for spec, every in found.items()
+    }
+
+
+def _of(column: Column, facts: Facts) -> Iterator[Control]:
+    for pair, narrow in negatives(facts.arms.values()):
+        tasks = facts.controls if narrow else tuple(facts.tasks.values())
+        if not narrow and tasks == facts.controls:
+            continue
+        contrast = compare(pair, tasks, column.cells, facts.seed)
+        if contrast is not None:
+            yield Control(
+                contrast=contrast,
+                narrow=narrow,
+                margin=facts.margin,
+                equivalence=equivalence(contrast.differences, facts.margin),
+                bias_p=exchange(list(_counts(contrast, tasks, column.cells))),
+            )
+
+
+def _counts(
+    contrast: Contrast, tasks: Sequence[Subject], cells: Cells
+) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    for task in tasks:
+        one, other = (cells.get((task.id, arm)) for arm in (contrast.pair.arm, contrast.pair.against))
+        if one and other:
+            yield (one.passes, len(one.trials)), (other.passes, len(other.trials))
+
+
+def passed(found: Sequence[Control]) -> bool | None:
+    """False where one failed, True where all are shown to be as good as none, None where neither is shown."""
+    if any(each.failed for each in found):
+        return False
+    return True if found and all(each.equivalence.equivalent for each in found) else None
+
+
+def as_table(column: Column, found: Sequence[Control], facts: Facts) -> dict[str, Any]:
+    """The negative controls of a model as a report holds them."""
+    return {
+        "tasks": [task.id for task in facts.controls],
+        "arms": arms(facts, facts.controls, column.cells),
+        "contrasts": [_record(each) for each in found],
+        "passed": passed(found),
+        "note": _note(found),
+    }
+
+
+def _record(control: Control) -> dict[str, Any]:
+    shown = control.equivalence
+    return as_record(control.contrast) | {
+        "note": shown.note,
+        "over": "controls" if control.narrow else "all",
+        "margin": control.margin,
+        "tost_p": shown.p,
+        "ninety": None if shown.low is None else {"low": shown.low, "high": shown.high},
+        "equivalent": shown.equivalent,
+        "bias_p": control.bias_p,
+        "bias_p_adjusted": control.bias_p_adjusted,
+        "failed": control.failed,
+    }
+
+
+def _note(found: Sequence[Control]) -> str:
+    if not found:
+        return "not testable: the run has neither negative-control tasks nor the arm negative"
+    state = passed(found)
+    if state is None:
+        shown = sum(each.equivalence.equivalent is True for each in found)
+        return f"no bias was found, but {shown} of {len(found)} differences are shown to be within the margin"
+    if state:
+        return f"all {len(found)} differences are shown to be within the margin"
+    return "; ".join(each.why() for each in found if each.failed)

@@ -1,0 +1,132 @@
+"""Results by model, task and arm: the cells that everything else is computed from."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from effectiveness.effects.facts import Facts
+from effectiveness.records import Result
+
+_MOST = 1e15
+"""Larger numbers are no measurements."""
+
+MEASURES: Mapping[str, Callable[[Result], float | None]] = {
+    "input_tokens": lambda result: result.usage.input_tokens,
+    "output_tokens": lambda result: result.usage.output_tokens,
+    "cached_tokens": lambda result: result.usage.cached_tokens,
+    "cost_usd": lambda result: result.cost_usd,
+    "duration_ms": lambda result: result.duration_ms,
+    "turns": lambda result: result.turns,
+    "tool_calls": lambda result: result.tool_calls,
+}
+"""What is measured of a trial beside its success; None where nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The scored trials of one task in one arm by one model, in the order of their replications. There is at least one.
+
+    `measures` are the known values of each of MEASURES, and `rewards` those of the trials that have one.
+    """
+
+    trials: tuple[Result, ...]
+    passes: int
+    rewards: tuple[float, ...]
+    measures: Mapping[str, tuple[float, ...]]
+
+    @property
+    def success(self) -> float:
+        """The share that passed: the mean over replications."""
+        return self.passes / len(self.trials)
+
+    def mean(self, measure: str) -> float | None:
+        """The mean of a measure over the replications that it is known of; None where it is of none."""
+        values = self.measures[measure]
+        return math.fsum(values) / len(values) if values else None
+
+
+Cells = Mapping[tuple[str, str], Cell]
+"""The cells of one model, by task and arm; one without a scored trial is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """All of one model: its results in the order of their keys, and its cells."""
+
+    spec: str
+    results: tuple[Result, ...]
+    cells: Cells = field(repr=False)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many trials ended in which outcome."""
+        return dict(sorted(Counter(result.outcome for result in self.results).items()))
+
+    @property
+    def scored(self) -> int:
+        """How many trials count."""
+        return sum(result.scored for result in self.results)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The dollars of all trials of which they are known; None where they are of none."""
+        known = [cost for result in self.results if (cost := _known(result.cost_usd)) is not None]
+        return math.fsum(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A whole run. `foreign` counts results that were not planned, and second ones for the same key."""
+
+    facts: Facts
+    columns: tuple[Column, ...]
+    foreign: int
+
+
+def read_sheet(facts: Facts, results: Sequence[Result]) -> Sheet:
+    """Put every result into its cell; the order of `results` does not matter."""
+    kept: dict[str, dict[tuple[str, str, int], Result]] = {str(model["spec"]): {} for model in facts.models}
+    for result in results:
+        of_model = kept.get(result.model)
+        if of_model is None or not _planned(facts, result):
+            continue
+        key = (result.task_id, result.arm, result.replication)
+        # Of two results for one key the same one is taken, whichever comes first.
+        of_model[key] = min(of_model[key], result, key=repr) if key in of_model else result
+    columns = tuple(_column(spec, found) for spec, found in kept.items())
+    return Sheet(facts, columns, len(results) - sum(len(column.results) for column in columns))
+
+
+def _planned(facts: Facts, result: Result) -> bool:
+    task = facts.tasks.get(result.task_id)
+    return task is not None and result.arm in task.arms and 0 <= result.replication < facts.replications
+
+
+def _column(spec: str, found: Mapping[tuple[str, str, int], Result]) -> Column:
+    results = tuple(found[key] for key in sorted(found))
+    trials: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        if result.scored:
+            trials.setdefault((result.task_id, result.arm), []).append(result)
+    return Column(spec, results, {key: _cell(each) for key, each in trials.items()})
+
+
+def _cell(trials: Sequence[Result]) -> Cell:
+    return Cell(
+        trials=tuple(trials),
+        passes=sum(result.outcome == "pass" for result in trials),
+        rewards=_all_known(result.reward for result in trials),
+        measures={name: _all_known(map(measure, trials)) for name, measure in MEASURES.items()},
+    )
+
+
+def _all_known(values: Iterable[float | None]) -> tuple[float, ...]:
+    return tuple(known for value in values if (known := _known(value)) is not None)
+
+
+def _known(value: float | None) -> float | None:
+    """The value where it is a measurement: finite, and no token count of a hostile stream."""
+    return float(value) if value is not None and math.isfinite(value) and abs(value) <= _MOST else None

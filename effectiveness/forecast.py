@@ -1,0 +1,151 @@
+"""What a run is going to take: trials, dollars and hours, as far as they can be known before the first of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from effectiveness.forecast_earlier import Earlier
+from effectiveness.opening import MOST_INPUT, MOST_OUTPUT
+from effectiveness.plan import Model, Plan
+from effectiveness.records import Key
+from router.forecast import dollars
+from router.prices import Price, cost
+from router.progress import duration
+from router.records import Usage
+
+TYPICAL = Usage(input_tokens=250_000, output_tokens=5_000, cached_tokens=200_000)
+"""Tokens of a trial of some ten turns, where no earlier run says what one costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The forecast of one model; what is not known is None. `seconds` let its server's limit of trials hold."""
+
+    model: Model
+    trials: int
+    usd_low: float | None
+    usd_high: float | None
+    seconds: float | None
+    seconds_most: float
+    earlier: Earlier
+
+    def line(self, width: int) -> str:
+        """One line of the table."""
+        name, simulated = self.model.spec.ljust(width), self.model.choice.agent.SIMULATED
+        money = "simulated, free" if simulated else dollars(self.usd_low, self.usd_high)
+        pace = "" if self.seconds is None else f", about {duration(self.seconds)}"
+        rests = (
+            f" (from {self.earlier.trials:,} earlier trials)" if self.earlier.usd is not None and not simulated else ""
+        )
+        return f"{name}  {self.trials:,} trials, {money}{rests}{pace}"
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The forecast of a run; sums are None where one of their parts is."""
+
+    models: tuple[Expected, ...]
+    trials: int
+    usd_low: float | None
+    usd_high: float | None
+    seconds: float | None
+    seconds_most: float
+    price_version: str
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The forecast for people."""
+        width = max((len(each.model.spec) for each in self.models), default=0)
+        found = [f"forecast: {self.trials:,} trials", *(f"  {each.line(width)}" for each in self.models)]
+        asked = [each.model for each in self.models if not each.model.choice.agent.SIMULATED]
+        if asked:
+            found.append(f"  cost: {dollars(self.usd_low, self.usd_high)} by {self.price_version}")
+            found += [f"  {line}" for line in _caps(asked)]
+        most = f"at most {duration(self.seconds_most)}, where every trial takes all the time it has"
+        found.append(f"  time: {most if self.seconds is None else f'about {duration(self.seconds)}; {most}'}")
+        return [*found, *(f"  {note}" for note in self.notes)]
+
+
+def forecast(
+    plan: Plan,
+    price_version: str,
+    earlier: Mapping[str, Earlier],
+    notes: Iterable[str] = (),
+    done: Collection[Key] = (),
+    concurrency: int = 1,
+) -> Forecast:
+    """What a plan is going to take, without the keys that are done, with so many trials under way in all."""
+    left: Counter[str] = Counter()
+    longest: Counter[str] = Counter()
+    for planned in plan.trials():
+        if planned.key not in done:
+            left[planned.model.spec] += 1
+            longest[planned.model.spec] += round(plan.timeout_of(planned.task))
+    limits = plan.at_once(concurrency)
+    models = tuple(
+        _expected(
+            model, left[model.spec], longest[model.spec], limits[model.server], earlier.get(model.spec, Earlier())
+        )
+        for model in plan.models
+    )
+    return Forecast(
+        models=models,
+        trials=sum(left.values()),
+        usd_low=_sum(each.usd_low for each in models),
+        usd_high=_sum(each.usd_high for each in models),
+        seconds=_together(plan, [each.seconds for each in models], concurrency),
+        seconds_most=_together(plan, [each.seconds_most for each in models], concurrency) or 0.0,
+        price_version=price_version,
+        notes=tuple(notes),
+    )
+
+
+def _expected(model: Model, trials: int, longest: float, limit: int, earlier: Earlier) -> Expected:
+    low, high = _money(model.price, model.max_usd, earlier)
+    seconds = None if earlier.seconds is None else trials * earlier.seconds / limit
+    each = [None if usd is None else round(usd * trials, 6) for usd in (low, high)]
+    return Expected(model, trials, each[0], each[1], seconds if trials else 0.0, longest / limit, earlier)
+
+
+def _money(price: Price | None, cap: float | None, earlier: Earlier) -> tuple[float | None, float | None]:
+    """Dollars of one trial: as earlier ones or typical ones cost, and at most."""
+    if price is None:
+        return None, None
+    if price.free:
+        return 0.0, 0.0
+    usual = cost(price, TYPICAL) if earlier.usd is None else earlier.usd
+    return (usual if cap is None or usual is None else min(usual, cap)), cap
+
+
+def _caps(models: Iterable[Model]) -> Iterable[str]:
+    """What one trial may spend, and where that comes from."""
+    for model in models:
+        if model.price is not None and not model.price.free and model.max_usd is not None:
+            yield (
+                f"a trial of {model.spec} may spend up to ${model.max_usd:.2f} (without --max-usd-per-trial the price of "
+                f"{MOST_INPUT:,} tokens read and {MOST_OUTPUT:,} written)"
+            )
+
+
+def _together(plan: Plan, seconds: list[float | None], concurrency: int) -> float | None:
+    """The seconds of all models together: servers work side by side, as far as the limit of all trials lets them."""
+    servers: dict[str, float] = {}
+    work = 0.0
+    limits = plan.at_once(concurrency)
+    for model, each in zip(plan.models, seconds, strict=True):
+        if each is None:
+            return None
+        servers[model.server] = servers.get(model.server, 0.0) + each
+        work += each * limits[model.server]
+    return max([*servers.values(), work / concurrency], default=0.0)
+
+
+def _sum(parts: Iterable[float | None]) -> float | None:
+    total = 0.0
+    for part in parts:
+        if part is None:
+            return None
+        total += part
+    return round(total, 6)

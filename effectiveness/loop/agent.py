@@ -1,0 +1,165 @@
+"""The conversation with the model, from the task to the final message; every step is printed when it is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from effectiveness.loop.job import LoopJob, decoded
+from effectiveness.loop.skills import Listed, find, system_prompt
+
+if TYPE_CHECKING:
+    from effectiveness.loop.tools import Toolbox
+    from router.http.client import Client, Outcome
+    from router.http.messages import Completion, Conversation, ToolCall, ToolResult, Turn, Wire
+
+MOST_CALLS = 16
+"""Calls of tools in one answer that are carried out; a model that asks for more asks again."""
+MOST_TALK = 4 << 20
+"""A conversation of more characters is given up: it is sent whole each time, and no model reads so much."""
+_LATER = 30.0
+_REQUEST = 600.0
+_SHOWN = 100_000
+_CLASSES = {"quota": "quota", "auth": "auth", "refusal": "refusal"}
+
+
+def main(raw: bytes) -> int:
+    """Do the job that `raw` holds; 1 where the agent could not do its part, whatever the model did."""
+    job = decoded(raw)
+    workspace = os.getcwd()
+    skills = find(workspace, job.skills, job.order)
+    names = [skill.name for skill in skills]
+    _say(event="start", agent="loop", model=job.model, skills=names, system=system_prompt(skills))
+    if job.listing:
+        return 0
+    ended = asyncio.run(_within(job, workspace, skills))
+    _say(event="end", **ended)
+    return int(ended.get("failure") == "infrastructure")
+
+
+async def _within(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) -> dict[str, Any]:
+    """The end of the conversation, which comes in time."""
+    try:
+        async with asyncio.timeout(job.timeout_sec + _LATER):
+            return await _converse(job, workspace, skills)
+    except TimeoutError:
+        return {"stop_reason": "timeout", "failure": "infrastructure", "error": "nobody ended the trial in time"}
+
+
+async def _converse(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) -> dict[str, Any]:
+    from effectiveness.loop.tools import TOOLS, Toolbox
+    from router.http.client import Client
+    from router.http.endpoint import Endpoint
+    from router.http.messages import Conversation, Turn
+
+    wire = cast("Wire", import_module(f"router.routers.{job.protocol.replace('-', '_')}").WIRE)
+    end = time.monotonic() + job.timeout_sec
+    toolbox = Toolbox(workspace, lambda: end - time.monotonic())
+    limit = max(1.0, min(_REQUEST, job.timeout_sec))
+    header = wire.key_header(job.key) if job.key else None
+    client = Client(Endpoint(job.base_url, job.key, header, concurrency=1, timeout=limit, idle_timeout=limit))
+    talk = Conversation(
+        job.model, (Turn("user", job.prompt),), system_prompt(skills), None, TOOLS, job.max_output_tokens
+    )
+    size = len(talk.system) + len(job.prompt)
+    try:
+        for number in range(1, job.max_turns + 1):
+            outcome, wire = await _ask(client, wire, talk, f"{job.label}|{number}")
+            if outcome.completion is None:
+                return _failed(outcome, number - 1)
+            answer = outcome.completion
+            _step(answer)
+            if answer.end != "tools" or not answer.calls:
+                return _ended(answer, number)
+            results = tuple(_result(toolbox, index, call) for index, call in enumerate(answer.calls))
+            added = (answer.turn(), Turn("user", results=results))
+            talk = replace(talk, turns=(*talk.turns, *added))
+            size += sum(map(_size, added))
+            if size > MOST_TALK:
+                return {"stop_reason": "conversation_limit", "final": answer.text, "turns": number}
+        return {"stop_reason": "turn_limit", "final": answer.text, "turns": job.max_turns}
+    finally:
+        await client.aclose()
+
+
+async def _ask(client: Client, wire: Wire, talk: Conversation, label: str) -> tuple[Outcome, Wire]:
+    """One answer. OpenAI's newer models know the limit of tokens by another name, and say so; that costs nothing.
+
+    Which name it is follows from the server's, and behind a gateway the server has none.
+    """
+    outcome = await client.complete(wire, talk, label)
+    failure = outcome.failure
+    if wire.protocol != "openai" or not (
+        failure and failure.status == 400 and "max_completion_tokens" in failure.message
+    ):
+        return outcome, wire
+    build = wire.outgoing
+    renamed = replace(wire, outgoing=lambda conversation, _: build(conversation, "https://api.openai.com"))
+    return await client.complete(renamed, talk, label), renamed
+
+
+def _result(toolbox: Toolbox, index: int, call: ToolCall) -> ToolResult:
+    """What a tool gives for a call, printed and returned."""
+    from router.http.messages import ToolResult
+
+    if index < MOST_CALLS:
+        result = toolbox.call(call)
+    else:
+        words = f"not done: at most {MOST_CALLS} calls are carried out at once; ask again"
+        result = ToolResult(call.call_id, call.name, words, failed=True)
+    _say(event="result", index=index, text=result.text, failed=result.failed)
+    return result
+
+
+def _ended(answer: Completion, turns: int) -> dict[str, Any]:
+    refused = answer.end == "refusal"
+    return {
+        "stop_reason": answer.stop_reason or answer.end,
+        "final": "" if refused else answer.text,
+        "turns": turns,
+        "failure": "refusal" if refused else "",
+        "error": "the model refused to go on" if refused else "",
+    }
+
+
+def _failed(outcome: Outcome, turns: int) -> dict[str, Any]:
+    failure = outcome.failure
+    kind = failure.kind if failure else "fatal"
+    words = failure.message if failure else "the model did not answer"
+    return {"stop_reason": kind, "turns": turns, "failure": _CLASSES.get(kind, "infrastructure"), "error": words}
+
+
+def _step(answer: Completion) -> None:
+    calls = [
+        {"id": call.call_id, "name": call.name[:200], "arguments": _shown(call.arguments, call.raw)}
+        for call in answer.calls
+    ]
+    usage = {name: value for name, value in asdict(answer.usage).items() if name != "raw"}
+    _say(event="step", text=answer.text, calls=calls, model=answer.model, usage=usage)
+
+
+def _shown(arguments: Mapping[str, Any] | None, raw: str) -> Mapping[str, Any]:
+    """Arguments as they are printed: long ones cut, and of what is no object the beginning."""
+    if arguments is None:
+        return {"(not a JSON object)": raw[:2000]}
+    if len(json.dumps(arguments)) <= _SHOWN:
+        return arguments
+    return {str(key)[:200]: str(value)[:2000] for key, value in list(arguments.items())[:20]}
+
+
+def _size(turn: Turn) -> int:
+    """About the characters that a turn adds to every further request."""
+    said = len(json.dumps(turn.native)) if turn.native else len(turn.text) + sum(len(call.raw) for call in turn.calls)
+    return said + sum(len(result.text) for result in turn.results)
+
+
+def _say(**event: object) -> None:
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()

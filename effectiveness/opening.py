@@ -1,0 +1,107 @@
+"""The agents that a run names, found and priced; whom they may ask, and how much one trial may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, cast
+
+from effectiveness.agents._load import Choice, resolve
+from effectiveness.choices import Choices
+from effectiveness.gateway._api import Upstream
+from effectiveness.opening_program import program_of, version_of
+from effectiveness.plan import Model
+from effectiveness.records import ORDER
+from router.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
+from router.http.messages import Wire
+from router.prices import FREE, Price, PriceTable, at_most, price_from
+from router.redact import keys_in_use
+from skill_health.core.config import Routing
+from skill_health.core.errors import UsageError
+
+MOST_INPUT, MOST_OUTPUT = 2_000_000, 60_000
+"""Tokens that one trial is assumed to read and write at most: sixty long turns. Their price is its cap."""
+
+
+def open_models(choices: Choices, routing: Routing, prices: PriceTable, keyless: bool = False) -> tuple[Model, ...]:
+    """Find every agent that is named, once; `keyless` ones can be described and not be started.
+
+    Raises UsageError for a name that is none, an agent that is not installed, a missing key, and an arm that an agent
+    cannot have.
+    """
+    if not choices.agents:
+        raise UsageError("no agent is named: give --agents, such as --agents scripted (see `effectiveness agents`)")
+    return tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
+
+
+def _opened(spec: str, choices: Choices, routing: Routing, prices: PriceTable, keyless: bool) -> Model:
+    choice = resolve(spec, routing)
+    agent = choice.agent
+    if hasattr(agent, "check"):
+        agent.check(spec)
+    ordered = next((arm.name for arm in choices.arms if arm.condition == ORDER), "")
+    if ordered and not agent.ORDERED:
+        raise UsageError(
+            f"{choice.name} lists skills in an order of its own, so it can have no arm {ordered}: leave it out"
+        )
+    upstream = None
+    if choice.protocol:
+        wire = _wire(choice)
+        endpoint = Endpoint(base_url(choice.provider, wire)) if keyless else open_endpoint(choice.provider, wire)
+        upstream = Upstream(endpoint, choice.protocol)
+    price = price_of(choice, routing, prices)
+    program = program_of(choice.name, agent)
+    version = version_of(program) if program and not keyless else None
+    return Model(choice, server_of(choice, routing), program, version, upstream, price, cap_of(price, choices.max_usd))
+
+
+def server_of(choice: Choice, routing: Routing) -> str:
+    """What shares a limit of trials under way: the configured provider, the vendor, or the agent itself."""
+    second = choice.spec.split(":")[1:2]
+    return second[0] if second and second[0] in routing.providers else choice.protocol or choice.name
+
+
+def price_of(choice: Choice, routing: Routing, prices: PriceTable) -> Price | None:
+    """The price of an agent's model, None where it is not known; overrides name all of it, or PROVIDER:MODEL."""
+    if choice.agent.SIMULATED:
+        return FREE
+    if choice.spec in prices.overrides or not choice.protocol:
+        return prices.price_of(choice.protocol, choice.spec, choice.model) if choice.spec in prices.overrides else None
+    return prices.price_of(choice.protocol, f"{server_of(choice, routing)}:{choice.model}", choice.model)
+
+
+def cap_of(price: Price | None, asked: float | None) -> float | None:
+    """The dollars that one trial may spend: what was asked for, else the price of so many tokens; None for no cap."""
+    if price is None:
+        return asked
+    if price.free:
+        return None
+    return at_most(price, MOST_INPUT, MOST_OUTPUT) if asked is None else asked
+
+
+def with_terms_of(models: Sequence[Model], manifest: Mapping[str, Any]) -> tuple[Model, ...]:
+    """The models at the prices and caps that a run began with. Raises UsageError for a damaged manifest."""
+    try:
+        stored = {each["spec"]: each for each in manifest["models"]}
+        return tuple(_with_terms(model, stored[model.spec]) for model in models)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
+
+
+def _with_terms(model: Model, record: Mapping[str, Any]) -> Model:
+    price, cap = record["price"], record["max_usd"]
+    return replace(
+        model, price=None if price is None else price_from(price), max_usd=None if cap is None else float(cap)
+    )
+
+
+def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
+    """The keys that these models are asked with, to be kept out of whatever is written."""
+    asked = [model.choice for model in models if model.choice.protocol]
+    return keys_in_use(key_variable(choice.provider, _wire(choice)) for choice in asked)
+
+
+def _wire(choice: Choice) -> Wire:
+    module = import_module(f"router.routers.{choice.protocol.replace('-', '_')}")
+    return cast(Wire, module.WIRE)

@@ -1,0 +1,139 @@
+"""What so many tasks and replications can show at all, said before anything is spent on them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from effectiveness.plan import Plan
+from effectiveness.records import CONTROL, NEGATIVE, TARGET
+from effectiveness.tasks._api import Task
+
+Rates = Mapping[tuple[str, str | None], float]
+"""How often a model passed without a skill in an earlier run, by model and skill (None: all tasks)."""
+
+_RATE, _WITHIN = 0.5, 0.5
+# Of twenty tasks some ten do not differ in most runs: they are too easy or too hard.
+_USUALLY = 0.5
+
+
+def study_notes(plan: Plan, rates: Rates) -> list[str]:
+    """What can be detected, the least p, and where no verdict can be reached; the best case each time."""
+    return [*_collection(plan, rates), *_skills(plan), *_controls(plan)]
+
+
+def _both(plan: Plan, one: str, other: str) -> list[Task]:
+    """The tasks that have both of these conditions, without a hint."""
+    names: dict[str, set[str]] = {}
+    for task_id, arm in plan.staged:
+        names.setdefault(task_id, set()).add(arm.name)
+    return [task for task in plan.tasks if {one, other} <= names.get(task.id, set())]
+
+
+def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
+    from effectiveness.effects.pairs import pairs
+    from skill_health.core.stats.permutation import smallest_p
+    from skill_health.core.stats.power import fewest_differing
+
+    targets = [task for task in _both(plan, TARGET, CONTROL) if not task.is_control]
+    count, models = len(targets), len(plan.models)
+    others = sum(task.is_control for task in plan.tasks)
+    yield f"tasks: {count} with and without the skill that should help, {others} negative controls"
+    if not count:
+        yield f"warning: no task has both {TARGET} and {CONTROL}, so no verdict can be reached"
+        return
+    reps = f"{plan.choices.reps} replication{'s' * (plan.choices.reps != 1)}"
+    best = _detectable(count, plan.choices.reps)
+    yield f"detectable: at best a difference of {100 * best:.0f} points ({count} tasks, {reps}, 80 % power)"
+    least = smallest_p(count)
+    contrasts = max(1, len(pairs({arm.name: arm for arm in plan.choices.arms})) - 1)
+    holm = f"{_p(least * models)} after Holm's correction for {models} agent{'s' * (models != 1)}"
+    yield (
+        f"smallest p: {_p(least)} where all {count} tasks differ; {holm}, {_p(least * models * contrasts)} for one other "
+        f"contrast alone among {models * contrasts} (Benjamini and Hochberg)"
+    )
+    needed = fewest_differing(models)
+    if count < needed:
+        yield f"warning: no verdict can be reached: {needed} tasks must differ, and there are {count}"
+    elif count * _USUALLY < needed:
+        yield f"warning: {needed} of {count} tasks must differ for a verdict, and usually about half of them do"
+    yield from _room(plan, rates, best)
+
+
+def _room(plan: Plan, rates: Rates, best: float) -> Iterator[str]:
+    """Where an earlier control leaves no room for what could be detected."""
+    from effectiveness.effects.arms import CEILING
+
+    for model in plan.models:
+        found = {skill: rate for (spec, skill), rate in rates.items() if spec == model.spec}
+        rate = found.get(None)
+        if rate is not None and 1 - rate < best:
+            yield (
+                f"warning: {model.spec} passed {100 * rate:.0f} % without a skill when it was last tried: the control is "
+                "near the ceiling, and a gain that could be detected has no room"
+            )
+        elif rate is not None and rate < best:
+            yield (
+                f"warning: {model.spec} passed {100 * rate:.0f} % without a skill when it was last tried: the control is "
+                "near the floor, and harm that could be detected has no room"
+            )
+        full = sorted(skill for skill, each in found.items() if skill is not None and each >= CEILING)
+        if full:
+            yield f"warning: {model.spec} passed nearly always without {_some(full)} when it was last tried"
+
+
+def _skills(plan: Plan) -> Iterator[str]:
+    """What can be said of single skills."""
+    from skill_health.core.stats.power import fewest_differing
+
+    targets = [task for task in _both(plan, TARGET, CONTROL) if not task.is_control]
+    counts = Counter(task.target_skill or "" for task in targets)
+    alone = fewest_differing(1)
+    enough = sorted(skill for skill, count in counts.items() if count >= alone)
+    tests = max(1, len(enough) * len(plan.models))
+    needed = fewest_differing(tests)
+    for skill in enough:
+        best = 100 * _detectable(counts[skill], plan.choices.reps)
+        short = "" if counts[skill] >= needed else f"; no verdict: {needed} must differ with {tests} tested together"
+        yield f"skill {skill}: {counts[skill]} tasks, at best {best:.0f} points{short}"
+    few = sorted((skill for skill in counts if counts[skill] < alone), key=lambda skill: (-counts[skill], skill))
+    if few:
+        said = _some([f"{skill} ({counts[skill]} task{'s' * (counts[skill] != 1)})" for skill in few])
+        yield f"warning: no verdict on single skills can be reached for {said}: each needs {alone} tasks that differ"
+
+
+def _controls(plan: Plan) -> Iterator[str]:
+    """Whether the negative controls can be shown to do nothing."""
+    from skill_health.core.stats.power import mde_from_sd
+
+    margin = plan.choices.margin
+    count = len(_both(plan, NEGATIVE, CONTROL))
+    if not count:
+        yield f"warning: no task has the arm {NEGATIVE}, so nothing shows that an irrelevant skill does nothing"
+        return
+    # Without a share for power what is left is half of the 90 % interval, which equivalence is judged by.
+    half = mde_from_sd(count, _spread(plan.choices.reps), alpha=0.1, power=0.5)
+    if half is None or half > margin:
+        about = "" if half is None else f", whose interval will be about +-{100 * half:.0f} points"
+        yield f"note: a margin of {100 * margin:g} points cannot be shown with {count} tasks{about}"
+
+
+def _detectable(tasks: int, reps: int) -> float:
+    from skill_health.core.stats.power import mde_paired
+
+    return min(1.0, mde_paired(tasks, reps, _RATE, _WITHIN))
+
+
+def _spread(reps: int) -> float:
+    """The standard deviation of a task's difference of two means, where only the replications' own noise is left."""
+    return math.sqrt(2 * _RATE * (1 - _RATE) * (1 - _WITHIN) / reps)
+
+
+def _p(value: float) -> str:
+    return f"{min(1.0, value):.2g}"
+
+
+def _some(names: list[str], most: int = 6) -> str:
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

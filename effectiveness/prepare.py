@@ -1,0 +1,104 @@
+"""Inputs and choices -> everything that is settled before the first trial: plan, manifest, place and forecast."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from effectiveness.choices import Choices
+from effectiveness.forecast import Forecast, forecast
+from effectiveness.forecast_earlier import read_controls, read_earlier
+from effectiveness.manifest import OF_TRIALS
+from effectiveness.opening import open_models, secrets_of, with_terms_of
+from effectiveness.plan import LeftOut, Plan, Sandbox, stage
+from effectiveness.power import study_notes
+from effectiveness.prepare_inputs import Inputs
+from effectiveness.prepare_manifest import to_manifest
+from effectiveness.sandbox._load import back_end, pick
+from effectiveness.tasks._api import Task
+from router.prepare import revision_of
+from router.prices import PriceTable, price_table
+from router.run_folder import Place, find_place
+from skill_health.core.errors import UsageError
+from skill_health.effect_history import HISTORY
+
+AT_ONCE = 4
+"""Trials under way at once, unless somebody says otherwise: each is an agent with all its processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that can begin."""
+
+    plan: Plan
+    place: Place
+    prices: PriceTable
+    forecast: Forecast
+    reports: str
+
+
+def prepare(
+    inputs: Inputs,
+    tasks: Sequence[Task],
+    choices: Choices,
+    reports: str,
+    time: datetime,
+    *,
+    skipped: Sequence[Mapping[str, Any]] = (),
+    named: str = "",
+    anew: bool = False,
+    keyless: bool = False,
+    concurrency: int = AT_ONCE,
+) -> Prepared:
+    """Find the agents and the sandbox, freeze what is tried, and find the folder of the run.
+
+    That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
+    `skipped` are tasks that are left out as a manifest holds them. Nothing is written and nobody is asked; `keyless`
+    models never can be. Raises UsageError for everything that the user can mend.
+    """
+    routing = inputs.config.router
+    prices = price_table(routing)
+    models = open_models(choices, routing, prices, keyless)
+    staged, left_out = stage(tasks, choices.arms, {task.id: inputs.copies_of(task) for task in tasks})
+    if not staged:
+        raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
+    plan = Plan(
+        tasks=tuple(sorted(tasks, key=lambda task: task.id)),
+        models=models,
+        skills=tuple(inputs.everything.values()),
+        staged=staged,
+        left_out=left_out,
+        choices=choices,
+        sandbox=_sandbox(choices),
+        secrets=secrets_of(models),
+    )
+    manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports))
+    place = find_place(reports, manifest, time, named, anew, plan.secrets, OF_TRIALS)
+    if place.stored is not None:
+        plan = replace(plan, models=with_terms_of(models, place.stored))
+    specs = [model.spec for model in models]
+    done = {(str(task), str(spec), str(arm), int(number)) for task, spec, arm, number in place.done}
+    rates = read_controls(os.path.join(reports, HISTORY), specs)
+    notes = [*study_notes(plan, rates), *_left_out(left_out)]
+    told = forecast(plan, prices.version, read_earlier(reports, specs), notes, done, concurrency)
+    return Prepared(plan, place, prices, told, reports)
+
+
+def _sandbox(choices: Choices) -> Sandbox:
+    name = pick(choices.sandbox or None, choices.image)
+    found = back_end(name)
+    return Sandbox(name, found.found(), tuple(found.ISOLATES), choices.image)
+
+
+def _left_out(pairs: Sequence[LeftOut]) -> list[str]:
+    """One line for each reason, with the pairs of task and arm that it keeps from being tried."""
+    reasons: dict[str, list[LeftOut]] = {}
+    for pair in pairs:
+        reasons.setdefault(pair.reason, []).append(pair)
+    return [
+        f"left out: {len(found)} pair{'s' * (len(found) != 1)} of task and arm, such as {found[0].task} {found[0].arm}: {why}"
+        for why, found in reasons.items()
+    ]

@@ -1,0 +1,110 @@
+"""What a run starts from: tasks, and the skills that their arms stage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from effectiveness.check_skills import collection
+from effectiveness.copies import SKILL, copies, make_copy
+from effectiveness.records import SkillCopy
+from effectiveness.tasks._api import Task
+from effectiveness.tasks._folder import Folder, Refused
+from effectiveness.tasks._load import load_tasks
+from skill_health.core.config import Config
+from skill_health.core.errors import UsageError
+from skill_health.core.parse import parse_skill
+from skill_health.core.registries import BadRecord
+from skill_health.core.skill import Skill
+from skill_health.core.sources import expand
+from skill_health.lint import configure
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Tasks in the order of their ids, and skills.
+
+    `copies` are those of the collection by name, `own` those that a task brings itself, by its id. `skills` lie below
+    `skills_root`; `problems` are folders that are no sound task.
+    """
+
+    root: str
+    config: Config
+    tasks: tuple[Task, ...]
+    problems: tuple[BadRecord, ...]
+    skills: tuple[Skill, ...]
+    skills_root: str
+    copies: Mapping[str, SkillCopy]
+    own: Mapping[str, Mapping[str, SkillCopy]]
+
+    def copies_of(self, task: Task) -> dict[str, SkillCopy]:
+        """All skills that there are for a task, by name and in the order of the names."""
+        return dict(sorted({**self.copies, **self.own.get(task.id, {})}.items()))
+
+    @property
+    def everything(self) -> dict[str, SkillCopy]:
+        """All skills that there are for any task, in the order of their names."""
+        own = {name: skill for task in self.tasks for name, skill in self.own.get(task.id, {}).items()}
+        return dict(sorted({**self.copies, **own}.items()))
+
+
+def load_inputs(tasks: Sequence[str], skills: Sequence[str] = (), config_file: str | None = None) -> Inputs:
+    """Read tasks, by default those that the configuration names, and the skills of the collection around them.
+
+    Raises UsageError for what the user got wrong, such as a path that does not exist, no tasks, no skills, or two
+    skills of one name.
+    """
+    root, config = configure(tuple(tasks) or (os.curdir,), config_file, {})
+    loaded = load_tasks(tuple(tasks) or _configured(root, config), root)
+    skills_root, found = collection(skills, config_file, root)
+    inputs = Inputs(
+        root=root,
+        config=config,
+        tasks=tuple(sorted(loaded.tasks, key=lambda task: task.id)),
+        problems=loaded.problems,
+        skills=tuple(found),
+        skills_root=skills_root,
+        copies=copies(found, skills_root),
+        own={task.id: _own(task) for task in loaded.tasks if task.skills},
+    )
+    if not inputs.everything:
+        raise UsageError(f"no skill below {', '.join(skills) or root}: name the skills under test with --skills")
+    _refuse_two(inputs)
+    return inputs
+
+
+def _configured(root: str, config: Config) -> tuple[str, ...]:
+    """The folders of the tasks that the configuration names."""
+    patterns = config.sources.tasks
+    found = {os.path.dirname(path) for pattern in patterns for path in expand(root, pattern)}
+    if not found:
+        raise UsageError(f"no task below {root}: looked for {', '.join(patterns[:2])}; name tasks, or folders of them")
+    return tuple(os.path.join(root, folder) for folder in sorted(found))
+
+
+def _own(task: Task) -> dict[str, SkillCopy]:
+    """The skills that a task brings itself."""
+    found = {}
+    for place in task.skills:
+        name = os.path.basename(place)
+        try:
+            files = Folder(place, f"{task.path}: {name}").tree("")
+        except Refused as refused:
+            raise UsageError(f"{task.path}: {name}/{refused.path}: {refused.message}") from None
+        text = next((file.data for file in files if file.path == SKILL), b"")
+        skill = parse_skill(text, f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL))
+        found[name] = make_copy(name, skill.description, files)
+    return found
+
+
+def _refuse_two(inputs: Inputs) -> None:
+    """Raise UsageError for a skill that is not the same in the collection and in a task, or in two tasks."""
+    known: dict[str, tuple[str, str]] = {
+        name: (skill.digest, "the collection") for name, skill in inputs.copies.items()
+    }
+    for task in inputs.tasks:
+        for name, skill in inputs.own.get(task.id, {}).items():
+            digest, where = known.setdefault(name, (skill.digest, task.path))
+            if digest != skill.digest:
+                raise UsageError(f"two skills are called {name!r}: that of {task.path} differs from that of {where}")

@@ -1,0 +1,172 @@
+"""Numbers of a report as short text, and what several formats say of it alike; nothing in here escapes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from effectiveness.records import CONTROL, SCORED, TARGET
+from router.reports._cells import NOTHING, amount, count, p_value, percent, points, share
+
+__all__ = ["NOTHING", "amount", "count", "p_value", "percent", "points", "share"]
+
+Number = Mapping[str, Any]
+MEASURES = {
+    "input_tokens": "tokens read", "output_tokens": "tokens written", "cached_tokens": "tokens from a cache",
+    "cost_usd": "US dollars", "duration_ms": "ms", "turns": "turns", "tool_calls": "tool calls",
+}  # fmt: skip
+"""What is measured beside success, as it is called, each per trial."""
+_OVER = {"controls": "controls", "all": "all tasks"}
+WHOLE = "(the whole collection)"
+SIMULATED = "SIMULATED: a script stood in for the agent, so these numbers say nothing about any model or any skill."
+INTENTION = (
+    "Every scored trial counts in the arm that it was planned for, whether or not the agent opened the skill (intention "
+    "to treat). Rates given that a skill was opened compare trials that chose themselves: they describe, no more."
+)
+READING = (
+    "Differences are means over tasks of the difference of their mean success, in percentage points; brackets are 95 % "
+    "intervals, resampled by task. What is not testable is no finding, neither for nor against a skill."
+)
+
+
+def quantity(number: Number | None) -> str:
+    """A mean of tokens, dollars or milliseconds with its interval."""
+    return _bracketed(number, lambda value: amount(_tidy(value)))
+
+
+def change(number: Number | None) -> str:
+    """A difference of such means with its interval and with its sign."""
+    return _bracketed(number, lambda value: NOTHING if value is None else _signed(value))
+
+
+def decimal(number: Number | None) -> str:
+    """A mean between 0 and 1 that is no share, with its interval."""
+    return _bracketed(number, lambda value: NOTHING if value is None else f"{value:.3f}")
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{amount(_tidy(abs(value)))}"
+
+
+def _tidy(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _bracketed(number: Number | None, shown: Callable[[float | None], str]) -> str:
+    if number is None or number["value"] is None:
+        return NOTHING
+    if number["low"] is None or number["high"] is None:
+        return f"{shown(number['value'])} [{NOTHING}]"
+    return f"{shown(number['value'])} [{shown(number['low'])}, {shown(number['high'])}]"
+
+
+def name_of(contrast: Mapping[str, Any]) -> str:
+    """A contrast in words: "target against control"."""
+    return f"{contrast['arm']} against {contrast['against']}"
+
+
+def label(contrast: Mapping[str, Any]) -> str:
+    """The same as short as it goes: "target - control"."""
+    return f"{contrast['arm']} - {contrast['against']}"
+
+
+def headline(contrasts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The contrast that a part of a report is about: the primary one, else the first against the control."""
+    found = [each for each in contrasts if each["kind"] == "primary"]
+    found += [each for each in contrasts if each["against"] == CONTROL]
+    return next(iter(found), None)
+
+
+def sides(model: Mapping[str, Any]) -> tuple[str, str]:
+    """The two arms that flips of tasks are about, the control first."""
+    found = headline(model["contrasts"])
+    return (found["against"], found["arm"]) if found else (CONTROL, TARGET)
+
+
+def tested(contrast: Mapping[str, Any]) -> str:
+    """What the test of a contrast says: a corrected p with the correction's name, or why there is none."""
+    if not contrast["testable"]:
+        return reason(contrast) or "not testable"
+    if contrast["correction"] == "none":
+        return f"p {p_value(contrast['sign_flip_p'])}"
+    return f"p {p_value(contrast['p_adjusted'])} ({contrast['correction']})"
+
+
+def student(contrast: Mapping[str, Any]) -> str:
+    """Student's interval in a few words, where it stands beside the other; "" where it does not."""
+    found = bracket(contrast["t"])
+    return "" if found == NOTHING else f", Student's interval {found}"
+
+
+def reason(contrast: Mapping[str, Any]) -> str:
+    """Why a contrast cannot be tested, or what else there is to say of it; "" for nothing."""
+    return str(contrast["note"] or contrast["delta"].get("note") or "")
+
+
+def bracket(found: Mapping[str, Any] | None) -> str:
+    """Two ends of an interval of differences, in points; a dash where one is not known."""
+    if not found or found["low"] is None or found["high"] is None:
+        return NOTHING
+    return f"[{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
+
+
+def place(leader: Mapping[str, Any]) -> tuple[str, str]:
+    """The rank of a line of the leaderboard, and what it is about."""
+    rank = NOTHING if leader["rank"] is None else str(leader["rank"])
+    return rank, WHOLE if leader["skill"] is None else leader["skill"]
+
+
+def over(contrast: Mapping[str, Any]) -> str:
+    """An equivalence in short: what it is over, and whether it marks the run."""
+    said = f"{label(contrast)} ({_OVER[contrast['over']]})"
+    return f"{said}: FAILED" if contrast["failed"] else said
+
+
+def outcomes(part: Mapping[str, Any]) -> str:
+    """How many trials ended in which way: "pass 20, fail 9, infrastructure 1"; the scored ones first."""
+    found = {name: n for name, n in part["outcomes"].items() if n}
+    order = [*(name for name in SCORED if name in found), *sorted(found.keys() - set(SCORED))]
+    return ", ".join(f"{name} {found[name]:,}" for name in order)
+
+
+def missing(part: Mapping[str, Any]) -> str:
+    """The trials that enter no figure: "2 of 60 trials missing: infrastructure 1, not run 1"; "" for none."""
+    absent = part["planned"] - part["scored"]
+    if absent <= 0:
+        return ""
+    kinds = {name: n for name, n in sorted(part["outcomes"].items()) if name not in SCORED and n}
+    unrun = absent - sum(kinds.values())
+    said = [f"{name} {n:,}" for name, n in kinds.items()] + ([f"not run {unrun:,}"] if unrun > 0 else [])
+    return f"{absent:,} of {count(part['planned'], 'trial')} missing: {', '.join(said)}"
+
+
+def invoked(arm: Mapping[str, Any]) -> str:
+    """How often an agent opened a staged skill, among the trials where that can be seen."""
+    found = arm["invoked"]
+    seen = found["yes"] + found["no"]
+    hidden = f"{found['not_observable']:,} not observable" if found["not_observable"] else ""
+    if not seen:
+        return hidden or NOTHING
+    return f"{share(found['rate'])} n {seen:,}" + (f" ({hidden})" if hidden else "")
+
+
+def grouped(reasons: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Reasons of several models: equal ones once, each with the models of which it holds."""
+    found: dict[str, list[str]] = {}
+    for name, said in reasons.items():
+        for each in said:
+            found.setdefault(each, []).append(name)
+    for each, names in found.items():
+        yield f"{', '.join(names)}: {each}" if len(reasons) > 1 else each
+
+
+def flips(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tasks whose success differs between target and control, those that lost first."""
+    found = [task for task in model["tasks"] if task["flip"] in ("lost", "gained")]
+    return sorted(found, key=lambda task: (task["flip"] != "lost", task["task_id"]))
+
+
+def passes(task: Mapping[str, Any], arm: str) -> str:
+    """Trials that passed of those scored, such as "2/3"; a dash where the task has no such arm or no scored trial."""
+    found = task["arms"].get(arm)
+    return NOTHING if not found or not found["n"] else f"{found['passes']}/{found['n']}"

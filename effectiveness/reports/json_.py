@@ -1,0 +1,14 @@
+"""The whole report as canonical JSON, ASCII only: for other programs, and to compare byte by byte."""
+
+from __future__ import annotations
+
+from effectiveness.reports import PLAIN, Look, Report
+from router.reports import json_
+
+EXTENSION = json_.EXTENSION
+
+
+def render(report: Report, look: Look = PLAIN) -> str:
+    """Sorted keys, two spaces, a new line at the end."""
+    text: str = json_.render(report)
+    return text

@@ -1,0 +1,168 @@
+"""The report for a terminal: what helps, by how much and at what cost, and why to be careful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from effectiveness.reports import PLAIN, Look, Report, _cells
+from effectiveness.reports._cells import NOTHING, count
+from effectiveness.reports._forest import LEGEND, Row, forest
+from effectiveness.reports._text_parts import arms, costs, tasks
+from skill_health.columns import NARROWEST, ascii_values, cut, to_ascii, wrapped
+from skill_health.core.console import paint
+
+EXTENSION = ".txt"
+_LEADERS, _SKILLS = 10, 60
+Model = Mapping[str, Any]
+
+
+def render(report: Report, look: Look = PLAIN) -> str:
+    """At most `look.width` columns, and 40 at least; tables lose columns before they lose names."""
+    if look.ascii:
+        return to_ascii(_page(ascii_values(report), look))
+    return _page(report, look)
+
+
+def _page(report: Report, look: Look) -> str:
+    width = max(look.width, NARROWEST)
+    lines = [*_head(report, look, width)]
+    for model in report["models"]:
+        lines += _model(report, model, look, width)
+    lines += [*_leaders(report, look, width), *_mind(report, look, width)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _head(report: Report, look: Look, width: int) -> Iterator[str]:
+    yield paint(cut(f"effectiveness run {report['run_id']}", width), "bold", look.color)
+    ids = {task["task_id"] for model in report["models"] for task in model["tasks"]}
+    spent = "cost not known" if report["cost_usd"] is None else f"{_cells.amount(report['cost_usd'])} US dollars"
+    yield from wrapped(
+        f"{count(len(ids), 'task')}, {count(report['replications'], 'replication')}, sandbox {report['sandbox'] or 'not known'}, "
+        f"seed {report['seed']}; {report['scored']:,} of {count(report['planned'], 'trial')} scored; {spent}",
+        width,
+    )
+    yield from wrapped(f"Trials: {_cells.outcomes(report) or NOTHING}.", width)
+    if report["sandbox"] == "none":
+        yield from _loud(["NOT ISOLATED: the trials ran without a sandbox."], look, width)
+    if report["simulated"]:
+        yield from _loud([_cells.SIMULATED], look, width)
+    yield from _loud((f"BIASED: {why}" for why in report["biased"]), look, width)
+    yield ""
+
+
+def _loud(texts: Iterable[str], look: Look, width: int) -> Iterator[str]:
+    for text in texts:
+        yield from (paint(line, "yellow", look.color) for line in wrapped(f"*** {text}", width, "    "))
+
+
+def _model(report: Report, model: Model, look: Look, width: int) -> Iterator[str]:
+    version = f" {model['agent_version']}" if model["agent_version"] else ""
+    mark = "  SIMULATED" if model["simulated"] else ""
+    yield paint(cut(f"{model['model']}  ({model['agent']}{version}){mark}", width), "bold", look.color)
+    if gone := _cells.missing(model):
+        yield from wrapped(gone, width)
+    yield from _loud((f"BIASED: {why}" for why in model["biased"] if why not in report["biased"]), look, width)
+    yield from _verdict(model, look, width)
+    yield ""
+    rows = [_row(_cells.label(each), each) for each in model["contrasts"]]
+    yield from _plot("Effect on success, in points", rows, look, width)
+    yield from _plot(*_skills(model), look, width)
+    yield from arms(model, look, width)
+    yield from costs(model, look, width)
+    yield from _controls(report, model, look, width)
+    yield from _plot("Target against control by category", _categories(model), look, width)
+    yield from tasks(model, look, width)
+
+
+def _verdict(model: Model, look: Look, width: int) -> Iterator[str]:
+    """The headline: intention to treat, target against control."""
+    primary, verdict = _cells.headline(model["contrasts"]), model["verdict"]
+    if primary:
+        yield from wrapped(
+            f"{_cells.name_of(primary)}: {_cells.points(primary['delta'])} points of success{_cells.student(primary)}, "
+            f"{count(primary['tasks'], 'task')}, {_cells.tested(primary)}",
+            width, "  ",
+        )  # fmt: skip
+    style = {"helps": "blue", "harmful": "yellow", "biased": "yellow"}.get(verdict["word"], "dim")
+    said = f"Verdict on the collection: {verdict['word']}" + (f" ({verdict['reason']})" if verdict["reason"] else "")
+    yield from (paint(line, style, look.color) for line in wrapped(said, width, "  "))
+    for note in verdict["notes"]:
+        yield from wrapped(f"- {note}", width, "  ")
+
+
+def _row(label: str, contrast: Model, word: str = "") -> Row:
+    sure = contrast["testable"] and contrast["kind"] != "descriptive"
+    return Row(label, contrast["delta"], contrast["tasks"], sure, word)
+
+
+def _skills(model: Model) -> tuple[str, list[Row]]:
+    found = [(skill, _cells.headline(skill["contrasts"])) for skill in model["skills"]]
+    rows = [_row(skill["skill"], each, skill["verdict"]["word"]) for skill, each in found if each]
+    rows.sort(key=lambda row: (row.delta["value"] is None, -(row.delta["value"] or 0), row.label))
+    more = f" (the first {_SKILLS} of {len(rows)})" if len(rows) > _SKILLS else ""
+    return f"Skills, target against control{more}", rows[:_SKILLS]
+
+
+def _categories(model: Model) -> list[Row]:
+    found = [(each["category"] or "(none)", _cells.headline(each["contrasts"])) for each in model["categories"]]
+    return [_row(name, each) for name, each in found if each] if len(found) > 1 else []
+
+
+def _plot(title: str, rows: list[Row], look: Look, width: int) -> Iterator[str]:
+    if rows:
+        yield paint(cut(title, width), "bold", look.color)
+        yield from forest(rows, look, width)
+        yield ""
+
+
+def _controls(report: Report, model: Model, look: Look, width: int) -> Iterator[str]:
+    """The negative controls and the calibration: what says whether the rest can be believed."""
+    controls, calibration = model["controls"], model["calibration"]
+    if controls["contrasts"]:
+        said = {True: "passed", False: "FAILED", None: "not shown"}[controls["passed"]]
+        margin = f"{100 * report['margin']:.0f}"
+        yield from wrapped(
+            f"Negative controls ({count(len(controls['tasks']), 'task')}, margin {margin} points): {said}"
+            + (f"; {controls['note']}" if controls["note"] else ""),
+            width, "  ",
+        )  # fmt: skip
+        yield from forest([_row(_cells.over(each), each) for each in controls["contrasts"]], look, width)
+    if calibration:
+        yield from wrapped(
+            f"Same arm twice (aa): {_cells.points(calibration['delta'])} points, {_cells.tested(calibration)}: {calibration['verdict']}",
+            width,
+            "  ",
+        )
+    if controls["contrasts"] or calibration:
+        yield ""
+
+
+def _leaders(report: Report, look: Look, width: int) -> Iterator[str]:
+    if len(report["models"]) < 2 or not report["leaderboard"]:
+        return
+    yield paint(cut("Who benefits most", width), "bold", look.color)
+    for each in report["leaderboard"][:_LEADERS]:
+        delta = f"{_cells.points(each['delta'])} n {each['delta']['clusters']}"
+        rank, what = _cells.place(each)
+        shown = f"{rank:>3}  {delta}  {each['verdict']}  {what}, {each['model']}"
+        yield f"  {cut(shown, width - 2)}"
+    if len(report["leaderboard"]) > _LEADERS:
+        yield f"  and {len(report['leaderboard']) - _LEADERS:,} more"
+    yield ""
+
+
+def _mind(report: Report, look: Look, width: int) -> Iterator[str]:
+    yield paint("Mind", "bold", look.color)
+    said = [f"preliminary: {why}" for why in report["preliminary"]]
+    said += (f"preliminary: {why}" for why in _cells.grouped(_preliminary(report)))
+    for text in (*said, *report["notes"], _cells.INTENTION, _cells.READING, LEGEND):
+        yield from wrapped(f"- {text}", width, "  ")
+
+
+def _preliminary(report: Report) -> dict[str, list[str]]:
+    """Why the verdicts on collections are preliminary, but for what holds for the whole run."""
+    return {
+        model["model"]: [why for why in model["verdict"]["preliminary"] if why not in report["preliminary"]]
+        for model in report["models"]
+    }

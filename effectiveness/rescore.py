@@ -1,0 +1,163 @@
+"""Verify the trials of a run again from the workspaces that were kept, with today's verifiers and without any agent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any, Literal, cast
+
+from effectiveness.check_workspace import make_places
+from effectiveness.keep import NAME, BadArchive, unpack
+from effectiveness.records import Outcome, Result
+from effectiveness.rewards import INFRASTRUCTURE
+from effectiveness.runs import TRIALS
+from effectiveness.sandbox._api import BackEnd, Box
+from effectiveness.sandbox._run import to_the_end
+from effectiveness.tasks._api import Task
+from effectiveness.tasks._folder import is_inside
+from effectiveness.trial_files import FINAL, MAX_FINAL, TRIAL, VERDICT
+from effectiveness.trial_outcome import VERIFIED, outcome_of
+from effectiveness.trial_verify import Verified, clear_for_verifier, verify
+from effectiveness.workspace import PREFIX, Workplace, removed
+from effectiveness.workspace_tree import read_tree
+from skill_health.core.files import read_bytes, read_small
+from skill_health.core.roots import git_top
+from skill_health.core.strict_json import JsonProblem, parse_object
+
+Word = Literal["same", "changed", "failed", "skipped"]
+NOTE = "verified again"
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """One trial: as it was recorded, and as it is now.
+
+    `word` says whether the outcome or a reward is another one; "failed" where the verifier could not tell, which
+    changes nothing, and "skipped" where there is nothing to verify. `reasons` are short lines: what changed, or why
+    nothing could be said. `verified` is the new verification, `verifier_digest` that of the verifier that made it.
+    """
+
+    before: Result
+    after: Result
+    word: Word
+    reasons: tuple[str, ...] = ()
+    verified: Verified | None = None
+    verifier_digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Where verifiers run, and how many at once."""
+
+    sandbox: BackEnd
+    image: str = ""
+    at_once: int = 2
+
+
+async def rescore(folder: str, results: Sequence[Result], tasks: Mapping[str, Task], terms: Terms) -> list[Rescored]:
+    """Verify the trials of the run in `folder` again, in the order of their results; `tasks` are given by their ids.
+
+    Raises AbortedError where no trial can be run here at all.
+    """
+    slots = asyncio.Semaphore(terms.at_once)
+
+    async def one(result: Result) -> Rescored:
+        async with slots:
+            return await _one(folder, result, tasks.get(result.task_id), terms)
+
+    return list(await asyncio.gather(*map(one, results)))
+
+
+async def _one(folder: str, result: Result, task: Task | None, terms: Terms) -> Rescored:
+    kept = _kept(folder, result, task)
+    if isinstance(kept, str) or task is None:
+        return Rescored(result, result, "skipped", (str(kept),))
+    place, trial, verdict = kept
+    try:
+        verified = await _verified(place, trial, task, terms)
+    except (BadArchive, OSError) as error:
+        return Rescored(result, result, "skipped", (f"the kept workspace cannot be used: {error}",))
+    digest = task.verifier.digest if task.verifier else None
+    reasons = [*_causes(trial, task, verdict, digest)]
+    if verified.verdict.outcome == INFRASTRUCTURE:
+        return Rescored(result, result, "failed", (verified.verdict.problem, *reasons))
+    imposed = cast("Outcome | Literal['']", verdict["imposed"])
+    now = verified.verdict
+    after = replace(
+        result, outcome=outcome_of(imposed, now), reward=now.reward, rewards=dict(now.values), error="",
+        notes=tuple(dict.fromkeys((*result.notes, NOTE))),
+    )  # fmt: skip
+    differences = [*_differences(result, after)]
+    if not differences:
+        return Rescored(result, result, "same", tuple(reasons), verified, digest)
+    return Rescored(result, after, "changed", (*differences, *reasons), verified, digest)
+
+
+def _kept(folder: str, result: Result, task: Task | None) -> tuple[str, dict[str, Any], dict[str, Any]] | str:
+    """The folder of a trial with what its files say; a text where there is nothing to verify again."""
+    if task is None:
+        return "its task is not among those that were read"
+    if task.verifier is None:
+        return "its task has no verifier any more"
+    if not result.folder or not is_inside(result.folder) or not result.folder.startswith(f"{TRIALS}/"):
+        return "its result names no folder of a trial"
+    place = os.path.join(folder, result.folder)
+    trial, verdict = _object(os.path.join(place, TRIAL)), _object(os.path.join(place, VERDICT))
+    if trial is None or verdict is None:
+        return "its folder is missing or damaged"
+    if verdict.get("imposed") not in VERIFIED:
+        return f"its agent came to no end of its own ({result.outcome})"
+    if not os.path.isfile(os.path.join(place, NAME)):
+        return "its workspace was not kept"
+    return place, trial, verdict
+
+
+async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: Terms) -> Verified:
+    """The verification of a kept workspace. Raises BadArchive and OSError."""
+    places = make_places(task.folder, Event(), PREFIX)
+    async with removed(places.base):
+        await to_the_end(asyncio.to_thread(unpack, os.path.join(place, NAME), places.workspace))
+        final, _ = read_bytes(os.path.join(place, FINAL))
+        with open(places.final, "wb") as stream:
+            stream.write(final[:MAX_FINAL])
+        skills = str(trial.get("skills_folder") or "")
+        if skills and is_inside(skills):
+            clear_for_verifier(places.workspace, read_tree(places.workspace), skills, places.base)
+        inside = terms.sandbox.layout(Box(places.workspace, places.home, places.temporary))
+        hidden = (git_top(task.folder) or task.folder, os.path.dirname(place)) if task.folder else ()
+        return await verify(task, Workplace(places, terms.sandbox, inside, hidden, terms.image))
+
+
+def _causes(trial: Mapping[str, Any], task: Task, verdict: Mapping[str, Any], digest: str | None) -> Iterable[str]:
+    """What is not as it was when the trial was made."""
+    if verdict.get("verifier_digest") != digest:
+        yield "the verifier is another one"
+    was = trial.get("task")
+    if isinstance(was, dict) and was.get("digest") != task.digest:
+        yield "the task itself is another one: its prompt, its files or its limits"
+
+
+def _differences(before: Result, after: Result) -> Iterable[str]:
+    if before.outcome != after.outcome:
+        yield f"outcome {before.outcome} -> {after.outcome}"
+    if before.reward != after.reward:
+        yield f"reward {_shown(before.reward)} -> {_shown(after.reward)}"
+    for name in sorted({*before.rewards, *after.rewards}):
+        was, now = before.rewards.get(name), after.rewards.get(name)
+        if was != now and name != "reward":
+            yield f"{name} {_shown(was)} -> {_shown(now)}"
+
+
+def _shown(number: float | None) -> str:
+    return "none" if number is None else f"{number:g}"
+
+
+def _object(path: str) -> dict[str, Any] | None:
+    data = read_small(path)
+    try:
+        return None if data is None else parse_object(data.decode("utf-8"))
+    except (UnicodeDecodeError, JsonProblem):
+        return None

@@ -1,0 +1,103 @@
+"""What `rescore` says, and how it replaces results."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from effectiveness.rescore import Rescored
+from effectiveness.results import to_line
+from effectiveness.trial_files import VERDICT, judgement, to_json
+from router import durable
+from router.journal_read import RESULTS
+from skill_health.core.console import clean
+from skill_health.core.files import read_small, write_bytes
+from skill_health.core.strict_json import parse_object
+
+REPORTS = ("report.json", "report.md")
+
+
+def as_text(trials: Sequence[Rescored], written: bool) -> str:
+    """Lines about the trials that are not as they were, and a summary."""
+    counts = Counter(trial.word for trial in trials)
+    lines = [line for trial in trials if trial.word in ("changed", "failed") for line in _lines(trial)]
+    left_out = Counter(trial.reasons[0] for trial in trials if trial.word == "skipped")
+    lines += [f"left out, {count}: {clean(reason)}" for reason, count in sorted(left_out.items())]
+    done = len(trials) - counts["skipped"]
+    lines.append(
+        f"{done} of {len(trials)} trials verified again: {counts['same']} as they were, {counts['changed']} changed"
+    )
+    if counts["failed"]:
+        lines[-1] += f", {counts['failed']} could not be judged and stay as they were"
+    if counts["changed"]:
+        lines.append("the results were replaced" if written else "nothing was written: --write replaces the results")
+    return "\n".join(lines) + "\n"
+
+
+def as_json(trials: Sequence[Rescored], written: bool) -> dict[str, Any]:
+    """All trials, in the order of the results."""
+    return {
+        "version": 1,
+        "kind": "effectiveness-rescore",
+        "written": written,
+        "trials": [
+            {
+                "key": list(trial.before.key),
+                "word": trial.word,
+                "reasons": list(trial.reasons),
+                "verifier_digest": trial.verifier_digest,
+                "before": {"outcome": trial.before.outcome, "reward": trial.before.reward},
+                "after": {"outcome": trial.after.outcome, "reward": trial.after.reward},
+            }
+            for trial in trials
+        ],
+    }
+
+
+def write(folder: str, trials: Sequence[Rescored]) -> None:
+    """Replace the results of a run, its verdicts, and its report where it has one.
+
+    The results come first and are replaced as a whole, so that a process that is killed leaves either the old ones or
+    the new ones. Raises OSError.
+    """
+    lines = (durable.to_json(to_line(trial.after)) + "\n" for trial in trials)
+    durable.replace(os.path.join(folder, RESULTS), "".join(lines).encode("utf-8", "replace"))
+    for trial in trials:
+        if trial.word == "changed":
+            _replace_verdict(folder, trial)
+    if all(os.path.exists(os.path.join(folder, name)) for name in REPORTS):
+        _report(folder, trials)
+
+
+def _replace_verdict(folder: str, trial: Rescored) -> None:
+    place, verified = os.path.join(folder, trial.after.folder), trial.verified
+    if verified is None:
+        return
+    verdict = verified.verdict
+    record = parse_object((read_small(os.path.join(place, VERDICT)) or b"{}").decode("utf-8"))
+    record |= {
+        "outcome": trial.after.outcome, "reward": verdict.reward, "rewards": dict(verdict.values),
+        "verdict": verdict.outcome, "source": verdict.source, "problem": verdict.problem,
+        "verifier_digest": trial.verifier_digest, "error": "", "notes": list(trial.after.notes),
+    }  # fmt: skip
+    shutil.rmtree(os.path.join(place, "verifier"), ignore_errors=True)
+    for path, data in {**judgement(verified), VERDICT: to_json(record)}.items():
+        write_bytes(os.path.join(place, path), data)
+
+
+def _report(folder: str, trials: Sequence[Rescored]) -> None:
+    from effectiveness.effects.build import build_report
+    from effectiveness.reports import write_reports
+    from router.journal_read import read_manifest
+
+    write_reports(folder, build_report(read_manifest(folder), [trial.after for trial in trials]))
+
+
+def _lines(trial: Rescored) -> Iterator[str]:
+    task_id, model, arm, replication = trial.before.key
+    name = clean(f"{task_id}, {model}, {arm}, replication {replication}")
+    word = "" if trial.word == "changed" else "could not be judged: "
+    yield f"{name}: {word}{clean('; '.join(trial.reasons))}"

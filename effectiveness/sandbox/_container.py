@@ -1,0 +1,82 @@
+"""What docker and podman have in common: one container for each program, gone with it.
+
+The image is the user's choice, since an agent's program has to be able to run in it; it must hold `python3`, for the
+supervisor. Nothing is pulled while a trial runs. Whoever ends the client ends the container: the supervisor in it is
+its first process, and ends with its input.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+
+from effectiveness.agents._api import Command
+from effectiveness.sandbox._api import Box, Inside, Wrapped
+from effectiveness.sandbox._host import HOME, SUPERVISOR, SUPERVISORS, TEMPORARY, WORKSPACE, is_below
+
+_RUN = "/run/supervisor"
+_MAX_TASKS = 8192
+_SHARED_MEMORY = "256m"
+_TIMEOUT = 20.0
+# The system's folders are the image's own: what lies there on the host is not shown in it.
+_SYSTEM = ("/usr/bin", "/usr/sbin", "/usr/lib", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+# Without these a client of rootless podman finds neither its storage nor its engine.
+_CLIENT = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST")
+
+
+def inside() -> Inside:
+    """The same paths for everybody."""
+    return Inside(WORKSPACE, HOME, TEMPORARY, python="python3")
+
+
+def wrap(program: str, box: Box, command: Command, *own: str) -> Wrapped:
+    """The client's command; `own` are options that only this client has. Raises ValueError without an image."""
+    if not box.image or box.image.startswith("-"):
+        raise ValueError("a container needs the name of an image")
+    words = [os.path.join(_RUN, os.path.basename(word)) if word == SUPERVISOR else word for word in command.argv]
+    argv = (
+        shutil.which(program) or program, "run", "--rm", "--interactive", "--pull", "never", "--network", "none",
+        "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", str(_MAX_TASKS),
+        "--ipc", "private", "--shm-size", _SHARED_MEMORY, "--hostname", "sandbox", "--user",
+        f"{os.getuid()}:{os.getgid()}", *own, *_mounts(box), "--workdir", WORKSPACE, "--entrypoint", words[0],
+        box.image, *words[1:],
+    )  # fmt: skip
+    return Wrapped(argv, {name: os.environ[name] for name in _CLIENT if name in os.environ})
+
+
+def _mounts(box: Box) -> list[str]:
+    """Every folder that is seen beside the image's own."""
+    read_only = [(path, path) for path in box.readable if not is_below(path, _SYSTEM)]
+    read_only += [(os.path.join(os.path.dirname(SUPERVISOR), name), f"{_RUN}/{name}") for name in SUPERVISORS]
+    writable = [(box.temporary, TEMPORARY), (box.home, HOME)]
+    (read_only if box.read_only_workspace else writable).append((box.workspace, WORKSPACE))
+    writable += [(path, path) for path in (*box.writable, *filter(None, [box.socket]))]
+    words: list[str] = []
+    for pairs, rights in ((writable, ""), (dict.fromkeys(read_only), ",readonly")):
+        for source, target in pairs:
+            words += ["--mount", f"type=bind,source={_quoted(source)},target={_quoted(target)}{rights}"]
+    return words
+
+
+def _quoted(path: str) -> str:
+    """A path as a value of `--mount`, whose values are those of a CSV line."""
+    return '"' + path.replace('"', '""') + '"' if set(path) & set(',"\n') else path
+
+
+@cache
+def tried(program: str, *question: str) -> tuple[str, str]:
+    """The version of the engine that answers the client's `question`, and else what is wrong."""
+    if shutil.which(program) is None:
+        return "", f"{program} is not installed"
+    words = [program, *question]
+    try:
+        ran = subprocess.run(words, capture_output=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", f"{program} does not answer ({error})"
+    version = ran.stdout.decode("utf-8", "replace").strip()
+    if ran.returncode == 0 and version:
+        return version, ""
+    said = (ran.stderr.decode("utf-8", "replace").strip().splitlines() or ["it says nothing"])[0][:200]
+    return "", f"{program} has no working engine here ({said})"

@@ -1,0 +1,69 @@
+"""Names of sandboxes -> their modules."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import cast
+
+from effectiveness import sandbox
+from effectiveness.sandbox._api import BackEnd
+from skill_health.core.errors import UsageError
+from skill_health.core.near import nearest
+
+NONE = "none"
+# Without a name the first one that works is taken; one that keeps nothing apart must be asked for.
+PREFERRED = ("bubblewrap", "podman", "docker")
+
+
+@cache
+def back_ends() -> dict[str, BackEnd]:
+    """Every back end by its name, the preferred ones first and NONE last."""
+    stems = {found.name for found in iter_modules(sandbox.__path__) if found.name[0] != "_"}
+    names = [*(name for name in PREFERRED if name in stems), *sorted(stems - {*PREFERRED, NONE}), NONE]
+    return {name: cast(BackEnd, import_module(f"{sandbox.__name__}.{name}")) for name in names}
+
+
+def back_end(name: str) -> BackEnd:
+    """The back end of this name, whether it works here or not. Raises UsageError for an unknown one."""
+    known = back_ends()
+    if name in known:
+        return known[name]
+    near = nearest(name, known)
+    hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+    raise UsageError(f"there is no sandbox {name[:80]!r}; {hint}")
+
+
+def needs_image(name: str) -> bool:
+    """Whether a back end runs in containers of an image that has to be named."""
+    return bool(getattr(back_end(name), "NEEDS_IMAGE", False))
+
+
+def pick(name: str | None = None, image: str = "") -> str:
+    """The name of the back end that is to be used: the one that is asked for, else the first that works here.
+
+    Containers are only taken without being asked for where an `image` is given, since there is no image that would do
+    for every agent. Raises UsageError with the reason and what to install.
+    """
+    if name is not None:
+        chosen = back_end(name)
+        if not chosen.found():
+            raise UsageError(f"the sandbox {name} cannot be used: {chosen.missing()}")
+        if needs_image(name) and not image:
+            raise UsageError(
+                f"the sandbox {name} needs an image that agents can run in: [tool.skill-health.effectiveness] image"
+            )
+        return name
+    reasons = []
+    for candidate in PREFERRED:
+        chosen = back_end(candidate)
+        if needs_image(candidate) and not image:
+            continue
+        if chosen.found():
+            return candidate
+        reasons.append(chosen.missing())
+    raise UsageError(
+        f"there is no sandbox to run agents in: {'; '.join(reasons)}; "
+        f"or run them with all rights of yours by --sandbox {NONE}"
+    )

@@ -1,0 +1,33 @@
+"""The command line of podman."""
+
+from __future__ import annotations
+
+from effectiveness.agents._api import Command
+from effectiveness.sandbox import _container
+from effectiveness.sandbox._api import Box, Inside, Wrapped
+
+TITLE = "Podman: a container of an image that is named with it, without a daemon"
+NEEDS_IMAGE = True
+ISOLATES = ("files", "network", "processes")
+
+_PROGRAM, _QUESTION = "podman", ("info", "--format", "{{.Version.Version}}")
+
+
+def found() -> str:
+    """The version of the engine that answers."""
+    return _container.tried(_PROGRAM, *_QUESTION)[0]
+
+
+def missing() -> str:
+    """Why it cannot be used, in one line."""
+    return _container.tried(_PROGRAM, *_QUESTION)[1]
+
+
+def layout(box: Box) -> Inside:
+    """The same paths for everybody."""
+    return _container.inside()
+
+
+def wrap(box: Box, command: Command) -> Wrapped:
+    """The client with its container. Raises ValueError without an image."""
+    return _container.wrap(_PROGRAM, box, command, "--userns", "keep-id")

@@ -1,0 +1,122 @@
+"""One trial, from an empty folder to a verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from threading import Event
+
+from effectiveness.cell import Cell
+from effectiveness.check_workspace import make_places
+from effectiveness.diff import diff
+from effectiveness.keep import NAME, CannotKeep, pack
+from effectiveness.probe_rules import DISAGREEMENT
+from effectiveness.records import Result
+from effectiveness.sandbox._run import SandboxError, to_the_end
+from effectiveness.trial_agent import all_secrets, open_line, read_agent, run_agent, timeout_of
+from effectiveness.trial_files import (
+    FINAL,
+    TRIAL,
+    VERDICT,
+    description,
+    evidence,
+    judgement,
+    to_json,
+    verdict_record,
+    write_folder,
+)
+from effectiveness.trial_outcome import Ending, ending
+from effectiveness.trial_result import Left, Story, result_of
+from effectiveness.trial_verify import clear_for_verifier, verify
+from effectiveness.workspace import (
+    PREFIX,
+    Workplace,
+    changed_skills,
+    digests_on_disk,
+    open_workplace,
+    removed,
+    starting_files,
+)
+from effectiveness.workspace_tree import read_tree
+
+
+async def run_trial(cell: Cell, place: str) -> Result:
+    """Run one trial and keep what is worth keeping in `place`, which comes into being when it is complete.
+
+    Cancellation ends the process tree, leaves nothing behind, and raises CancelledError. A trial that cannot be run
+    has the outcome infrastructure, and `error` says why. Raises AbortedError where nothing can be run or written.
+    """
+    at = open_workplace(cell, place)
+    async with removed(at.places.base):
+        files, result, hidden = await _trial(cell, at, place)
+        await to_the_end(asyncio.to_thread(write_folder, place, files, hidden))
+        return result
+
+
+async def _trial(cell: Cell, at: Workplace, place: str) -> tuple[dict[str, bytes], Result, tuple[str, ...]]:
+    """The files of a trial, its result, and the words that must be in none of them."""
+    files = {TRIAL: to_json(description(cell, at))}
+    staged = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
+    if staged == {skill.name: skill.digest for skill in cell.skills}:
+        story, hidden = await _acted(cell, at)
+    else:
+        story = Story(Ending("infrastructure", f"{DISAGREEMENT}what was staged is not on the disk as it was planned"))
+        hidden = all_secrets(cell)
+    if story.ran is not None:
+        files.update(evidence(cell, story.ran, story.seen, staged))
+        story = await _judged(cell, at, story, files[FINAL], hidden)
+        files.update(story.left.files)
+    if story.verified is not None:
+        files.update(judgement(story.verified))
+    result = replace(result_of(cell, story, hidden), folder="/".join(place.split(os.sep)[-2:]))
+    files[VERDICT] = to_json(verdict_record(result, story, cell.task))
+    return files, result, hidden
+
+
+async def _acted(cell: Cell, at: Workplace) -> tuple[Story, tuple[str, ...]]:
+    """What the agent did, and the words that must be in no file of it."""
+    hidden = all_secrets(cell)
+    try:
+        async with open_line(cell, at) as line:
+            hidden = all_secrets(cell, line.key)
+            ran = await run_agent(cell, at, line, cell.choice.agent.command, timeout_of(cell))
+    except SandboxError as error:
+        return Story(Ending("infrastructure", str(error))), hidden
+    if ran is None:
+        return Story(Ending("infrastructure", "the agent's module gives no command")), hidden
+    ran, seen = replace(ran, reading=await read_agent(cell, ran)), line.look()
+    return Story(ending(cell, ran.output, ran.reading, seen), ran, seen), hidden
+
+
+async def _judged(cell: Cell, at: Workplace, story: Story, final: bytes, hidden: tuple[str, ...]) -> Story:
+    """What the agent left, and what its verifier says of it where it has something to say."""
+    places = make_places(cell.task.folder, Event(), PREFIX)
+    async with removed(places.base):
+        left = await to_the_end(asyncio.to_thread(_collect, cell, at.places.workspace, places.base, hidden))
+        if not story.end.verify:
+            return replace(story, left=left)
+        with open(places.final, "wb") as stream:
+            stream.write(final)
+        return replace(story, left=left, verified=await verify(cell.task, at.after(places)))
+
+
+def _collect(cell: Cell, workspace: str, aside: str, hidden: tuple[str, ...]) -> Left:
+    """Look at the workspace once its agent is gone, pack it, and make it ready for the verifier.
+
+    What must not reach that goes to the folder `aside`.
+    """
+    folder = cell.choice.agent.SKILLS
+    notes = [*changed_skills(cell, workspace)]
+    tree = read_tree(workspace)
+    told = diff(starting_files(cell), tree, skip=(folder,))
+    files = {"diff.patch": told.text}
+    try:
+        kept = pack(tree, hidden)
+        files[NAME] = kept.data
+        if kept.redacted:
+            notes.append(f"{kept.redacted} files of the workspace held a secret, which was taken out of what is kept")
+    except (CannotKeep, OSError) as error:
+        notes.append(f"the workspace is not kept, so it cannot be verified again: {error}")
+    notes += clear_for_verifier(workspace, tree, folder, aside)
+    return Left(files, told.changed, (*notes, *tree.problems))

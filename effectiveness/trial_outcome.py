@@ -1,0 +1,131 @@
+"""What a trial comes to: its outcome, and whose numbers are believed. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from effectiveness.agents._api import Output, Reading
+from effectiveness.cell import Cell
+from effectiveness.gateway._api import Seen
+from effectiveness.probe_rules import DISAGREEMENT, disagreements
+from effectiveness.records import Outcome, Source
+from effectiveness.rewards import INFRASTRUCTURE, Verdict
+from router.prices import cost
+from router.records import Usage
+
+# What an agent did itself is its own failure, be its work as good as it may.
+_BROKEN = ("disk", "output", "processes")
+VERIFIED = ("", "timeout", "refusal", "fail")
+"""The outcomes, known before verification, with which there is still something to verify."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the agent came to its end, before anybody has looked at its work.
+
+    `imposed` is the outcome that holds whatever the verifier says, "" where its verdict decides.
+    """
+
+    imposed: Outcome | Literal[""] = ""
+    error: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verify(self) -> bool:
+        """Whether there is work to verify: not after a failure that says nothing about the agent."""
+        return self.imposed in VERIFIED
+
+
+def ending(cell: Cell, output: Output, reading: Reading, seen: Seen | None) -> Ending:
+    """How an agent ended. What its skills were comes first: a trial of another arm is no trial of this one."""
+    notes = [*output.notes]
+    if output.stopped:
+        notes.append(f"the agent was stopped: {output.stopped}")
+    capped = seen is not None and seen.failure == "capped"
+    if seen is not None and capped:
+        notes.append(seen.error)
+    imposed, error = _imposed(cell, output, reading, seen, capped)
+    if not error and seen is not None and seen.failure == "unreachable":
+        notes.append(f"at last the model could not be reached: {seen.error}")
+    return Ending(imposed, error, tuple(notes))
+
+
+def _imposed(
+    cell: Cell, output: Output, reading: Reading, seen: Seen | None, capped: bool
+) -> tuple[Outcome | Literal[""], str]:
+    """The outcome that is certain before any verification, and the error of one that is missing data."""
+    # As long as nothing was done with its answer, the request with the skills may not have been made.
+    whole = bool(reading.tool_calls) or (seen is not None and seen.answered > 1)
+    offered = seen.offered if seen is not None else None
+    if wrong := [*disagreements(cell, reading.listed, offered, cell.expected, whole)]:
+        return "infrastructure", DISAGREEMENT + "; ".join(wrong)
+    if seen is not None and seen.failure in ("quota", "auth"):
+        return ("quota" if seen.failure == "quota" else "auth"), seen.error
+    if reading.failure in ("quota", "auth") and not capped:
+        return reading.failure, reading.error
+    if seen is not None and seen.failure == "unreachable" and (reading.failure or not seen.answered):
+        return "infrastructure", seen.error
+    if output.stopped in _BROKEN:
+        return "fail", ""
+    if output.stopped == "timeout":
+        return "timeout", ""
+    # Who is told that there is no more money breaks off; that is no failure of the infrastructure.
+    if reading.failure == "refusal" or (reading.failure and not capped):
+        return reading.failure, reading.error if reading.failure != "refusal" else ""
+    if seen is not None and not seen.requests and output.exit_code:
+        return "infrastructure", f"the agent ended with exit code {output.exit_code} before it asked its model"
+    return "", ""
+
+
+def outcome_of(imposed: Outcome | Literal[""], verdict: Verdict | None) -> Outcome:
+    """The outcome of a trial whose agent ended so and whose work, where it was verified, was judged so."""
+    if verdict is None:
+        return imposed or "infrastructure"
+    if verdict.outcome == INFRASTRUCTURE and imposed != "refusal" and imposed != "timeout":
+        return "infrastructure"
+    return imposed or verdict.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Tokens and dollars with who says them."""
+
+    usage: Usage = field(default_factory=Usage)
+    usage_source: Source = ""
+    cost_usd: float | None = None
+    cost_source: Source = ""
+    notes: tuple[str, ...] = ()
+
+
+def numbers(cell: Cell, reading: Reading, seen: Seen | None) -> Numbers:
+    """The tokens and the dollars of a trial.
+
+    Tokens: what the gateway metered, where it could meter every answer; else what the agent says of the whole; else
+    the part that the gateway metered, with a note. Dollars: tokens that the gateway metered times the price, which
+    holds for each request; else the agent's tokens times the price; else what the agent says. An agent's own dollars
+    come last, as they are those of its vendor's list, whoever was asked.
+    """
+    usage, source, notes = _tokens(reading, seen)
+    if seen is not None and seen.cost_usd is not None and not seen.unmetered:
+        return Numbers(usage, source, seen.cost_usd, "gateway", notes)
+    priced = cost(cell.price, usage) if source == "agent" and seen is not None else None
+    if priced is not None:
+        return Numbers(usage, source, priced, "prices", notes)
+    return Numbers(usage, source, reading.cost_usd, "agent" if reading.cost_usd is not None else "", notes)
+
+
+def _tokens(reading: Reading, seen: Seen | None) -> tuple[Usage, Source, tuple[str, ...]]:
+    metered = seen if seen is not None and seen.answered and _known(seen.usage) else None
+    if metered and not metered.unmetered:
+        return metered.usage, "gateway", ()
+    if _known(reading.usage):
+        return reading.usage, "agent", ()
+    if metered:
+        note = f"{metered.unmetered} answers did not tell their tokens: there were more than these"
+        return metered.usage, "gateway", (note,)
+    return Usage(), "", ()
+
+
+def _known(usage: Usage) -> bool:
+    return usage.input_tokens is not None or usage.output_tokens is not None

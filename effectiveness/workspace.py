@@ -1,0 +1,161 @@
+"""The folders of one trial, outside every repository: starting files, real copies of the skills, and a fresh home."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from threading import Event
+
+from effectiveness.agents._api import Command
+from effectiveness.cell import Cell
+from effectiveness.check_process import clean_environment
+from effectiveness.check_workspace import Places, make_places, remove_tree, write_files
+from effectiveness.copies import digest_of
+from effectiveness.sandbox._api import BackEnd, Box, Inside
+from effectiveness.sandbox._load import back_end
+from effectiveness.sandbox._run import to_the_end
+from effectiveness.tasks._folder import MAX_FILE, File
+from effectiveness.workspace_programs import needs, search_path
+from effectiveness.workspace_tree import Tree, contents, read_tree
+from skill_health.core.errors import AbortedError
+from skill_health.core.roots import git_top
+
+# What a user would call such a folder: nothing tells an agent that it is being measured.
+PREFIX = "job-"
+_SOCKET, _PORT = "gateway", 8181
+_USER = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where a trial happens: its folders, its sandbox, and the paths as they are seen in there."""
+
+    places: Places
+    sandbox: BackEnd
+    inside: Inside
+    hidden: tuple[str, ...] = ()
+    image: str = ""
+
+    @property
+    def apart(self) -> bool:
+        """Whether the model is reached through a socket, as there is no network inside."""
+        return "network" in self.sandbox.ISOLATES
+
+    @property
+    def socket(self) -> str:
+        """The gateway's socket, "" where it listens on the host's own 127.0.0.1."""
+        return os.path.join(self.places.base, _SOCKET) if self.apart else ""
+
+    def port(self, of_gateway: int) -> int:
+        """Where the agent finds the gateway on 127.0.0.1."""
+        return _PORT if self.apart else of_gateway
+
+    def box(self, readable: tuple[str, ...] = (), online: bool = False) -> Box:
+        """The sandbox of the agent."""
+        places = self.places
+        return Box(
+            places.workspace, places.home, places.temporary, readable=readable, socket=self.socket if online else "",
+            port=_PORT if online and self.apart else 0, hidden=self.hidden, image=self.image,
+        )  # fmt: skip
+
+    def started(self, cell: Cell, command: Command) -> tuple[Command, tuple[str, ...]]:
+        """An agent's command with its whole environment, and the folders that it must be able to read."""
+        found = needs(command.argv, cell.choice.agent, (self.inside.workspace, self.inside.home))
+        isolated = "files" in self.sandbox.ISOLATES
+        more = {
+            **dict(cell.task.env),
+            **self.ceiling,
+            "USER": _USER,
+            "LOGNAME": _USER,
+            "SHELL": "/bin/bash",
+            "PATH": search_path(isolated, found.folders),
+            **command.env,
+        }
+        environment = clean_environment(self.inside.home, self.inside.temporary, more.items())
+        return Command(found.argv, environment, command.files, command.stdin), found.readable
+
+    @property
+    def ceiling(self) -> dict[str, str]:
+        """What keeps git from looking for a repository above the workspace."""
+        return {"GIT_CEILING_DIRECTORIES": os.path.dirname(self.inside.workspace)}
+
+    def after(self, places: Places) -> Workplace:
+        """The same workspace among fresh folders, which no agent can have had a hand in."""
+        return replace(self, places=replace(places, workspace=self.places.workspace))
+
+
+@asynccontextmanager
+async def removed(base: str) -> AsyncIterator[None]:
+    """Remove a folder when this ends, however it ends; it may be large."""
+    try:
+        yield
+    finally:
+        await to_the_end(asyncio.to_thread(remove_tree, base))
+
+
+def open_workplace(cell: Cell, place: str = "") -> Workplace:
+    """Make the folders of a trial and stage its files and skills; `place` is where it will be kept.
+
+    Whoever asks for it removes it. Raises AbortedError where the temporary folder is no place for that, or is full.
+    """
+    places = make_places(cell.task.folder, Event(), PREFIX)
+    try:
+        write_files(places.workspace, cell.task.files)
+        for path, file in staged_files(cell).items():
+            write_files(places.workspace, [File(path, file.data, file.executable)])
+    except OSError as error:
+        remove_tree(places.base)
+        raise AbortedError(f"cannot stage a trial in {places.base}: {error.strerror or error}") from None
+    sandbox = back_end(cell.back_end)
+    inside = sandbox.layout(Box(places.workspace, places.home, places.temporary))
+    top = git_top(cell.task.folder) if cell.task.folder else None
+    hidden = tuple(filter(None, (top or cell.task.folder, os.path.dirname(place))))
+    return Workplace(places, sandbox, inside, hidden, cell.image)
+
+
+def staged_files(cell: Cell) -> dict[str, File]:
+    """The files of all staged skills by their paths in the workspace."""
+    folder = cell.choice.agent.SKILLS
+    return {f"{folder}/{skill.name}/{file.path}": file for skill in cell.skills for file in skill.files}
+
+
+def starting_files(cell: Cell) -> Mapping[str, File]:
+    """All that is staged, by its path in the workspace."""
+    return {**{file.path: file for file in cell.task.files}, **staged_files(cell)}
+
+
+def digests_on_disk(workspace: str, folder: str) -> dict[str, str]:
+    """What lies in the folder of skills, read back: the digest of each, "" for what is no folder of plain files."""
+    place = os.path.join(workspace, folder)
+    if os.path.realpath(place) != os.path.join(os.path.realpath(workspace), folder):
+        return {folder: ""}
+    try:
+        names = sorted(os.listdir(place))
+    except OSError:
+        return {}
+    return {name: _digest(name, read_tree(os.path.join(place, name))) for name in names}
+
+
+def changed_skills(cell: Cell, workspace: str) -> Iterator[str]:
+    """What is not as it was staged, one line for each skill."""
+    now = digests_on_disk(workspace, cell.choice.agent.SKILLS)
+    then = {skill.name: skill.digest for skill in cell.skills}
+    for name in sorted(now.keys() | then.keys()):
+        if now.get(name) != then.get(name):
+            word = "added" if name not in then else "removed" if name not in now else "changed"
+            yield f"the agent {word} the skill {name}" if name in then else f"the agent added {name!r} to the skills"
+
+
+def _digest(name: str, tree: Tree) -> str:
+    files = []
+    for entry in tree.entries:
+        data = contents(tree.folder, entry, MAX_FILE)
+        if entry.kind == "folder":
+            continue
+        if data is None:
+            return ""
+        files.append(File(entry.path, data, entry.executable))
+    return "" if tree.problems or not files else digest_of(name, sorted(files, key=lambda file: file.path))

@@ -1,0 +1,62 @@
+"""What commands tell people while they work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
+
+if TYPE_CHECKING:
+    from router.ended import Ended
+
+
+def say(lines: Iterable[str]) -> None:
+    """Lines for people, on standard error: standard output is the report's.
+
+    A terminal that was closed is no reason to end a run; a reader that has gone from a pipe is.
+    """
+    from skill_health.core.console import clean
+
+    for line in lines:
+        try:
+            click.echo(clean(line), err=True)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return
+
+
+def here(path: str) -> str:
+    """The path as seen from the current directory, where it is below it."""
+    shown = os.path.relpath(path)
+    return path if shown.startswith(os.pardir) else shown
+
+
+def finish(ended: Ended, text: str, color: bool, what: str = "calls", lost: str = "calls without an answer") -> int:
+    """Print the report (where there is one), say how the run ended, and how it goes on; the exit code.
+
+    Raises AbortedError where it is incomplete.
+    """
+    from router.schedule import INTERRUPTED as BY_USER
+    from skill_health.core.console import clean
+
+    if text and sys.stdout is not None:
+        click.echo(text, nl=not text.endswith("\n"), color=color)
+    if ended.report is not None:
+        say([f"written: {', '.join(map(here, ended.written))}"])
+    name = clean(os.path.basename(ended.folder))
+    if ended.missing and not ended.left:
+        say([f"{lost}: {ended.missing}; --resume {name} asks them again, a run without it begins anew"])
+    if ended.left:
+        larger = " with a larger cap" if ended.capped else ""
+        again = f"give the same command again{larger} to go on (or add --resume {name})"
+        if ended.reason == BY_USER:
+            say([f"interrupted: {ended.left} {what} have no result; {again}"])
+            return INTERRUPTED
+        raise AbortedError(f"incomplete: {ended.left} {what} have no result ({ended.reason}); {again}")
+    return FINDINGS if ended.untrusted else CLEAN

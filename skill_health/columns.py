@@ -1,0 +1,124 @@
+"""Text of any origin as lines that fit a terminal: safe to print, cut and padded by the columns that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from skill_health.core.console import clean
+
+NARROWEST = 40
+_ASCII = str.maketrans({
+    "–": "-", "…": "~", "─": "-", "├": "|", "┤": "|", "│": "|", "┼": "+", "●": "#", "○": "o", "·": ".", "→": ">", "×": "x",
+})  # fmt: skip
+
+
+def line(text: str) -> str:
+    """The text on one line, without control characters."""
+    return clean(text.replace("\n", " ").replace("\r", " "))
+
+
+def columns(text: str) -> int:
+    """How many columns a terminal takes for a text: two for a wide character, none for one that combines."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(0 if category(each) in ("Mn", "Me") else 2 if east_asian_width(each) in "WF" else 1 for each in text)
+
+
+def cut(text: str, width: int) -> str:
+    """The text on one line of at most `width` columns, at least 1; what is left out is marked."""
+    shown = line(text)
+    if columns(shown) <= width:
+        return shown
+    while shown and columns(shown) > width - 1:
+        shown = shown[: -max((columns(shown) - width + 1) // 2, 1)]
+    return shown + "…"
+
+
+def squeezed(text: str, width: int) -> str:
+    """The same, but the middle is left out: for names that differ in how they begin or in how they end."""
+    shown = line(text)
+    if columns(shown) <= width:
+        return shown
+    half = (width - 1) // 2
+    tail = shown[-half:] if half else ""
+    while columns(tail) > half:
+        tail = tail[1:]
+    return cut(f"{shown[: len(shown) - len(tail)]}…", width - columns(tail)) + tail
+
+
+def padded(text: str, width: int, right: bool = False) -> str:
+    """The text with blanks behind it, or before it, to fill so many columns."""
+    blank = " " * (width - columns(text))
+    return blank + text if right else text + blank
+
+
+def wrapped(text: str, width: int, hang: str = "") -> list[str]:
+    """The text on as many lines as it takes, at least one; all but the first begin with `hang`."""
+    lines: list[str] = []
+    current = ""
+    for word in line(text).split():
+        while word:
+            start = hang if lines else ""
+            longer = f"{current} {word}" if current else start + word
+            if columns(longer) <= width:
+                current, word = longer, ""
+            elif current:
+                lines.append(current)
+                current = ""
+            else:
+                piece = _start(word, width - columns(start))
+                lines.append(start + piece)
+                word = word[len(piece) :]
+    return [*lines, current] if current or not lines else lines
+
+
+def _start(word: str, width: int) -> str:
+    """As much of a word as fits, at least one character."""
+    end = 1
+    while end < len(word) and columns(word[: end + 1]) <= width:
+        end += 1
+    return word[:end]
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], width: int, fewest: int = 2, least: int = 12
+) -> Iterator[str]:
+    """A table without lines: the first column stands left and gives way down to `least`, the others right.
+
+    Columns are dropped from the right until it fits, `fewest` of them are kept. The first line is the head's.
+    """
+    cells = [[cut(cell, width) for cell in row] for row in (head, *rows)]
+    widths = [max(columns(row[at]) for row in cells) for at in range(len(head))]
+    kept = len(head)
+    while kept > fewest and min(widths[0], least) + sum(widths[1:kept]) + 2 * (kept - 1) > width:
+        kept -= 1
+    first = max(min(widths[0], width - sum(widths[1:kept]) - 2 * (kept - 1)), 1)
+    for row in cells:
+        others = (padded(row[at], widths[at], right=True) for at in range(1, kept))
+        yield cut("  ".join([padded(squeezed(row[0], first), first), *others]).rstrip(), width)
+
+
+def to_ascii(text: str) -> str:
+    """A finished page for a terminal that knows ASCII only: our own signs replaced, what is left as escapes."""
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def speaks_unicode(stream: object) -> bool:
+    """Whether what is printed to a stream can hold the signs of tables and plots."""
+    try:
+        "─●…".encode(getattr(stream, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def ascii_values(value: Any) -> Any:
+    """JSON values with every text in ASCII, so that what is laid out for columns keeps them."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("ascii", "backslashreplace").decode("ascii")
+    if isinstance(value, Mapping):
+        return {ascii_values(key): ascii_values(each) for key, each in value.items()}
+    return [ascii_values(each) for each in value] if isinstance(value, list | tuple) else value

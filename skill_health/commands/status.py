@@ -1,0 +1,57 @@
+"""`skill-health status`: what is known of each skill, and what to ask next."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from skill_health.commands.lint import common_options
+from skill_health.core.errors import CLEAN
+
+
+@click.command(short_help="Join health, routing and effect in one record per skill.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
+@common_options
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Say of each skill whether it is sound, found, and of use, as far as that is known, and which command comes next.
+
+    Health is checked now; routing and effect are read from the histories of the last runs. A skill that fails a
+    question needs no later one. Nothing is run and nothing written.
+    """
+    from skill_health.core.console import echo
+    from skill_health.lint import configure
+    from skill_health.status import read_status
+
+    paths = paths or (".",)
+    overrides = {"profile": options["profile"]} if options["profile"] else {}
+    root, config = configure(paths, options["config_file"], overrides)
+    folder = os.path.abspath(options["reports"] or os.path.join(root, config.daily.reports))
+    status, digests = read_status(
+        paths, root, config, options["as_of"], folder, options["jobs"], not options["no_cache"]
+    )
+    if options["format_"] == "json":
+        from skill_health.record_json import render as as_json
+
+        echo(as_json(status, digests))
+    elif options["format_"] == "md":
+        from skill_health.record_markdown import render as as_markdown
+
+        echo(as_markdown(status))
+    else:
+        echo(_text(status))
+    return CLEAN
+
+
+def _text(status: Any) -> str:
+    from shutil import get_terminal_size
+
+    from skill_health.columns import speaks_unicode
+    from skill_health.core.console import wants_color
+    from skill_health.record_text import render
+
+    return render(status, get_terminal_size((80, 24)).columns, wants_color(), not speaks_unicode(sys.stdout))

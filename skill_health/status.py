@@ -1,0 +1,41 @@
+"""From a collection and its reports to the joined records: a lint run of now, and the last lines of two histories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from skill_health.core.config import Config
+from skill_health.effect_history import read_effects
+from skill_health.lint import lint
+from skill_health.lint_run import BASELINE
+from skill_health.profiles import COMPAT
+from skill_health.record_cells import Status
+from skill_health.record_digest import digests_now
+from skill_health.record_next import Place
+from skill_health.record_routing import read_skill_routing
+from skill_health.router_history import single
+from skill_health.skill_record import build_records
+
+
+def read_status(
+    paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool
+) -> tuple[Status, Mapping[str, str | None]]:
+    """The records of the skills that `paths` name, and the digests of all skills as they would be staged now.
+
+    `folder` holds the reports. Raises UsageError as `lint` does; whatever the histories hold costs a note at most.
+    """
+    report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    if config.profile != COMPAT and (config.baseline or os.path.exists(os.path.join(root, BASELINE))):
+        from skill_health.baseline import with_baseline
+
+        report = with_baseline(report, root, config, None, False)
+    listed = [facts["summary"] for facts in result.facts.values() if not facts["summary"]["hidden"]]
+    routed = read_skill_routing(folder, single((own["name"], own["description"]) for own in listed))
+    digests = digests_now(root, result.entries, result.facts)
+    effects = read_effects(folder, lambda: digests)
+    records = build_records(report, result, routed, effects, config.fail_on)
+    notes = (*report.warnings, *(routed.problems if routed else ()), *(effects.problems if effects else ()))
+    place = Place(tuple(paths), report.prefix)
+    return Status(records, routed, effects, place, report.version, report.profile, notes), digests

@@ -1,0 +1,57 @@
+"""What every reader of a stream must bear: wrong shapes, damaged lines, cuts anywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from hypothesis import strategies as st
+
+from effectiveness.agents._api import Job, Output, Reading
+from effectiveness.trajectory import to_atif
+from router.records import Usage
+from skill_health.core.validation import problems
+
+Read = Callable[[Output, Job], Reading]
+
+
+def events(*words: str) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Streams of objects whose keys and texts are an agent's own words, in wrong places more often than not."""
+    word = st.sampled_from(words)
+    value = st.recursive(
+        st.none() | st.booleans() | st.integers(-5, 10**12) | st.floats() | word,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(word, inner, max_size=4),
+        max_leaves=10,
+    )
+    return st.lists(st.dictionaries(word, value, max_size=6), max_size=5)
+
+
+def lines(made: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in made)
+
+
+def cut(whole: bytes, at: int, junk: bytes) -> bytes:
+    """A stream with a few bytes of it replaced."""
+    at = min(at, len(whole))
+    return whole[:at] + junk + whole[at + len(junk) :]
+
+
+def borne(read: Read, job: Job, raw: bytes, stopped: str = "", code: int | None = 1) -> Reading:
+    """The reading of any bytes, of which everything can be written down, and in which no number is made up."""
+    reading = read(Output(None if stopped else code, raw, raw[:200], stopped), job)
+    assert problems("trajectory", to_atif(reading, "agent", "model")) == []
+    json.dumps([to_atif(reading, "agent", "model"), reading.listed], ensure_ascii=False).encode()
+    counts = [getattr(reading.usage, each.name) for each in fields(Usage) if each.name != "raw"]
+    assert all(value is None or 0 <= value <= 10**13 for value in [*counts, reading.turns])
+    assert (
+        reading.usage.cached_tokens is None
+        or reading.usage.input_tokens is None
+        or (reading.usage.cached_tokens <= reading.usage.input_tokens)
+    )
+    assert set(reading.invocations) <= {skill.name for skill in job.skills}
+    assert len(reading.invocations) == len(reading.evidence)
+    assert "\n" not in reading.error and "\x1b" not in reading.error
+    assert reading.steps[0].source == "user" and reading.steps[0].message == job.prompt
+    return reading

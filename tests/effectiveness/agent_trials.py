@@ -1,0 +1,194 @@
+"""Whole trials of real agent programs over the tasks of the fixtures, against a model that is played on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from agent_server import AgentServer, Play
+from scripted_bench import fixture_copies, fixture_tasks
+
+from effectiveness.agents._load import resolve
+from effectiveness.cell import Cell
+from effectiveness.conditions import parse_arm, prompt_of, staged
+from effectiveness.gateway._api import Upstream
+from effectiveness.probe import Probe, run_probe
+from effectiveness.probe import problems as problems_of
+from effectiveness.records import Result, SkillCopy
+from effectiveness.sandbox import bubblewrap
+from effectiveness.tasks._api import Task
+from effectiveness.trial import run_trial
+from router.http.endpoint import Endpoint
+from skill_health.core.config import Provider, Routing
+from skill_health.core.validation import problems
+
+VARIABLE = "SKILL_HEALTH_AGENTS"
+"""Names a folder with a prefix of npm for each agent."""
+# Tests see no variable of ours, so it is read before they begin.
+FOLDER = os.environ.get(VARIABLE, "")
+TASKS = ("002-customer-merge", "007-wrong-total", "013-ring-sightings-handoff")
+ARMS = ("control", "target", "full")
+KEY = "sk-live-Qz7Xw9Rt2Lm4Vb6Np8Ks3Jd5Hf1Gc0"
+PLANTED = "hunter2-Tz8Yq1Wm5Xc3Vn7Bk9"
+LEAKY = "leaky-habits"
+BEST = "bubblewrap" if bubblewrap.found() else "none"
+
+
+def program(name: str, prefix: str = "") -> str:
+    """The path of an agent's program. Skips the test where there is none."""
+    path = Path(FOLDER, prefix or name, "node_modules", ".bin", name) if FOLDER else None
+    found = str(path) if path and path.exists() else shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed: set {VARIABLE} to a folder that has it, or put it on PATH")
+    return os.path.realpath(found)
+
+
+@dataclass
+class Stage:
+    """One agent with its server, and where its trials are kept."""
+
+    agent: str
+    program: str
+    server: AgentServer
+    folder: Path
+    back_end: str = BEST
+    skills: Mapping[str, SkillCopy] = field(default_factory=fixture_copies)
+
+    def cell(self, task: Task, arm: str, **more: object) -> Cell:
+        """What `effectiveness run` would make of it."""
+        module = import_module(f"effectiveness.agents.{self.agent.replace('-', '_')}")
+        protocol = module.PROTOCOLS[0]
+        routing = Routing(providers={"played": Provider(protocol, self.server.url)})
+        choice = resolve(f"{self.agent}:played:some-model-1", routing)
+        wire = import_module(f"router.routers.{protocol.replace('-', '_')}").WIRE
+        named = parse_arm(arm)
+        chosen = staged(task, named, self.skills)
+        assert not isinstance(chosen, str), chosen
+        cell = Cell(
+            task=task, arm=named, choice=choice, replication=0, skills=chosen, prompt=prompt_of(task, named, chosen),
+            collection={skill.name: skill.description for skill in self.skills.values()}, program=self.program,
+            back_end=self.back_end, secrets=(KEY, PLANTED), expected=(),
+            upstream=Upstream(Endpoint(self.server.url, KEY, wire.key_header(KEY)), protocol),
+        )  # fmt: skip
+        return replace(cell, **more)  # type: ignore[arg-type]
+
+    def trial(self, task: Task, arm: str, play: Play | None = None, **more: object) -> tuple[Result, Path]:
+        """One trial, and the folder in which it is kept; nothing in there holds a secret."""
+        cell = self.cell(task, arm, **more)
+        self.server.play = play or self.play(task)
+        self.server.clear()
+        place = self.folder / f"{task.id}-{arm}-{len(list(self.folder.iterdir()))}"
+        result = asyncio.run(run_trial(cell, str(place)))
+        assert self.server.faults == []
+        found = {name for name, data in kept(place) for word in (KEY, PLANTED) if word.encode() in data}
+        assert found == set()
+        return result, place
+
+    def play(self, task: Task) -> Play:
+        """A model that solves the task where it is offered the target skill, and otherwise looks around."""
+        agent = import_module(f"effectiveness.agents.{self.agent.replace('-', '_')}")
+        target = self.skills[str(task.target_skill)]
+        leak = "env | sort > environment.txt"
+        return Play(
+            watched={target.name: target.description}, folder=agent.SKILLS, work=f"{solution(task)}; {leak}",
+            half=f"ls -a; {leak}", final=f"All done. {KEY}",
+        )  # fmt: skip
+
+    def seen(self) -> set[str]:
+        """The skills of the collection, and the planted one, that any request held."""
+        watched = {name: skill.description for name, skill in self.skills.items()} | {LEAKY: "Leaks out of a home."}
+        self.server.play = replace(self.server.play, watched=watched)
+        return self.server.offered()
+
+
+def three_conditions(stage: Stage, task: Task) -> dict[str, tuple[Result, Path]]:
+    """A trial under each condition: what is true of every agent is checked here, and the trials are given back."""
+    done = {}
+    for arm in ARMS:
+        result, place = done[arm] = stage.trial(task, arm)
+        staged = {name for name, _ in result.skills}
+        helped = arm != "control"
+        assert (result.outcome, result.error) == ("pass" if helped else "fail", "")
+        assert stage.seen() == staged
+        assert result.seen is None or set(result.seen) == staged
+        assert result.invoked == ("yes" if helped else "no")
+        assert result.invocations == ((task.target_skill,) if helped else ())
+        assert result.tool_calls == (2 if helped else 1)
+        sent, said = stage.server.usage(), json.loads((place / "usage.json").read_text())
+        for name in ("input_tokens", "output_tokens", "cached_tokens"):
+            assert getattr(result.usage, name) == getattr(sent, name) == said["agent"][name]
+        assert {KEY in f"{request.headers}" for request in stage.server.requests if request.model_call} == {True}
+        assert problems("trajectory", json.loads((place / "trajectory.json").read_text())) == []
+        environment = dict(kept(place))["workspace.tar.gz/environment.txt"].decode()
+        assert "HOME=" in environment and "DEPLOY_TOKEN" not in environment
+    return done
+
+
+def probes_agree(stage: Stage, task: Task, own: bool) -> None:
+    """Before anything is spent the agent shows each set of skills, whichever way it is asked."""
+    baseline: Probe | None = None
+    stage.server.clear()
+    for arm in ARMS:
+        cell = stage.cell(task, arm, expected=None)
+        probe = asyncio.run(run_probe(cell))
+        assert problems_of(cell, probe, baseline) == []
+        staged = {skill.name for skill in cell.skills}
+        assert set(probe.offered or ()) == staged == set(probe.listed or ())
+        assert (probe.own is not None) == own and probe.error == ""
+        assert stage.server.requests == []
+        baseline = baseline or probe
+
+
+def solution(task: Task) -> str:
+    """A command that does what the task's oracle does, from nothing but its own text."""
+    assert task.oracle is not None
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:xz") as archive:
+        for file in task.oracle.files:
+            entry = tarfile.TarInfo(file.path)
+            entry.size, entry.mode = len(file.data), 0o755
+            archive.addfile(entry, io.BytesIO(file.data))
+    text = base64.b64encode(raw.getvalue()).decode()
+    script = next(word for word in task.oracle.argv if word.endswith(".sh"))
+    folder = '"$TMPDIR/solution"'
+    return f"mkdir -p {folder} && echo {text} | base64 -d | tar xJ -C {folder} && {folder}/{script}"
+
+
+def tasks() -> tuple[Task, ...]:
+    return fixture_tasks(*TASKS)
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """A user's home with a skill in every folder where some agent looks for one, and secrets in the environment."""
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    monkeypatch.setenv("DEPLOY_TOKEN", PLANTED)
+    monkeypatch.setenv("CODEX_HOME", str(home / ".codex"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+    for folder in (".claude", ".agents", ".codex", ".gemini", ".qwen", ".config/opencode", ".opencode"):
+        place = home / folder / "skills" / LEAKY
+        place.mkdir(parents=True)
+        (place / "SKILL.md").write_text(f"---\nname: {LEAKY}\ndescription: Leaks out of a home.\n---\n# Leak\n")
+
+
+def kept(place: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file of a trial, and every one in its packed workspace."""
+    for path in sorted(place.rglob("*")):
+        if path.is_file():
+            yield str(path.relative_to(place)), path.read_bytes()
+    for packed in place.glob("*.tar.gz"):
+        with tarfile.open(packed) as archive:
+            for entry in archive:
+                if (stream := archive.extractfile(entry)) is not None:
+                    yield f"{packed.name}/{entry.name}", stream.read()

@@ -1,0 +1,80 @@
+"""Manifests of runs made up for tests, and their results as the scripted agent draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from effectiveness.agents._scripted_plan import draw, parse_plan
+from effectiveness.conditions import OF_CONTROLS, parse_arm
+from effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, Result
+
+MODEL = "scripted"
+
+
+def task(task_id: str, skill: str | None, category: str = "data") -> dict[str, Any]:
+    return {
+        "id": task_id, "slug": f"slug-{task_id}", "target_skill": skill, "category": category, "difficulty": "hard",
+    }  # fmt: skip
+
+
+def fixture_like(targets: int = 15, controls: int = 5, skills: int = 12) -> list[dict[str, Any]]:
+    """Tasks with targets, as many for each skill as there are, and negative controls."""
+    found = [task(f"{n:03}", f"skill-{n % skills}", f"category-{n % 4}") for n in range(targets)]
+    return found + [task(f"{n:03}", "none", "negative-control") for n in range(targets, targets + controls)]
+
+
+def has(record: Mapping[str, Any], arm: Arm) -> bool:
+    return record["target_skill"] not in ("none", None) or arm.condition in OF_CONTROLS
+
+
+def manifest(
+    tasks: Sequence[Mapping[str, Any]] | None = None,
+    arms: Sequence[str] = CONDITIONS,
+    models: Sequence[str] = (MODEL,),
+    replications: int = 3,
+    **more: Any,
+) -> dict[str, Any]:
+    """What a report needs of a manifest; `more` replaces any of its keys."""
+    found = fixture_like() if tasks is None else tasks
+    return {
+        "version": 1, "kind": "effectiveness", "run_id": "20261121T050000Z-ab12cd34", "created": "2026-11-21T05:00:00Z",
+        "tool_version": "0.1", "seed": 1, "replications": replications, "margin": 0.1, "arms": list(arms),
+        "sandbox": {"name": "bubblewrap", "version": "0.8", "isolates": True}, "tasks": [dict(each) for each in found],
+        "models": [
+            {"spec": spec, "agent": spec.partition(":")[0], "version": "1.0", "simulated": spec.startswith(MODEL)}
+            for spec in models
+        ],
+        "staged": {
+            each["id"]: {arm: [] for arm in arms if has(each, parse_arm(arm))} for each in found
+        },
+    } | more  # fmt: skip
+
+
+def trial(task_id: str, arm: str, replication: int, success: bool | str, model: str = MODEL, **more: Any) -> Result:
+    """One result; `success` is a flag or an outcome."""
+    outcome: Any = success if isinstance(success, str) else "pass" if success else "fail"
+    return Result(task_id, model, arm, replication, outcome, **more)
+
+
+def scripted(made: Mapping[str, Any], script: str, seed: int, model: str = MODEL) -> list[Result]:
+    """Every trial that a manifest plans for one model, as the scripted agent draws it."""
+    plan = parse_plan(f"scripted:{script},seed={seed},difficulty={seed}")
+    found = []
+    for record in made["tasks"]:
+        control = record["target_skill"] == "none"
+        for name in made["staged"][record["id"]]:
+            arm = parse_arm(name)
+            for replication in range(made["replications"]):
+                drawn = draw(plan, record["id"], record["target_skill"], arm, replication, control)
+                outcome: Outcome = drawn.failure or ("pass" if drawn.success else "fail")  # type: ignore[assignment]
+                found.append(
+                    Result(
+                        record["id"], model, name, replication, outcome,
+                        reward=float(drawn.success) if outcome in ("pass", "fail") else None, usage=drawn.usage,
+                        cost_usd=drawn.cost_usd, turns=drawn.turns, tool_calls=drawn.tool_calls,
+                        duration_ms=drawn.duration_ms, resolved_model="none",
+                        invoked="no" if arm.condition == CONTROL or not drawn.invoked else "yes",
+                    )
+                )  # fmt: skip
+    return found

@@ -1,0 +1,236 @@
+"""Small collections of tasks and skills, plans over them, and trials that are made up, for tests of whole runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from effectiveness.agents._api import Agent, Command
+from effectiveness.agents._load import Choice
+from effectiveness.agents._scripted_plan import draw, parse_plan
+from effectiveness.cell import Cell
+from effectiveness.choices import Choices
+from effectiveness.conditions import parse_arms
+from effectiveness.copies import make_copy
+from effectiveness.manifest import OF_TRIALS
+from effectiveness.plan import Model, Plan, Sandbox, stage
+from effectiveness.prepare_manifest import to_manifest
+from effectiveness.probe import Probe
+from effectiveness.records import CONDITIONS, Result, SkillCopy
+from effectiveness.run import Runner
+from effectiveness.tasks._api import Task, script, task_digest
+from effectiveness.tasks._folder import File
+from router.budget import Budget
+from router.journal import Journal
+from router.prices import FREE, Price, Rates, price_table
+from router.records import Usage
+from router.run_folder import find_place
+from skill_health.core.config import Provider, Routing
+from skill_health.revision import Revision
+
+PRICE = Price((Rates(10.0, 10.0, 10.0, 10.0),))
+TIME = datetime(2026, 3, 1, tzinfo=UTC)
+SKILLS = ("maps-work", "notes-work", "sums-work", "tides-work")
+
+
+def skill(name: str, text: str = "Sort.") -> SkillCopy:
+    head = f"---\nname: {name}\ndescription: Does {name}. Use when it is needed.\n---\n# {name}\n\n"
+    return make_copy(name, f"Does {name}. Use when it is needed.", [File("SKILL.md", (head + text).encode())])
+
+
+def task(number: int, target: str | None, **more: Any) -> Task:
+    """A task in memory; nothing of it lies on disk."""
+    name = f"t{number:02}"
+    others = [each for each in SKILLS if each != target]
+    files = (File("list.txt", f"{number}\n".encode()),)
+    named = {} if target in (None, "none") else {"related_skill": others[0], "unrelated_skill": others[1]}
+    return Task(
+        id=name, slug=f"slug-{name}", path=f"tasks/{name}", format="plan_directory", prompt=f"Do {number}.",
+        target_skill=target, irrelevant_skill=None if target is None else others[-1], category="data", difficulty="easy",
+        agent_timeout_sec=60.0, files=files, verifier=script(["verify.sh"], [File("verify.sh", b"exit 0")], 30.0),
+        oracle=script(["solve.sh"], [File("solve.sh", b"exit 0")], 30.0),
+        digest=task_digest(f"Do {number}.", files, (), 60.0), **{**named, **more},
+    )  # fmt: skip
+
+
+TASKS = (*(task(n, SKILLS[n % 3]) for n in range(4)), task(4, "none"))
+
+
+def an_agent(**more: Any) -> Agent:
+    """An agent whose program nobody starts."""
+    given: dict[str, Any] = {
+        "TITLE": "An agent", "PROGRAM": "", "SKILLS": ".made/skills", "PROTOCOLS": ("openai",), "ORDERED": True,
+        "VERIFIED": "", "EXTRA": "", "IMPORTS": (), "SIMULATED": False, "command": lambda job: Command(("made", "--flag")),
+    }  # fmt: skip
+    return cast(Agent, SimpleNamespace(**given | more))
+
+
+def a_model(spec: str = "made:m", price: Price | None = FREE, cap: float | None = None, **more: Any) -> Model:
+    """A model of such an agent; `more` are its server's settings."""
+    provider = Provider("openai", **{"concurrency": 64, **more})
+    return Model(Choice(spec, an_agent(), "made", "m", "openai", provider), "here", "", "1.0", None, price, cap)
+
+
+def a_plan(
+    *models: Model,
+    tasks: Sequence[Task] = TASKS,
+    arms: Sequence[str] = CONDITIONS,
+    skills: Sequence[SkillCopy] = tuple(skill(name) for name in SKILLS),
+    **more: Any,
+) -> Plan:
+    """A plan; `more` are choices."""
+    chosen = Choices((), parse_arms(arms), **{"reps": 2, **more})
+    found = {each.name: each for each in skills}
+    staged, left_out = stage(tasks, chosen.arms, {each.id: found for each in tasks})
+    return Plan(
+        tasks=tuple(sorted(tasks, key=lambda each: each.id)),
+        models=models or (a_model(),),
+        skills=tuple(found[name] for name in sorted(found)),
+        staged=staged,
+        left_out=left_out,
+        choices=chosen,
+        sandbox=Sandbox("none", "host"),
+    )
+
+
+def manifest_of(plan: Plan) -> dict[str, Any]:
+    return to_manifest(plan, Routing(), price_table(Routing()), (), Revision())
+
+
+@dataclass
+class Made:
+    """Makes trials up: `script` is that of the scripted agent, `also` may replace what comes of it by attempt."""
+
+    script: str = "target=0.4"
+    also: Callable[[Cell, Result], Result] = lambda cell, result: result
+    seconds: float = 0.0
+    usd: float | None = 0.02
+    made: list[tuple[Any, ...]] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+    under_way: int = 0
+    peak: int = 0
+
+    async def __call__(self, cell: Cell, place: str) -> Result:
+        self.made.append((*cell.key, cell.attempt))
+        self.cells.append(cell)
+        self.under_way += 1
+        self.peak = max(self.peak, self.under_way)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.under_way -= 1
+        Path(place).mkdir(parents=True)
+        (Path(place) / "trial.json").write_text(json.dumps([*cell.key, cell.attempt]))
+        return self.also(cell, self.result(cell))
+
+    def result(self, cell: Cell) -> Result:
+        plan = parse_plan(f"scripted:{self.script}")
+        target = cell.task.target_skill
+        drawn = draw(plan, cell.task.id, target, cell.arm, cell.replication, cell.task.is_control, cell.attempt)
+        return Result(
+            *cell.key, "pass" if drawn.success else "fail", reward=float(drawn.success), usage=Usage(1000, 100, 10),
+            usage_source="agent", cost_usd=self.usd, cost_source="agent", duration_ms=10.0, turns=3, tool_calls=2,
+            invoked="yes" if drawn.invoked else "no", skills=tuple((each.name, each.digest) for each in cell.skills),
+        )  # fmt: skip
+
+
+async def honest(cell: Cell) -> Probe:
+    """A probe that shows just what is staged."""
+    names = tuple(each.name for each in cell.skills)
+    return Probe(names, listed=(*names, "built-in"), version="1.0")
+
+
+def open_journal(reports: Path, plan: Plan) -> Journal:
+    """The journal of the run of this plan, begun or resumed."""
+    return find_place(str(reports), manifest_of(plan), TIME, kind=OF_TRIALS).open(())
+
+
+def go(
+    reports: Path,
+    plan: Plan,
+    trial: Made,
+    runs: int | None = None,
+    usd: float | None = None,
+    concurrency: int = 4,
+) -> Runner:
+    """Run what is left of a plan, without probes and reports."""
+    with open_journal(reports, plan) as journal:
+        past = journal.past
+        budget = Budget(runs, usd, attempts=past.attempts, spent=past.usd, what="trial")
+        runner = Runner(plan, journal, budget, trial)
+        asyncio.run(runner.run(concurrency))
+        if not runner.left():
+            journal.finish(plan.keys())
+    return runner
+
+
+def the_run(reports: Path) -> Path:
+    (folder,) = (reports / "effectiveness").iterdir()
+    return folder
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def events(reports: Path, kind: str = "") -> list[dict[str, Any]]:
+    return [row for row in rows(the_run(reports) / "attempts.jsonl") if row["event"] == kind or not kind]
+
+
+def write_collection(root: Path, tasks: int = 4, controls: int = 1, files: Mapping[str, str] | None = None) -> Path:
+    """A collection on disk: four skills, and tasks that an oracle solves by writing one line."""
+    for name in SKILLS:
+        folder = root / "skills" / name
+        folder.mkdir(parents=True)
+        body = "\n".join(f"Keep {name} in the order of line {n}." for n in range(3))
+        (folder / "SKILL.md").write_text(
+            f"---\nname: {name}\ndescription: Does {name}. Use when {name} is needed.\n---\n# Work\n\n{body}\n", "utf-8"
+        )
+    for number in range(tasks + controls):
+        write_task(root / "tasks" / f"t{number:02}", number, SKILLS[number % 3] if number < tasks else "none")
+    (root / "skill-health.toml").write_text("", "utf-8")
+    for path, text in (files or {}).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+    return root
+
+
+def write_task(folder: Path, number: int, target: str) -> None:
+    """A task whose starting state fails and whose oracle passes."""
+    others = [name for name in SKILLS if name != target]
+    facts: dict[str, Any] = {
+        "id": f"t{number:02}", "slug": f"count-{number}", "target_skill": target, "irrelevant_skill": others[-1],
+        "category": "data-cleaning", "difficulty": "easy", "notes": "Made for a test.", "agent_timeout_sec": 20,
+        "verifier_timeout_sec": 10,
+    }  # fmt: skip
+    if target != "none":
+        facts |= {"related_skill": others[0], "unrelated_skill": others[1]}
+    for name, text in {
+        "task.md": f"Write how many crates there are to answer.txt. This is ship {number}.\n",
+        "starting/crates.txt": "crate\n" * (number + 3),
+        "verify.sh": f'#!/bin/sh\n[ "$(cat answer.txt 2>/dev/null)" = {number + 3} ]\n',
+        "oracle/solve.sh": "#!/bin/sh\ngrep -c crate crates.txt > answer.txt\n",
+        "metadata.json": json.dumps(facts),
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        if name.endswith(".sh"):
+            path.chmod(0o755)
+
+
+def failing(
+    first: int, outcome: Any = "infrastructure", error: str = "the server is gone"
+) -> Callable[[Cell, Result], Result]:
+    """Trials whose first attempts fail."""
+
+    def also(cell: Cell, result: Result) -> Result:
+        return replace(result, outcome=outcome, reward=None, error=error) if cell.attempt <= first else result
+
+    return also

@@ -1,0 +1,110 @@
+"""One job of an agent of our own in fresh folders, without a sandbox: staged, run, read and verified."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from effectiveness.agents._api import Job, Output, Reading
+from effectiveness.check_process import clean_environment
+from effectiveness.check_runs import Verified, verify
+from effectiveness.check_skills import collection
+from effectiveness.check_workspace import Places, fresh_places, write_files
+from effectiveness.conditions import parse_arm, prompt_of, staged
+from effectiveness.copies import copies
+from effectiveness.records import SkillCopy
+from effectiveness.tasks._api import Task
+from effectiveness.tasks._load import load_tasks
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
+
+def fixture_tasks(*names: str) -> tuple[Task, ...]:
+    """Tasks of the fixtures by the names of their folders."""
+    return load_tasks([str(FIXTURES / "tasks" / name) for name in names] or [str(FIXTURES / "tasks")]).tasks
+
+
+def fixture_copies() -> dict[str, SkillCopy]:
+    """The skills of the fixtures."""
+    root, skills = collection([str(FIXTURES / "skills")], None)
+    return copies(skills, root)
+
+
+def task_folder(place: Path, name: str, prompt: str, target: str, verify: str) -> Task:
+    """A task of the plan's format, written to a folder and loaded from there."""
+    (place / "starting").mkdir(parents=True)
+    (place / "starting/list.txt").write_text("pear\napple\n", encoding="utf-8")
+    (place / "task.md").write_text(f"{prompt}\n", encoding="utf-8")
+    (place / "verify.sh").write_text(f"#!/bin/sh\n{verify}", encoding="utf-8")
+    (place / "verify.sh").chmod(0o755)
+    facts = {
+        "id": name, "slug": name, "target_skill": target, "irrelevant_skill": "none", "category": "data-cleaning",
+        "difficulty": "easy", "notes": "Made for a test.",
+    }  # fmt: skip
+    (place / "metadata.json").write_text(json.dumps(facts), encoding="utf-8")
+    loaded = load_tasks([str(place)])
+    assert not loaded.problems, loaded.problems
+    return loaded.tasks[0]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A workspace with its skills in place, and a job that is to be done in it."""
+
+    places: Places
+    job: Job
+    task: Task
+
+    def run(self, agent: Any, *, probing: bool = False, timeout: float = 60.0) -> Output:
+        """Start the agent's command as a sandbox would."""
+        command = agent.probe(self.job) if probing else agent.command(self.job)
+        write_files(self.places.home, command.files)
+        environment = clean_environment(self.places.home, self.places.temporary, command.env.items())
+        start = time.monotonic()
+        try:
+            done = subprocess.run(
+                command.argv, cwd=self.places.workspace, env=environment, input=command.stdin, capture_output=True,
+                timeout=timeout, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as expired:
+            return Output(None, expired.stdout or b"", expired.stderr or b"", "timeout")
+        return Output(done.returncode, done.stdout, done.stderr, duration_ms=1000 * (time.monotonic() - start))
+
+    def trial(self, agent: Any, **more: Any) -> tuple[Reading, Verified]:
+        """Run the agent, read its stream and verify what it left."""
+        output = self.run(agent, **more)
+        reading: Reading = agent.read(output, self.job)
+        Path(self.places.final).write_text(reading.final_message, encoding="utf-8")
+        return reading, verify(self.task, self.places, "run")
+
+
+@contextmanager
+def bench(
+    task: Task,
+    arm: str = "target",
+    found: Mapping[str, SkillCopy] | None = None,
+    skills: Sequence[SkillCopy] | None = None,
+    **job: Any,
+) -> Iterator[Bench]:
+    """A fresh place for one trial; `job` are further fields of its Job."""
+    if skills is None:
+        chosen = staged(task, parse_arm(arm), found or {})
+        assert not isinstance(chosen, str), chosen
+        skills = chosen
+    with fresh_places(task.folder, Event()) as places:
+        write_files(places.workspace, task.files)
+        for skill in skills:
+            write_files(os.path.join(places.workspace, ".agents/skills", skill.name), skill.files)
+        given = Job(
+            spec="", model="", prompt=prompt_of(task, parse_arm(arm), skills), workspace=places.workspace,
+            home=places.home, temporary=places.temporary, skills=tuple(skills), arm=arm, task=task,
+        )  # fmt: skip
+        yield Bench(places, replace(given, **job), task)

@@ -1,0 +1,341 @@
+"""From results to a report: figures worked out by hand, by scipy and by statsmodels, in whatever order they come."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from effects_made import MODEL, fixture_like, manifest, scripted, task, trial
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from effectiveness.conditions import parse_arm, parse_arms
+from effectiveness.effects.build import build_report
+from effectiveness.effects.pairs import calibration, pairs
+from effectiveness.records import CONDITIONS, SCORED, Result
+from router.records import Usage
+from skill_health.core.validation import load_schema
+
+ALL_ARMS = (
+    *CONDITIONS,
+    "placebo",
+    "aa",
+    "leave_one_out:skill-1",
+    "order:7",
+    "target+hint",
+    "full+hint",
+    "placebo+hint",
+)
+SCHEMA = Draft202012Validator(dict(load_schema("effectiveness-report")))
+CONTROL = (0, 1, 1, 0, 2, 0, 3, 1, 0, 2)
+TARGET = (3, 3, 2, 1, 3, 2, 1, 1, 0, 3)
+
+
+def passes(arm: str, counts: Sequence[int], model: str = MODEL, trials: int = 3, **more: Any) -> list[Result]:
+    """So many passes of three trials in one arm, task by task."""
+    return [
+        trial(f"{at:03}", arm, replication, replication < count, model, **more)
+        for at, count in enumerate(counts)
+        for replication in range(trials)
+    ]
+
+
+def one_skill(count: int = 10, **more: Any) -> dict[str, Any]:
+    return manifest([task(f"{n:03}", "one") for n in range(count)], ("control", "target"), **more)
+
+
+def contrasts_of(among: Mapping[str, Any]) -> dict[str, Any]:
+    return {each["name"]: each for each in among["contrasts"]}
+
+
+def dumped(report: Mapping[str, Any]) -> str:
+    return json.dumps(report, allow_nan=False)
+
+
+CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "six conditions": (manifest(), ""),
+    "all arms, failures": (
+        manifest(fixture_like(8, 2, 4), ALL_ARMS, ("scripted:a", "scripted:b")),
+        "fail=0.1,quota=0.02,refusal=0.05,hang=0.05",
+    ),
+    "no negative controls": (manifest(fixture_like(8, 0)), ""),
+    "negative controls alone": (manifest(fixture_like(0, 5)), ""),
+    "no skill named": (manifest([task("a", None), task("b", None)]), ""),
+    "control alone": (manifest(arms=("control",)), ""),
+    "hints only": (manifest(fixture_like(8, 2, 4), [arm.name for arm in parse_arms(CONDITIONS, "only")]), ""),
+    "nothing scored": (manifest(fixture_like(6, 2)), "auth=1"),
+    "one replication": (manifest(fixture_like(9, 2, 3), replications=1), ""),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_report_is_as_the_schema_says_whatever_order_results_come_in(name: str) -> None:
+    made, script = CASES[name]
+    results = [
+        each
+        for model in made["models"]
+        for each in scripted(made, script or "target=0.3", len(model["spec"]), model["spec"])
+    ]
+    report = build_report(made, results)
+    assert [f"{list(error.path)}: {error.message}" for error in SCHEMA.iter_errors(report)] == []
+    random.Random(1).shuffle(results)
+    assert dumped(build_report(made, results)) == dumped(report)
+    empty = build_report(made, [])
+    assert [error.message for error in SCHEMA.iter_errors(empty)] == []
+    assert empty["scored"] == 0 and empty["planned"] == report["planned"] == len(results)
+    words = {model["verdict"]["word"] for model in empty["models"]}
+    assert words == {"not testable"} and empty["biased"] == []
+
+
+def test_a_contrast_is_what_scipy_says() -> None:
+    given = one_skill()
+    report = build_report(given, passes("control", CONTROL) + passes("target", TARGET))
+    (model,) = report["models"]
+    found = contrasts_of(model)["target-control"]
+    differences = (np.array(TARGET) - np.array(CONTROL)) / 3
+    every = stats.PermutationMethod(n_resamples=np.inf)
+    exact = stats.permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf)
+    assert (found["kind"], found["tasks"], found["differing"], found["testable"]) == ("primary", 10, 8, True)
+    assert found["delta"]["value"] == pytest.approx(differences.mean(), rel=1e-5)
+    assert found["sign_flip_p"] == found["delta"]["p"] == pytest.approx(exact.pvalue, rel=1e-5)
+    wilcoxon = stats.wilcoxon(differences, zero_method="wilcox", method=every).pvalue
+    assert found["wilcoxon_p"] == pytest.approx(wilcoxon, rel=1e-5)
+    low, high = stats.t.interval(0.95, 9, differences.mean(), stats.sem(differences))
+    # A little wider: as if one further task differed.
+    assert found["t"]["low"] < low and high < found["t"]["high"] and found["t"]["high"] - high < 0.05
+    assert found["delta"]["low"] < found["delta"]["value"] < found["delta"]["high"]
+    without = sum(CONTROL) / 30
+    assert found["normalised_gain"] == pytest.approx(differences.mean() / (1 - without), rel=1e-5)
+    assert (found["p_adjusted"], found["correction"]) == (found["sign_flip_p"], "holm")
+    arm = {each["arm"]: each for each in model["arms"]}
+    assert arm["control"]["success"]["value"] == pytest.approx(without, rel=1e-5)
+    assert (arm["control"]["success"]["n"], arm["control"]["success"]["clusters"], arm["control"]["missing"]) == (
+        30,
+        10,
+        0,
+    )
+    assert [each["flip"] for each in model["tasks"]] == [
+        "gained", "gained", "gained", "gained", "gained", "gained", "lost", "same", "same", "gained",
+    ]  # fmt: skip
+
+
+def test_missing_data_is_left_out_and_counted() -> None:
+    results = passes("control", CONTROL) + passes("target", TARGET)
+    # One replication of task 0 is lost, all of task 1's target, and one of task 2 timed out, which counts.
+    lost = [each for each in results if not (each.arm == "target" and each.task_id == "001")]
+    lost = [each for each in lost if each.key != ("000", MODEL, "target", 0)]
+    lost.append(trial("001", "target", 0, "infrastructure", attempts=3))
+    lost = [each for each in lost if each.key != ("002", MODEL, "target", 0)] + [trial("002", "target", 0, "timeout")]
+    (model,) = build_report(one_skill(), lost)["models"]
+    found = contrasts_of(model)["target-control"]
+    differences = [1.0, (1 - 1) / 3, *[(b - a) / 3 for a, b in zip(CONTROL[3:], TARGET[3:], strict=True)]]
+    assert (found["tasks"], found["delta"]["n"]) == (9, 9)
+    assert found["delta"]["value"] == pytest.approx(np.mean(differences), rel=1e-5)
+    arm = {each["arm"]: each for each in model["arms"]}["target"]
+    assert (arm["trials"], arm["tasks"], arm["missing"]) == (26, 9, 4)
+    tasks = {each["task_id"]: each for each in model["tasks"]}
+    assert tasks["001"]["flip"] == "missing"
+    assert tasks["001"]["arms"]["target"] == {"n": 0, "passes": 0, "success": None, "reward": None}
+    assert (model["outcomes"]["timeout"], model["outcomes"]["infrastructure"], model["retried"]) == (1, 1, 1)
+    assert any(reason.startswith("6.7 % of the trials are missing") for reason in model["verdict"]["preliminary"])
+
+
+def test_changes_of_use_are_paired_and_unknown_is_not_zero() -> None:
+    results = [
+        trial(
+            f"{at:03}", arm, 0, True, cost_usd=0.5 if arm == "control" else None, turns=at + 3 * (arm == "target") + at % 3,
+            usage=Usage(input_tokens=100 * at + 50 * (arm == "target") * (1 + at % 2)), reward=0.5,
+        )
+        for at in range(8) for arm in ("control", "target")
+    ]  # fmt: skip
+    report = build_report(one_skill(8, replications=1), results)
+    (model,) = report["models"]
+    deltas = contrasts_of(model)["target-control"]["deltas"]
+    assert deltas["input_tokens"]["value"] == 75 and deltas["input_tokens"]["low"] < 75
+    assert deltas["turns"]["value"] == 3
+    for unknown in ("cost_usd", "output_tokens", "duration_ms"):
+        assert (deltas[unknown]["value"], deltas[unknown]["note"]) == (None, "not known on both sides of any task")
+    arm = {each["arm"]: each for each in model["arms"]}
+    assert arm["target"]["cost_usd"]["value"] is None and arm["control"]["cost_usd"]["value"] == 0.5
+    assert arm["target"]["reward"]["value"] == 0.5
+    assert report["cost_usd"] == 4.0 and any("8 of 16 scored trials is not known" in note for note in report["notes"])
+
+
+def test_invocation_has_three_values_and_success_given_it_is_apart() -> None:
+    results = passes("control", [0] * 10, invoked="no") + passes("target", [3] * 4 + [0] * 6)
+    words = ["yes", "no", "not_observable"]
+    results = [
+        trial(r.task_id, r.arm, r.replication, r.outcome, invoked=words[r.replication]) if r.arm == "target" else r
+        for r in results
+    ]
+    (model,) = build_report(one_skill(), results)["models"]
+    arm = {each["arm"]: each for each in model["arms"]}["target"]
+    assert {word: arm["invoked"][word] for word in words} == dict.fromkeys(words, 10)
+    assert (arm["invoked"]["rate"]["value"], arm["invoked"]["rate"]["n"]) == (0.5, 20)
+    assert (arm["success_given_invoked"]["value"], arm["success_given_invoked"]["n"]) == (0.4, 10)
+    # The control stages nothing that could be opened.
+    assert model["tasks"][0]["invoked"] == dict.fromkeys(words, 1)
+
+
+NAMES = {
+    CONDITIONS: "target-control target-negative negative-control full-control target_plus_one-control "
+    "target_plus_one-target target_plus_unrelated-control target_plus_unrelated-target",
+    ("control", "placebo", "aa", "target"): "target-control placebo-control target-placebo",
+    ("control", "full", "leave_one_out:x", "order:7"): "full-control leave_one_out:x-control leave_one_out:x-full "
+    "order:7-control",
+    ("control", "target", "target+hint", "full+hint", "target_plus_one+hint"): "target-control target+hint-control "
+    "target+hint-target full+hint-control target_plus_one+hint-control target_plus_one+hint-target+hint",
+    ("control", "negative+hint", "target+hint"): "target+hint-control negative+hint-control target+hint-negative+hint",
+    ("target", "placebo"): "target-placebo",
+    ("control",): "",
+}
+
+
+@pytest.mark.parametrize(("arms", "names"), NAMES.items())
+def test_every_arm_is_compared_with_what_it_should_be(arms: Sequence[str], names: str) -> None:
+    found = pairs({arm: parse_arm(arm) for arm in arms})
+    assert [pair.name for pair in found] == names.split()
+    assert [pair.kind for pair in found if pair.kind == "primary"] == (["primary"] if {"control", "target"} <= {
+        arm.removesuffix("+hint") for arm in arms
+    } else [])  # fmt: skip
+    assert all((pair.kind == "interaction") == (pair.arm.startswith("target_plus") and "control" not in pair.against)
+               for pair in found)  # fmt: skip
+
+
+def test_the_target_again_calibrates_and_nothing_else() -> None:
+    assert calibration({arm: parse_arm(arm) for arm in ("control", "aa", "target")}) is not None
+    assert calibration({arm: parse_arm(arm) for arm in ("control", "aa")}) is None
+    given = one_skill(12) | {"arms": ["control", "target", "aa"]}
+    given["staged"] = {each: {"control": [], "target": [], "aa": []} for each in given["staged"]}
+    for again, verdict in (([0, 3] * 6, "not testable"), ([3, 0] * 6, "no difference shown"), ([3, 3] * 6, "differs")):
+        results = passes("control", [1] * 12) + passes("target", [0, 3] * 6) + passes("aa", again)
+        if verdict == "differs":
+            results = passes("control", [1] * 12) + passes("target", [0, 1] * 6) + passes("aa", again)
+        report = build_report(given, results)
+        (model,) = report["models"]
+        assert (model["calibration"]["name"], model["calibration"]["verdict"]) == ("aa-target", verdict)
+        assert not any(each["arm"] == "aa" for each in model["contrasts"])
+        assert any("the target differs from itself" in note for note in report["notes"]) == (verdict == "differs")
+
+
+def test_corrections_are_those_of_statsmodels() -> None:
+    given = manifest(fixture_like(24, 4, 3), models=[f"scripted:{n}" for n in range(3)])
+    results = [
+        each
+        for n, model in enumerate(given["models"])
+        for each in scripted(given, f"base=0.3,target={0.1 + 0.1 * n},negative=0.1", n + 1, model["spec"])
+    ]
+    models = build_report(given, results)["models"]
+    whole = [each for model in models for each in model["contrasts"]]
+    skills = [each for model in models for skill in model["skills"] for each in skill["contrasts"]]
+    categories = [each for model in models for category in model["categories"] for each in category["contrasts"]]
+    families = {
+        "models": ("holm", [each for each in whole if each["kind"] == "primary"]),
+        "skills": ("holm", [each for each in skills if each["kind"] == "primary"]),
+        "others": ("benjamini-hochberg", [each for each in whole if each["kind"] != "primary"]),
+        "others of skills": ("benjamini-hochberg", [e for e in skills if e["kind"] != "primary"] + categories),
+    }
+    for method, family in families.values():
+        assert {each["correction"] for each in family} == {method}
+        tested = [each for each in family if each["testable"]]
+        assert len(tested) >= 3 and all(each["p_adjusted"] is None for each in family if not each["testable"])
+        expected = multipletests(
+            [each["sign_flip_p"] for each in tested], method="holm" if method == "holm" else "fdr_bh"
+        )
+        assert [each["p_adjusted"] for each in tested] == pytest.approx(expected[1].tolist(), rel=1e-4)
+
+
+def test_leaders_come_first_and_equal_ones_share_a_place() -> None:
+    given = one_skill(models=("x:a", "x:b", "x:c", "x:d"))
+    results = [each for model in ("x:a", "x:b", "x:c") for each in passes("control", CONTROL, model)]
+    results += passes("target", [1] * 10, "x:a") + passes("target", TARGET, "x:b") + passes("target", TARGET, "x:c")
+    board = build_report(given, results)["leaderboard"]
+    assert [(each["skill"], each["rank"], each["model"]) for each in board] == [
+        (skill, rank, model)
+        for skill in (None, "one")
+        for rank, model in ((1, "x:b"), (1, "x:c"), (3, "x:a"), (None, "x:d"))
+    ]
+
+
+def test_categories_are_compared_apart() -> None:
+    given = manifest()
+    (model,) = build_report(given, scripted(given, "target=0.3", 1))["models"]
+    assert [each["category"] for each in model["categories"]] == [f"category-{n}" for n in range(4)]
+    assert sum(each["tasks"] for each in model["categories"]) == 15
+    assert all([c["name"] for c in each["contrasts"]] == ["target-control"] for each in model["categories"])
+
+
+HOSTILE: dict[str, Any] = {
+    "cost_usd": float("nan"), "duration_ms": float("inf"), "usage": Usage(10**30, -5, 3), "reward": 7.5, "turns": 10**40,
+    "resolved_model": "\ud800\x1b[31m", "error": "\x00",
+}  # fmt: skip
+
+
+def test_hostile_numbers_and_names_do_no_harm() -> None:
+    name = "\u202ename\x1b]0;\ud8ff"
+    given = manifest([task(name, name), *fixture_like(7, 2)], ("control", "target"))
+    results = scripted(given, "target=0.5", 1)
+    hostile = [trial(each.task_id, each.arm, each.replication, each.outcome, **HOSTILE) for each in results]
+    report = build_report(given, hostile)
+    assert [error.message for error in SCHEMA.iter_errors(report)] == []
+    dumped(report).encode("ascii")
+    (model,) = report["models"]
+    assert report["cost_usd"] is None
+    assert all(arm["input_tokens"]["value"] is None and arm["reward"]["value"] == 7.5 for arm in model["arms"])
+
+
+def test_what_was_not_planned_is_left_out_and_said() -> None:
+    given = one_skill(2)
+    fine = passes("control", [1, 2]) + passes("target", [3, 3])
+    foreign = [
+        trial("999", "control", 0, True), trial("000", "full", 0, True), trial("000", "control", 3, True),
+        trial("000", "control", 0, True, "other"), trial("000", "control", -1, True),
+    ]  # fmt: skip
+    second = [trial("000", "control", 0, "auth"), trial("000", "control", 0, "fail")]
+    reports = [build_report(given, each) for each in (fine + foreign + second, second[::-1] + foreign + fine[::-1])]
+    assert dumped(reports[0]) == dumped(reports[1])
+    assert reports[0]["planned"] == 12 and sum(reports[0]["outcomes"].values()) == 12
+    assert reports[0]["notes"][1].startswith("7 results belong to no planned trial")
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 8), st.sampled_from(ALL_ARMS), st.integers(0, 2), st.sampled_from([*SCORED, "auth", "cancelled"]),
+            st.sampled_from([None, 0.0, 0.5, 2.0]), st.sampled_from(["yes", "no", "not_observable"]),
+        ),
+        max_size=80,
+    )
+)  # fmt: skip
+def test_any_results_make_a_report(drawn: list[tuple[Any, ...]]) -> None:
+    given = manifest(fixture_like(6, 3, 1), ALL_ARMS)
+    results = [
+        trial(f"{at:03}", arm, replication, outcome, reward=amount, cost_usd=amount, invoked=invoked)
+        for at, arm, replication, outcome, amount, invoked in drawn
+    ]
+    report = build_report(given, results)
+    assert [error.message for error in SCHEMA.iter_errors(report)] == []
+    assert dumped(build_report(given, results[::-1])) == dumped(report)
+    (model,) = report["models"]
+    assert sum(model["outcomes"].values()) <= model["planned"] and model["scored"] <= len(results)
+    for each in model["contrasts"]:
+        assert each["testable"] == (each["differing"] >= 6) == (each["sign_flip_p"] is not None)
+        assert (each["delta"]["low"] is None) or each["testable"]
+
+
+@pytest.mark.real
+def test_ten_thousand_trials_take_seconds() -> None:
+    given = manifest(fixture_like(170, 30), models=[f"scripted:{n}" for n in range(3)])
+    results = [each for n, one in enumerate(given["models"]) for each in scripted(given, "", n + 1, one["spec"])]
+    started = time.process_time()
+    build_report(given, results)
+    assert len(results) >= 9_900 and time.process_time() - started < 10

@@ -1,0 +1,112 @@
+"""The history of effectiveness runs: one line for each model and skill, as the schema says, and never a second one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from effects_made import manifest, scripted
+from jsonschema import Draft202012Validator
+
+from effectiveness.effects.build import build_report
+from effectiveness.history import HISTORY, history_lines, record_run
+from effectiveness.records import Result
+from router.manifest import digest
+from skill_health.core.errors import UsageError
+from skill_health.core.validation import load_schema
+
+MODELS = ("scripted:seed=1", "scripted:seed=2")
+
+
+def made(**more: Any) -> tuple[dict[str, Any], dict[str, Any], list[Result]]:
+    """A manifest of two models, its report and its results."""
+    given = manifest(models=MODELS) | {
+        "commit": None, "dirty": None, "hashes": {"skills": "all", "tasks": "t"},
+        "skills": [{"name": f"skill-{n}", "digest": f"d{n}", "description": ""} for n in range(12)],
+    } | more  # fmt: skip
+    results = [
+        result for seed, spec in enumerate(MODELS, 1) for result in scripted(given, "base=0.2,target=0.5", seed, spec)
+    ]
+    return given, build_report(given, results), results
+
+
+def valid(line: Any) -> None:
+    Draft202012Validator(load_schema("effectiveness-history")).validate(json.loads(json.dumps(line, allow_nan=False)))
+
+
+def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
+    given, report, results = made()
+    lines = history_lines(given, report, results)
+    assert [(line["model"], line["skill"]) for line in lines[:2]] == [(MODELS[0], None), (MODELS[0], "skill-0")]
+    assert len(lines) == 2 * (1 + 12)
+    for line in lines:
+        valid(line)
+        assert line["manifest"] == digest(given)
+    whole, first = lines[0], lines[1]
+    (model, _) = report["models"]
+    contrast = next(each for each in model["contrasts"] if each["name"] == "target-control")
+    assert (whole["delta"]["value"], whole["p"]) == (contrast["delta"]["value"], contrast["delta"]["p"])
+    rates = {arm["arm"]: arm["success"]["value"] for arm in model["arms"]}
+    assert (whole["control"]["value"], whole["target"]["value"]) == (rates["control"], rates["target"])
+    assert (whole["tasks"], whole["trials"], whole["scored"]) == (15, 15 * 6 * 3, 15 * 6 * 3)
+    assert (first["tasks"], first["trials"], first["scored"]) == (2, 2 * 6 * 3, 2 * 6 * 3)
+    assert (whole["skill_digest"], first["skill_digest"]) == ("all", "d0")
+    assert sum(whole["outcomes"].values()) == 15 * 6 * 3 + 5 * 3 * 3
+    assert whole["verdict"] == model["verdict"]["word"] == "helps"
+    assert first["verdict"] == "not testable"
+    assert whole["simulated"] is True
+
+
+def test_missing_data_is_not_scored_and_nothing_scored_is_null() -> None:
+    given, _, results = made()
+    kept = [each for each in results if each.task_id != "000"]
+    lines = history_lines(given, build_report(given, kept), kept)
+    assert (lines[0]["trials"], lines[0]["scored"]) == (270, 252)
+    lines = history_lines(given, build_report(given, []), [])
+    for line in lines:
+        valid(line)
+    assert (lines[0]["scored"], lines[0]["control"]["value"], lines[0]["p"], lines[0]["cost_usd"]) == (
+        0,
+        None,
+        None,
+        None,
+    )
+
+
+def test_a_run_is_recorded_once_whatever_else_is_there(tmp_path: Path) -> None:
+    given, report, results = made()
+    path = tmp_path / HISTORY
+    other = {"kind": "else", "run_id": given["run_id"], "model": MODELS[0], "version": 1, "skill": None}
+    path.write_text(json.dumps(other) + "\n" + '{"run_id": "' + given["run_id"] + '", torn\n', "utf-8")
+    assert record_run(str(tmp_path), given, report, results) == 26
+    before = path.read_bytes()
+    assert record_run(str(tmp_path), given, report, results) == 0
+    assert path.read_bytes() == before
+    lines = before.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:10]))
+    assert record_run(str(tmp_path), given, report, results) == 18, "what a killed process had no time to write"
+    assert path.read_bytes() == before
+    again, *_ = made(run_id="20261122T050000Z-ab12cd34")
+    assert record_run(str(tmp_path), again, report, results) == 26
+
+
+def test_a_history_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / HISTORY).mkdir()
+    with pytest.raises(UsageError, match="cannot read"):
+        record_run(str(tmp_path), *made())
+
+
+def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
+    from effectiveness.forecast_earlier import read_controls
+    from skill_health import effect_history
+
+    given, report, results = made()
+    record_run(str(tmp_path), given, report, results)
+    rates = read_controls(str(tmp_path / HISTORY), [MODELS[1]])
+    assert len(rates) == 13
+    assert rates[MODELS[1], None] == next(arm for arm in report["models"][1]["arms"])["success"]["value"]
+    for line in (tmp_path / HISTORY).read_bytes().splitlines():
+        found = effect_history._line(line)
+        assert found is not None and found.trials >= found.scored

@@ -1,0 +1,209 @@
+"""A real run with real processes, killed at random moments and interrupted: no trial is lost and none counted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nursery import Nursery, finish, rows, start
+from run_made import the_run, write_collection
+
+from effectiveness.effects.build import build_report
+from effectiveness.reports import json_
+from effectiveness.run_folder import folder_of
+from effectiveness.runs import load_run
+from effectiveness.sandbox._load import back_end
+
+REPS = 2
+TRIALS = REPS * (4 * 3 + 2)
+AGENT = "scripted:base=0.3,target=0.5,refusal=0.1,fail=0.1,sleep=0.02"
+TIME = "2026-03-01T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collection(tmp_path_factory.mktemp("collection") / "c")
+
+
+def arguments(collection: Path, out: Path, *more: str, agent: str = AGENT) -> list[str]:
+    sandbox = "bubblewrap" if back_end("bubblewrap").found() else "none"
+    return [
+        "effectiveness", "run", str(collection / "tasks"), "--agents", agent, "--arms", "target,full", "--reps", str(REPS),
+        "--sandbox", sandbox, "--out", str(out), "--quiet", "--time", TIME, *more,
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def nursery(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    folder = tmp_path_factory.mktemp("nursery")
+    with pytest.MonkeyPatch.context() as patch:
+        # Who is killed leaves workspaces behind.
+        patch.setenv("TMPDIR", str(folder))
+        found = Nursery(folder, arguments(collection, folder / "first"))
+    yield found
+    found.close()
+
+
+def timeless(folder: Path) -> dict[str, Any]:
+    """Everything of a run that does not depend on how fast it went."""
+    run = load_run(str(folder))
+    results = [replace(result, duration_ms=None) for result in run.results]
+    report = json_.render(build_report(run.manifest, results))
+    probes = json.loads((folder / "probe.json").read_text())
+    return {"manifest": run.manifest, "results": results, "report": report, "probes": probes}
+
+
+@pytest.fixture(scope="module")
+def whole(collection: Path, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """A run that nobody disturbed."""
+    out = tmp_path_factory.mktemp("whole")
+    assert nursery.run(arguments(collection, out)) in (0, 1), nursery.err.read_text()
+    found = timeless(the_run(out))
+    assert len({result.outcome for result in found["results"]}) >= 3
+    return found
+
+
+def check_whole(out: Path, whole: Mapping[str, Any], budget: int) -> None:
+    folder = the_run(out)
+    found = timeless(folder)
+    for part in whole:
+        assert found[part] == whole[part], part
+    results = rows(folder / "results.jsonl")
+    keys = [(row["task_id"], row["model"], row["arm"], row["replication"]) for row in results]
+    assert len(keys) == len(set(keys)) == TRIALS
+    events = rows(folder / "attempts.jsonl")
+    assert sum(row["event"] == "start" for row in events) <= budget
+    ended = Counter((*row["key"], row["attempt"]) for row in events if row["event"] == "end")
+    assert set(ended.values()) == {1}, "what came to an end is never done again"
+    trials = {path.name for path in (folder / "trials").iterdir() if "--attempt-" not in path.name}
+    assert trials == {folder_of(key).partition("/")[2] for key in keys}, "no half of a trial is left"
+    for row in results:
+        assert (folder / row["folder"] / "verdict.json").exists() or row["outcome"] != "pass"
+    assert [row["skill"] for row in rows(out / "effectiveness-history.jsonl")] == [
+        None, "maps-work", "notes-work", "sums-work",
+    ]  # fmt: skip
+    assert (folder / "report.md").exists()
+
+
+def kill_often(
+    nursery: Nursery, collection: Path, folder: Path, whole: Mapping[str, Any], kills: int, seed: int
+) -> list[int]:
+    """Kill runs at random moments and resume each until it ends; how many results were there after each kill."""
+    draw, budget = random.Random(seed), 4 * TRIALS
+    began = time.perf_counter()
+    assert nursery.run(arguments(collection, folder / "first")) in (0, 1), nursery.err.read_text()
+    length = time.perf_counter() - began
+    there: list[int] = []
+    runs = 0
+    while len(there) < kills:
+        out = folder / str(runs)
+        runs += 1
+        given = arguments(collection, out, "--max-runs", str(budget))
+        while (code := nursery.run(given, draw.uniform(0.05, 0.8) * length)) == -signal.SIGKILL:
+            found = list(out.glob("effectiveness/*/results.jsonl"))
+            there.append(found[0].read_bytes().count(b"\n") if found else 0)
+            if there[-1] == TRIALS and (the_run(out) / "report.md").exists():
+                code = 0
+                break
+        assert code in (0, 1), nursery.err.read_text()
+        check_whole(out, whole, budget)
+    return there
+
+
+def test_three_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, Any]) -> None:
+    assert len(kill_often(nursery, collection, tmp_path, whole, 3, seed=1)) >= 3
+
+
+@pytest.mark.real
+def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, Any]) -> None:
+    there = kill_often(nursery, collection, tmp_path, whole, 30, seed=2)
+    assert sum(0 < count < TRIALS for count in there) >= 5, "kills came while trials were made"
+
+
+def wait_for(out: Path, name: str, needle: bytes, count: int) -> Path:
+    for _ in range(1000):
+        for path in out.glob(f"effectiveness/*/{name}"):
+            if path.read_bytes().count(needle) >= count:
+                return path.parent
+        time.sleep(0.02)
+    raise AssertionError(f"nothing in {name} after 20 s")
+
+
+def slow(collection: Path, out: Path, seconds: float, *more: str) -> list[str]:
+    return arguments(collection, out, "--concurrency", "2", *more, agent=f"scripted:sleep={seconds}")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_lets_trials_end_and_resuming_completes(collection: Path, tmp_path: Path, name: str) -> None:
+    process = start(slow(collection, tmp_path, 0.1))
+    folder = wait_for(tmp_path, "results.jsonl", b"\n", 3)
+    process.send_signal(getattr(signal, name))
+    code, out, err = finish(process)
+    there = len(rows(folder / "results.jsonl"))
+    assert (code, out) == (130, ""), err
+    again = f"give the same command again to go on (or add --resume {folder.name})"
+    assert f"interrupted: {TRIALS - there} trials have no result; {again}" in err
+    assert "under way has 30 s to end" in err and "Traceback" not in err
+    outcomes = {row["outcome"] for row in rows(folder / "attempts.jsonl") if row["event"] == "end"}
+    assert outcomes <= {"pass", "fail"}, "trials under way were allowed to end"
+    code, _, err = finish(start(slow(collection, tmp_path, 0.1, "--resume", folder.name)))
+    assert code == 0, err
+    assert f"{there} results are there" in err
+    starts = Counter(tuple(row["key"]) for row in rows(folder / "attempts.jsonl") if row["event"] == "start")
+    assert (len(starts), set(starts.values())) == (TRIALS, {1}), "nothing was done twice"
+
+
+def processes_with(words: Sequence[str]) -> list[str]:
+    """The command lines of processes that hold all of these words."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        except OSError:
+            continue
+        if all(word in line for word in words):
+            found.append(line)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc")
+@pytest.mark.parametrize("how", ["twice", "kill"])
+def test_what_is_abandoned_leaves_no_process_behind(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process = start(slow(collection, tmp_path / "out", 30.0))
+    attempts = wait_for(tmp_path / "out", "attempts.jsonl", b'"start"', 2) / "attempts.jsonl"
+    mine = [str(tmp_path), "job-"]
+    for _ in range(250):
+        if processes_with(mine):
+            break
+        time.sleep(0.02)
+    assert processes_with(mine), "agents are under way"
+    if how == "twice":
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        code, _, err = finish(process, 15)
+        assert code == 130, err
+        assert {row["outcome"] for row in rows(attempts) if row["event"] == "end"} == {"cancelled"}
+        assert [path.name for path in tmp_path.iterdir() if path.name.startswith("job-")] == []
+    else:
+        process.kill()
+        finish(process, 15)
+    for _ in range(250):
+        if not processes_with(mine):
+            break
+        time.sleep(0.02)
+    assert processes_with(mine) == []

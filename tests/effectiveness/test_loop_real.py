@@ -1,0 +1,112 @@
+"""The agent `loop` with a real model, which cannot do the tasks: every trial ends, and ends as what it was."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import local_model
+import pytest
+from scripted_bench import task_folder
+
+from effectiveness.agents._load import resolve
+from effectiveness.cell import Cell
+from effectiveness.conditions import parse_arm, prompt_of, staged
+from effectiveness.copies import make_copy
+from effectiveness.gateway._api import Upstream
+from effectiveness.probe import run_probe
+from effectiveness.records import SCORED, Result, SkillCopy
+from effectiveness.sandbox import bubblewrap
+from effectiveness.sandbox._api import Limits
+from effectiveness.tasks._folder import File
+from effectiveness.trial import run_trial
+from router.http.endpoint import Endpoint
+from router.routers.openai import WIRE
+from skill_health.core.config import Provider, Routing
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(not local_model.available(), reason="the packages of the local model are not installed"),
+]
+
+KEY = "a-real-key-that-nobody-may-see-0123456789"
+ABOUT = "Tidies lists. Use when a list is out of order."
+PROMPTS = {
+    "sort": "Sort the lines of list.txt into out.txt.",
+    "greet": "Write the word hello into out.txt.",
+    # More than the model reads: its server refuses it.
+    "endless": "Sort these words into out.txt: " + "pear apple plum " * 2_000,
+}
+ARMS = ("control", "target")
+SECONDS = 25.0
+
+
+def cells(root: Path, address: str, back_end: str) -> list[Cell]:
+    """Three tasks under two conditions."""
+    text = f"---\nname: tidy\ndescription: {ABOUT}\n---\n# Tidy\n\nUse sort.\n"
+    copies: dict[str, SkillCopy] = {"tidy": make_copy("tidy", ABOUT, [File("SKILL.md", text.encode())])}
+    choice = resolve("loop:local:smollm2", Routing(providers={"local": Provider("openai", base_url=address)}))
+    upstream = Upstream(Endpoint(address, KEY, WIRE.key_header(KEY), timeout=SECONDS), "openai")
+    found = []
+    for name, prompt in PROMPTS.items():
+        task = task_folder(root / name, name, prompt, target="tidy", verify="test -s out.txt\n")
+        for arm in map(parse_arm, ARMS):
+            skills = staged(task, arm, copies)
+            assert not isinstance(skills, str)
+            cell = Cell(
+                task=task,
+                arm=arm,
+                choice=choice,
+                replication=0,
+                skills=skills,
+                prompt=prompt_of(task, arm, skills),
+                collection={"tidy": ABOUT},
+                back_end=back_end,
+                limits=Limits(timeout_sec=SECONDS),
+                upstream=upstream,
+                max_output_tokens=60,
+                secrets=(KEY,),
+            )
+            found.append(cell)
+    return found
+
+
+def test_trials_with_a_real_model_end_as_what_they_are(tmp_path: Path) -> None:
+    back_end = "bubblewrap" if bubblewrap.found() else "none"
+    kept = tmp_path / "trials"
+    kept.mkdir()
+
+    async def all_of_them(address: str) -> list[Result]:
+        planned = cells(tmp_path / "tasks", address, back_end)
+        for cell in planned[:2]:
+            probe = await run_probe(cell)
+            names = tuple(skill.name for skill in cell.skills)
+            assert (probe.error, probe.listed, probe.offered) == ("", names, names)
+        return [await run_trial(cell, str(kept / f"{number}")) for number, cell in enumerate(planned)]
+
+    start = time.monotonic()
+    with local_model.serve() as address:
+        found = asyncio.run(all_of_them(address))
+    assert time.monotonic() - start < 90
+
+    outcomes = Counter(result.outcome for result in found)
+    assert set(outcomes) <= {*SCORED, "infrastructure"}
+    for number, result in enumerate(found):
+        refused = result.task_id == "endless"
+        assert (result.outcome == "infrastructure") == refused, result
+        assert result.seen == (("tidy",) if result.arm == "target" else ())
+        if refused:
+            assert "400" in result.error and "\n" not in result.error
+            assert result.usage.input_tokens is None
+        else:
+            assert result.error == "" or result.outcome == "timeout"
+            assert (result.usage.input_tokens or 0) > 50 and (result.usage.output_tokens or 0) > 0
+            assert result.turns and result.duration_ms and result.stop_reason
+        trajectory = json.loads((kept / f"{number}" / "trajectory.json").read_text(encoding="utf-8"))
+        assert trajectory["steps"][0]["source"] == "system"
+        assert ("available_skills" in trajectory["steps"][0]["message"]) == (result.arm == "target")
+    everything = b"".join(path.read_bytes() for path in kept.rglob("*") if path.is_file())
+    assert KEY.encode() not in everything

@@ -1,0 +1,289 @@
+"""A report in every format: what it says, in how much room, and that nothing is lost or made up."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from effects_made import CONDITIONS, scripted
+from hypothesis import given
+from hypothesis import strategies as st
+from junitparser import JUnitXml
+from report_made import contrast, est, made
+from report_runs import forced, frozen, kept, run
+
+from effectiveness import reports
+from effectiveness.cli import command
+from effectiveness.effects.build import build_report
+from effectiveness.reports import Look, _cells, csv_, junit, markdown, text
+from effectiveness.reports._forest import Row, forest
+from skill_health.columns import columns
+from skill_health.core.validation import problems
+
+REPORT = made()
+ARMS = (*CONDITIONS, "aa", "placebo")
+REAL = build_report(found := frozen(arms=ARMS), scripted(found, "target=0.4", 3))
+
+
+def lines(report: dict[str, Any], width: int = 100, **look: Any) -> list[str]:
+    return text.render(report, Look(width=width, **look)).splitlines()
+
+
+def section(page: list[str], title: str) -> list[str]:
+    start = next(at for at, line in enumerate(page) if line.startswith(title))
+    end = next((at for at in range(start + 1, len(page)) if not page[at]), len(page))
+    return page[start + 1 : end]
+
+
+def rows(table: str, report: dict[str, Any] = REPORT) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(csv_.render(report, Look(table=table)))))
+
+
+def test_what_is_made_up_here_has_the_published_form() -> None:
+    assert problems("effectiveness-report", REPORT) == []
+    assert problems("effectiveness-report", REAL) == []
+    assert problems("effectiveness-manifest", frozen()) == []
+
+
+def test_every_format_is_found_by_its_name_and_renders_a_real_report() -> None:
+    assert reports.names() == ["csv", "json", "junit", "markdown", "md", "text"]
+    for name in reports.names():
+        module = reports.load(name)
+        assert module.EXTENSION.startswith(".")
+        assert module.render(REAL) == module.render(json.loads(json.dumps(REAL)))
+    with pytest.raises(ModuleNotFoundError):
+        reports.load("pdf")
+
+
+@pytest.mark.parametrize("width", [10, 40, 41, 57, 64, 72, 80, 97, 120, 200])
+@pytest.mark.parametrize("report", [REPORT, REAL], ids=["made", "real"])
+def test_a_page_is_never_wider_than_the_terminal(report: dict[str, Any], width: int) -> None:
+    page = lines(report, width)
+    assert max(map(columns, page)) <= max(width, 40)
+    assert not any(line != line.rstrip() for line in page)
+    assert text.render(report, Look(width=width, ascii=True)).isascii()
+
+
+def test_ascii_takes_no_more_room() -> None:
+    plain, safe = lines(REAL, 80), lines(REAL, 80, ascii=True)
+    assert [len(line) for line in plain] == [len(line) for line in safe]
+    assert not any(char in "\n".join(safe) for char in "─●│–…")
+
+
+def test_the_head_says_what_the_run_was() -> None:
+    page = " ".join(lines(made(simulated=True, biased=["x is biased"], sandbox="none")))
+    assert "effectiveness run 20261121T050000Z-ab12cd34" in page
+    assert "17 tasks, 3 replications, sandbox none, seed 1; 700 of 720 trials scored; 25 US dollars" in page
+    assert "*** SIMULATED: a script stood in for the agent" in page
+    assert "*** NOT ISOLATED" in page
+    assert "*** BIASED: x is biased" in page
+    assert "preliminary: fewer than 30 tasks" in page
+    assert "intention to treat" in page
+    calm = " ".join(lines(REPORT))
+    assert not any(word in calm for word in ("SIMULATED", "BIASED", "NOT ISOLATED"))
+
+
+def test_the_headline_has_its_interval_its_n_and_its_verdict() -> None:
+    page = " ".join(" ".join(lines(REAL)).split())
+    primary = REAL["models"][0]["contrasts"][0]
+    value, low, high = (f"{100 * primary['delta'][key]:+.1f}" for key in ("value", "low", "high"))
+    assert f"target against control: {value} [{low}, {high}] points of success, Student's interval" in page
+    assert "15 tasks, p < 0.001 (holm)" in page
+    assert "Verdict on the collection: helps" in page
+
+
+def test_every_contrast_and_skill_has_a_row_with_interval_and_n() -> None:
+    page = lines(REAL)
+    (model,) = REAL["models"]
+    plotted = [line for line in section(page, "Effect on success") if " n " in line]
+    assert [line.split("  ")[1].strip() for line in plotted] == [_cells.label(each) for each in model["contrasts"]]
+    for line, each in zip(plotted, model["contrasts"], strict=True):
+        assert line.endswith(f"{_cells.points(each['delta'])} n {each['tasks']}")
+    skills = [line for line in section(page, "Skills, target") if " n " in line]
+    assert {line.split()[0] for line in skills} == {skill["skill"] for skill in model["skills"]}
+    assert all(line.endswith("not testable") for line in skills)
+    arms = section(page, "Arms")[1:]
+    assert [line.split()[0] for line in arms] == list(ARMS)
+    assert all(re.search(r"\d [\[–].* 45/15 .* n 45 ", line) for line in arms)
+
+
+def test_missing_trials_are_told_apart_from_failures() -> None:
+    made_ = frozen()
+    results = forced(scripted(made_, "target=0.4", 3), "infrastructure", arm="target", task_id=("000", "001"))
+    report = build_report(made_, results)
+    page = " ".join(lines(report))
+    assert "6 of 315 trials missing: infrastructure 6" in page
+    half = build_report(made_, results[: len(results) // 2])
+    assert "not run" in " ".join(lines(half))
+    cases = [case for suite in JUnitXml.fromstring(junit.render(report).encode()) for case in suite]
+    skipped = [case for case in cases if any(type(each).__name__ == "Skipped" for each in case.result)]
+    assert {(case.name, case.classname) for case in skipped} == {("000", "scripted.target"), ("001", "scripted.target")}
+
+
+def test_no_model_no_trial_no_task() -> None:
+    empty = build_report(frozen(), [])
+    for report in (empty, made(models=0)):
+        for name in reports.names():
+            assert reports.load(name).render(report)
+    page = " ".join(lines(empty))
+    assert "not testable" in page
+    assert "0 of 315 trials scored" in page
+
+
+@given(
+    st.lists(
+        st.tuples(*(st.floats(-1, 1, allow_nan=False) for _ in range(3)), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(40, 200),
+)
+def test_a_bar_shows_the_side_that_it_is_on(found: list[tuple[float, float, float, bool, bool]], width: int) -> None:
+    rows = []
+    for one, two, three, sure, known in found:
+        low, value, high = sorted((one, two, three))
+        number = est(value, None) | ({"low": low, "high": high} if known else {})
+        rows.append(Row("x", number, 15, sure))
+    page = [line for line in forest(rows, Look(), width) if "●" in line or "○" in line]
+    assert len(page) == len(rows)
+    axis = next(line for line in forest(rows, Look(), width) if "0" in line and "●" not in line and " n " not in line)
+    zero = axis.index("0", axis.index("-") + 1 + len(str(axis.split()[0])) - 1)
+    for row, line in zip(rows, page, strict=True):
+        at = line.index("●" if row.tested else "○")
+        value = row.delta["value"]
+        assert (at > zero) == (value > 1e-9) and (at < zero) == (value < -1e-9)
+        if row.delta["low"] is not None:
+            ends = [place for place in range(len(line)) if line[place] in "├┤─┼●○"]
+            assert (min(ends) < zero) == (row.delta["low"] < -1e-9)
+            assert columns(line) <= width
+
+
+def test_csv_has_a_row_for_every_contrast_and_numbers_that_stay_numbers() -> None:
+    found = rows("contrasts", REAL)
+    (model,) = REAL["models"]
+    parts = [model, *model["skills"], *model["categories"], model["controls"]]
+    assert len(found) == sum(len(part["contrasts"]) for part in parts) + 1
+    first = found[0]
+    assert (first["model"], first["part"], first["name"], first["simulated"]) == (
+        "scripted",
+        "collection",
+        "target-control",
+        "1",
+    )
+    assert float(first["value"]) == model["contrasts"][0]["delta"]["value"]
+    assert float(first["low"]) < float(first["value"]) < float(first["high"])
+    assert (first["n"], first["verdict"], first["correction"]) == ("15", "helps", "holm")
+    assert Counter(row["part"] for row in found)["skill"] == sum(len(skill["contrasts"]) for skill in model["skills"])
+    untestable = [row for row in found if row["testable"] == "0"]
+    assert untestable and all(row["sign_flip_p"] == "" and row["note"] for row in untestable)
+
+
+def test_the_other_tables() -> None:
+    arms = rows("arms", REAL)
+    assert {row["measure"] for row in arms} >= {"success", "reward", "invoked_rate", "input_tokens", "cost_usd"}
+    success = [row for row in arms if row["measure"] == "success" and row["part"] == "collection"]
+    assert [row["arm"] for row in success] == list(ARMS)
+    tasks = rows("tasks", REAL)
+    assert len(tasks) == 15 * len(ARMS) + 5 * 3
+    assert {row["arm"] for row in tasks if row["skill"] == "none"} == {"control", "full", "negative"}
+
+
+def test_trials_are_one_row_each_in_the_order_of_their_keys() -> None:
+    results = run().results
+    found = list(csv.DictReader(io.StringIO(csv_.trials(reversed(results)))))
+    assert [(row["task_id"], row["arm"], int(row["replication"])) for row in found] == [
+        (each.task_id, each.arm, each.replication) for each in sorted(results, key=lambda each: each.key)
+    ]
+    assert {row["success"] for row in found} == {"1.0", "0.0"}
+    missing = csv_.trials(forced(results, "quota"))
+    assert {row["success"] for row in csv.DictReader(io.StringIO(missing))} == {""}
+
+
+def test_junit_counts_what_it_holds() -> None:
+    root = ElementTree.fromstring(junit.render(REPORT))
+    for suite, model in zip(root, REPORT["models"], strict=True):
+        cases = suite.findall("testcase")
+        pairs = [(task["task_id"], f"{model['model']}.{arm}") for task in model["tasks"] for arm in task["arms"]]
+        assert [(case.get("name"), case.get("classname")) for case in cases] == pairs
+        counted = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "skipped", "error")}
+        assert (suite.get("tests"), suite.get("errors")) == (str(len(cases)), "0")
+        assert {
+            "failure": int(suite.get("failures", "")),
+            "skipped": int(suite.get("skipped", "")),
+            "error": 0,
+        } == counted
+        wanted = [
+            (task["arms"][arm]["n"], task["arms"][arm]["passes"]) for task in model["tasks"] for arm in task["arms"]
+        ]
+        for case, (n, passes) in zip(cases, wanted, strict=True):
+            assert (case.find("skipped") is not None) == (n == 0)
+            assert (case.find("failure") is not None) == (n > passes)
+
+
+def test_markdown_holds_every_part() -> None:
+    page = markdown.render(REAL)
+    for title in (
+        "# Effectiveness report", "## Who benefits most", "### Effect on success, in points", "### Contrasts", "### Skills",
+        "### Arms", "### Cost of the arms, per trial", "### Negative controls", "### Calibration: aa against target",
+        "### By category", "### Tasks", "## How to read this",
+    ):  # fmt: skip
+        assert f"\n{title}\n" in f"\n{page}"
+    assert "> **SIMULATED: a script stood in for the agent" in page
+    assert page.count("```") == 2
+    for skill in REAL["models"][0]["skills"]:
+        assert f"| {skill['skill']} | not testable |" in page
+    # A comment on a pull request has at most 65,536 characters.
+    assert len(page) < 40_000
+
+
+def test_no_p_value_stands_beside_what_is_not_testable() -> None:
+    import random
+
+    few = contrast(random.Random(1), "target", "control", 3, "primary")
+    assert not few["testable"]
+    few |= {"sign_flip_p": 0.01, "wilcoxon_p": 0.01, "p_adjusted": 0.01}
+    report = made(models=1)
+    report["models"][0]["contrasts"] = [few]
+    assert "p 0.01" not in " ".join(lines(report))
+    table = markdown.render(report).split("### Contrasts")[1].split("###")[0]
+    assert "0.010" not in table
+
+
+def test_reports_are_written_beside_the_run(tmp_path: Path) -> None:
+    paths = reports.write_reports(str(tmp_path), REAL)
+    assert [Path(path).name for path in paths] == ["report.json", "report.md"]
+    assert json.loads(Path(paths[0]).read_text(encoding="utf-8")) == REAL
+    assert Path(paths[1]).read_text(encoding="utf-8") == markdown.render(REAL)
+
+
+def call(*arguments: str) -> Any:
+    done = CliRunner().invoke(command, list(arguments), standalone_mode=False)
+    if done.exception:
+        raise done.exception
+    return done
+
+
+def test_the_command_rebuilds_a_run_from_its_manifest_and_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept(tmp_path / "reports", run("20261121T050000Z-aaaaaaaa", "target=0.4"))
+    kept(tmp_path / "reports", last := run("20261122T050000Z-bbbbbbbb", "target=0"))
+    assert "run 20261122T050000Z-bbbbbbbb" in call("report").stdout
+    assert "run 20261121T050000Z-aaaaaaaa" in call("report", "20261121T050000Z-aaaaaaaa").stdout
+    built = build_report(last.manifest, last.results)
+    assert json.loads(call("report", "last", "--format", "json").stdout) == built
+    assert call("report", "--format", "md").stdout == markdown.render(built)
+    assert call("report", "--format", "csv", "--what", "trials").stdout == csv_.trials(last.results)
+    assert call("report", "--format", "csv", "--what", "arms").stdout == csv_.render(built, Look(table="arms"))
+    assert call("report", "--format", "junit").stdout == junit.render(built)
+    with pytest.raises(Exception, match="there is no run 'nowhere'"):
+        call("report", "nowhere")

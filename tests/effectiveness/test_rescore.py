@@ -1,0 +1,261 @@
+"""Verified again: what a new verifier says of old workspaces, what cannot be verified, and how results are replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from report_runs import frozen, kept
+from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
+
+from effectiveness.cli import command
+from effectiveness.records import Result
+from effectiveness.rescore import NOTE, Rescored, Terms, rescore
+from effectiveness.rescore_write import as_json, as_text, write
+from effectiveness.results import read_results
+from effectiveness.runs import Run
+from effectiveness.sandbox._api import Limits
+from effectiveness.sandbox._load import back_end
+from effectiveness.tasks._api import Script, Task
+from effectiveness.trial import run_trial
+
+FIRST = "test -f out.txt"
+SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'
+RIGHT, WRONG, LATE, LOST = (
+    "echo 3 > out.txt; echo all done",
+    "echo 4 > out.txt",
+    "echo 3 > out.txt; echo all done; sleep 9",
+    "true",
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    place = tmp_path / "fresh"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield place
+    assert list(place.iterdir()) == []
+
+
+def a_task(tmp_path: Path, check: str | Script | None) -> Task:
+    return task(tmp_path, verifier(check) if isinstance(check, str) else check)
+
+
+def made(tmp_path: Path, *texts: str, check: str = FIRST, sandbox: str = "none") -> tuple[str, list[Result]]:
+    """The folder of a run with one trial for each agent."""
+    run = tmp_path / "run"
+    results = []
+    for number, text in enumerate(texts):
+        what = cell(a_task(tmp_path, check), agent(text), sandbox, [skill("alpha")], limits=Limits(timeout_sec=0.4))
+        place = run / "trials" / f"t{number}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        results.append(replace(asyncio.run(run_trial(what, str(place))), replication=number))
+    return str(run), results
+
+
+def again(run: str, results: list[Result], now: Task | None, sandbox: str = "none") -> list[Rescored]:
+    return asyncio.run(rescore(run, results, {"t1": now} if now else {}, Terms(back_end(sandbox))))
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+def test_the_same_verifier_says_the_same(tmp_path: Path, sandbox: str) -> None:
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
+    run, results = made(tmp_path, RIGHT, LOST, sandbox=sandbox)
+    trials = again(run, results, a_task(tmp_path, FIRST), sandbox)
+    assert [(trial.word, trial.reasons) for trial in trials] == [("same", ()), ("same", ())]
+    assert [trial.after for trial in trials] == results
+
+
+def test_a_new_verifier(tmp_path: Path) -> None:
+    run, results = made(tmp_path, RIGHT, WRONG, LATE, LOST)
+    assert [result.outcome for result in results] == ["pass", "pass", "timeout", "fail"]
+    trials = again(run, results, a_task(tmp_path, SECOND))
+    assert [trial.word for trial in trials] == ["changed", "changed", "changed", "same"]
+    assert [(trial.after.outcome, trial.after.reward) for trial in trials] == [
+        ("pass", 0.5),
+        ("fail", 0.0),
+        ("timeout", 0.5),
+        ("fail", 0.0),
+    ]
+    other = "the verifier is another one"
+    assert trials[0].reasons == ("reward 1 -> 0.5", other)
+    assert trials[1].reasons == ("outcome pass -> fail", "reward 1 -> 0", other)
+    assert trials[3].reasons == (other,) and trials[3].after == results[3]
+    assert trials[0].after.notes[-1] == NOTE and trials[0].after.usage == results[0].usage
+
+
+def test_a_changed_task_is_said(tmp_path: Path) -> None:
+    run, results = made(tmp_path, RIGHT)
+    trials = again(run, results, replace(a_task(tmp_path, FIRST), digest="another"))
+    assert trials[0].word == "same" and "the task itself is another one" in trials[0].reasons[0]
+
+
+def test_a_verifier_that_broke_then_and_works_now(tmp_path: Path) -> None:
+    run, results = made(tmp_path, RIGHT, check="kill -9 $$")
+    assert results[0].outcome == "infrastructure"
+    trials = again(run, results, a_task(tmp_path, FIRST))
+    assert (trials[0].word, trials[0].after.outcome, trials[0].after.error) == ("changed", "pass", "")
+
+
+def test_a_verifier_that_breaks_now_changes_nothing(tmp_path: Path) -> None:
+    run, results = made(tmp_path, RIGHT)
+    trials = again(run, results, a_task(tmp_path, "kill -9 $$"))
+    assert trials[0].word == "failed" and trials[0].after == results[0]
+    assert trials[0].reasons[0] == "the verifier was ended by signal 9"
+
+
+def test_what_cannot_be_verified_again(tmp_path: Path) -> None:
+    run, results = made(tmp_path, RIGHT, "echo '@failure infrastructure'")
+    now = a_task(tmp_path, FIRST)
+    place = Path(run, "trials")
+
+    def why(result: Result = results[0], of: Task | None = now) -> str:
+        trial = again(run, [result], of)[0]
+        assert trial.word == "skipped" and trial.after == result
+        return trial.reasons[0]
+
+    assert why(results[1]) == "its agent came to no end of its own (infrastructure)"
+    assert why(of=None) == "its task is not among those that were read"
+    assert why(of=a_task(tmp_path, None)) == "its task has no verifier any more"
+    for odd in ("", "trials/../../x", "/etc", "elsewhere/t0"):
+        assert why(replace(results[0], folder=odd)) == "its result names no folder of a trial"
+    assert why(replace(results[0], folder="trials/none")) == "its folder is missing or damaged"
+    (place / "t0" / "workspace.tar.gz").write_bytes(b"damaged")
+    assert why().startswith("the kept workspace cannot be used: it is damaged")
+    (place / "t0" / "workspace.tar.gz").unlink()
+    assert why() == "its workspace was not kept"
+    (place / "t0" / "verdict.json").write_text("{")
+    assert why() == "its folder is missing or damaged"
+
+
+def test_workspaces_that_attack(tmp_path: Path) -> None:
+    """What an agent left is as hostile as it was: nothing is written through its links."""
+    aim = tmp_path / "aim"
+    aim.mkdir()
+    run, results = made(
+        tmp_path, f"ln -s {aim} .runner; ln -s {aim} d; rm -r .agents; ln -s {aim} .agents; echo 3 > out.txt"
+    )
+    assert again(run, results, a_task(tmp_path, f"{FIRST}; true # .runner"))[0].word in ("same", "changed")
+    assert list(aim.iterdir()) == []
+
+
+def test_results_are_replaced(tmp_path: Path) -> None:
+    run, results = made(tmp_path, RIGHT, WRONG, LOST)
+    trials = again(run, results, a_task(tmp_path, SECOND))
+    write(run, trials)
+    assert read_results(f"{run}/results.jsonl") == [trial.after for trial in trials]
+    verdict = record(Path(run, "trials/t1"), "verdict.json")
+    assert (verdict["outcome"], verdict["imposed"], verdict["verifier_digest"]) == (
+        "fail",
+        "",
+        trials[1].verifier_digest,
+    )
+    assert record(Path(run, "trials/t0"), "verifier/reward.json") == {"reward": 0.5}
+    # Once more, nothing is left to change.
+    later = again(run, [trial.after for trial in trials], a_task(tmp_path, SECOND))
+    assert [trial.word for trial in later] == ["same"] * 3
+    assert [trial.reasons for trial in later[:2]] == [(), ()]
+
+
+def test_what_is_said(tmp_path: Path) -> None:
+    run, results = made(tmp_path, RIGHT, WRONG)
+    odd = replace(results[0], task_id="t\x1b[2J", folder="")
+    trials = [*again(run, results, a_task(tmp_path, SECOND)), *again(run, [odd], None)]
+    text = as_text(trials, written=False)
+    assert (
+        "t1, script, target, replication 1: outcome pass -> fail; reward 1 -> 0; the verifier is another one\n" in text
+    )
+    assert "left out, 1: its task is not among those that were read\n" in text and "\x1b" not in text
+    assert (
+        "2 of 3 trials verified again: 0 as they were, 2 changed\nnothing was written: --write replaces the results\n"
+        in text
+    )
+    assert "the results were replaced" in as_text(trials, written=True)
+    assert json.loads(json.dumps(as_json(trials, False)))["trials"][1]["after"] == {"outcome": "fail", "reward": 0.0}
+
+
+TASK = {
+    "task.md": "Write 3.\n", "starting/in.txt": "1\n", "verify.sh": f"{FIRST}\n", "oracle/solve.sh": "echo 3 > out.txt\n",
+    "metadata.json": json.dumps({"id": "t1", "slug": "t-1", "target_skill": "alpha", "irrelevant_skill": "beta"}),
+}  # fmt: skip
+
+
+def collection(root: Path) -> Path:
+    skills = {
+        f"skills/{name}/SKILL.md": f"---\nname: {name}\ndescription: Does {name}.\n---\n# {name}\n"
+        for name in ("alpha", "beta")
+    }
+    files = {"skill-health.toml": "", **skills, **{f"tasks/one/{path}": text for path, text in TASK.items()}}
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = collection(tmp_path / "c")
+    monkeypatch.chdir(root)
+    run, results = made(tmp_path, RIGHT, LOST)
+    reports = tmp_path / "reports"
+    place = kept(reports, Run("", frozen(), tuple(results)))
+    shutil.move(f"{run}/trials", place / "trials")
+
+    def call(*words: str) -> Any:
+        return CliRunner().invoke(
+            command, ["rescore", *words, "--sandbox", "none", "--out", str(reports)], standalone_mode=False
+        )
+
+    ended = call("last", "--tasks", "tasks")
+    assert (ended.return_value, ended.exception) == (0, None)
+    assert "2 of 2 trials verified again: 2 as they were, 0 changed\n" in ended.output
+    (root / "tasks/one/verify.sh").write_text("test ! -f out.txt\n")
+    before = (place / "results.jsonl").read_bytes()
+    ended = call(str(place), "--tasks", "tasks/one", "--format", "json")
+    assert ended.return_value == 1 and [trial["word"] for trial in json.loads(ended.output)["trials"]] == [
+        "changed",
+        "changed",
+    ]
+    assert (place / "results.jsonl").read_bytes() == before
+    ended = call(str(place), "--tasks", "tasks", "--write", "--concurrency", "1")
+    assert ended.return_value == 1 and "the results were replaced" in ended.output
+    assert [result.outcome for result in read_results(str(place / "results.jsonl"))] == ["fail", "pass"]
+    assert call(str(place), "--tasks", "tasks").return_value == 0
+    assert "there is no run 'nothing'" in str(call("nothing", "--tasks", "tasks").exception)
+
+
+@pytest.mark.real
+def test_a_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of the command, with the tasks of the configuration; its report follows the new results."""
+    root = collection(tmp_path / "c")
+    monkeypatch.chdir(root)
+    words = [
+        "run",
+        "tasks",
+        "--agents",
+        "scripted:base=0,target=1",
+        "--arms",
+        "control,target",
+        "--reps",
+        "2",
+        "--sandbox",
+        "none",
+    ]
+    ended = CliRunner().invoke(command, [*words, "--quiet"], standalone_mode=False)
+    assert ended.exception is None, ended.output
+    place = next((root / "reports" / "effectiveness").iterdir())
+    then = json.loads((place / "report.json").read_text())
+    (root / "tasks/one/verify.sh").write_text("false\n")
+    ended = CliRunner().invoke(command, ["rescore", "last", "--sandbox", "none", "--write"], standalone_mode=False)
+    assert (ended.return_value, ended.exception) == (1, None), ended.output
+    now = json.loads((place / "report.json").read_text())
+    assert then["models"][0]["outcomes"]["pass"] > 0 and not now["models"][0]["outcomes"].get("pass")

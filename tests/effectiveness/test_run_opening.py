@@ -1,0 +1,149 @@
+"""Choices, agents, prices and the skills of tasks: what a run starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_made import SKILLS, write_collection
+
+from effectiveness.agents._load import resolve
+from effectiveness.choices import choices
+from effectiveness.opening import open_models, price_of, secrets_of, server_of, with_terms_of
+from effectiveness.opening_program import program_of, version_of
+from effectiveness.prepare_inputs import load_inputs
+from router.prices import FREE, price_table
+from skill_health.core.config import Effectiveness, Price, Provider, Routing
+from skill_health.core.errors import UsageError
+
+ROUTING = Routing(
+    providers={
+        "here": Provider("openai", base_url="http://127.0.0.1:9/v1", concurrency=2),
+        "claude": Provider("anthropic", base_url="http://127.0.0.1:9", key_env="THE_KEY"),
+    },
+    prices={"here:m": Price(1.0, 2.0), "loop:here:n": Price(3.0, 4.0), "cursor:c": Price(5.0, 6.0)},
+)
+
+
+def test_the_command_line_speaks_before_the_configuration() -> None:
+    configured = Effectiveness(
+        agents=("a",), arms=("full",), hint="only", reps=9, seed=4, sandbox="docker", image="i", margin=0.3,
+        acp_command=("x", "--acp"), acp_env={"A": "1"},
+    )  # fmt: skip
+    chosen = choices({}, configured)
+    assert (chosen.agents, [arm.name for arm in chosen.arms]) == (("a",), ["control", "full+hint"])
+    assert (chosen.reps, chosen.seed, chosen.sandbox, chosen.image, chosen.margin) == (9, 4, "docker", "i", 0.3)
+    assert chosen.settings == {"acp-command": ("x", "--acp"), "acp-env": {"A": "1"}}
+    options: dict[str, Any] = {
+        "agents": ("b",), "arms": ("target",), "hint": "no", "reps": 1, "seed": 0, "sandbox": "none", "margin": 0.0,
+        "timeout": 5.0, "max_usd_per_trial": 0.5,
+    }  # fmt: skip
+    chosen = choices(options, configured)
+    assert (chosen.agents, [arm.name for arm in chosen.arms]) == (("b",), ["control", "target"])
+    assert (chosen.reps, chosen.seed, chosen.sandbox, chosen.margin) == (1, 0, "none", 0.0)
+    assert (chosen.timeout_sec, chosen.max_usd) == (5.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "server", "price"),
+    [
+        ("loop:here:m", "here", 1.0),
+        ("loop:here:n", "here", 3.0),
+        ("loop:here:other", "here", None),
+        ("loop:openai:gpt-5-mini", "openai", 0.25),
+        ("loop:no-such-model-of-theirs", "openai", None),
+        ("claude-code:claude:m", "claude", None),
+        ("claude-code:claude-sonnet-4-5", "anthropic", 3.0),
+        ("cursor:c", "cursor", 5.0),
+        ("cursor:d", "cursor", None),
+        ("scripted:base=0.2", "scripted", 0.0),
+    ],
+)
+def test_servers_and_prices_go_by_names(spec: str, server: str, price: float | None) -> None:
+    choice = resolve(spec, ROUTING)
+    found = price_of(choice, ROUTING, price_table(ROUTING))
+    assert server_of(choice, ROUTING) == server
+    assert (None if found is None else found.rates[0].input) == price
+
+
+def test_agents_are_opened_once_and_with_the_key_of_their_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'Claude Code 9.8.7 (made)'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("THE_KEY", "sk-0123456789")
+    chosen = choices({"agents": ("claude-code:claude:m", "loop:here:m", "claude-code:claude:m")}, Effectiveness())
+    models = open_models(chosen, ROUTING, price_table(ROUTING))
+    assert [model.spec for model in models] == ["claude-code:claude:m", "loop:here:m"]
+    assert (models[0].program, models[0].version) == (str(program), "9.8.7")
+    assert models[0].upstream is not None and models[0].upstream.endpoint.key == "sk-0123456789"
+    assert (models[0].max_usd, models[1].max_usd) == (None, 2.12)
+    assert (models[0].concurrency, models[1].concurrency) == (4, 2)
+    assert secrets_of(models) == ("sk-0123456789",)
+    keyless = open_models(chosen, ROUTING, price_table(ROUTING), keyless=True)
+    assert (keyless[0].version, keyless[0].upstream and keyless[0].upstream.endpoint.key) == (None, "")
+    stored = {"models": [{"spec": model.spec, "price": FREE.to_json(), "max_usd": 0.5} for model in models]}
+    assert [(model.free, model.max_usd) for model in with_terms_of(models, stored)] == [(True, 0.5)] * 2
+    for wrong in ({}, {"models": []}, {"models": [{"spec": models[0].spec, "price": {"rates": []}}]}):
+        with pytest.raises(UsageError, match="the manifest of the run to resume is damaged"):
+            with_terms_of(models, wrong)
+
+
+def test_a_program_that_is_missing_or_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="codex needs the program codex, which is not on PATH: install it"):
+        program_of("codex", resolve("codex:m", ROUTING).agent)
+    for name, text in {"bad": "exit 3", "mute": "echo no version", "home": "echo $HOME.1.2"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    assert version_of(str(tmp_path / "bad")) is None
+    assert version_of(str(tmp_path / "mute")) is None
+    assert "/root" not in str(version_of(str(tmp_path / "home")))
+
+
+def test_tasks_bring_skills_of_their_own(tmp_path: Path) -> None:
+    root = write_collection(tmp_path / "collection", 1, 0)
+    folder = root / "tasks" / "bench"
+    for path, text in {
+        "task.md": "---\nschema_version: '1.3'\nmetadata:\n  target_skill: own-work\n---\nDo it.\n",
+        "environment/skills/own-work/SKILL.md": "---\nname: own-work\ndescription: Own. Use when own.\n---\n# Own\n",
+        "environment/skills/own-work/scripts/run.sh": "true\n",
+        "verifier/test.sh": "exit 1\n",
+        "oracle/solve.sh": "true\n",
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    inputs = load_inputs([str(root / "tasks")])
+    assert [task.id for task in inputs.tasks] == ["bench", "t00"]
+    bench, plain = inputs.tasks
+    assert list(inputs.copies_of(plain)) == list(SKILLS)
+    assert list(inputs.copies_of(bench)) == list(inputs.everything) == sorted([*SKILLS, "own-work"])
+    own = inputs.copies_of(bench)["own-work"]
+    assert ([file.path for file in own.files], own.description) == (
+        ["SKILL.md", "scripts/run.sh"],
+        "Own. Use when own.",
+    )
+    (root / "skills" / "own-work").mkdir()
+    (root / "skills" / "own-work" / "SKILL.md").write_text("---\nname: own-work\ndescription: Else.\n---\n", "utf-8")
+    with pytest.raises(UsageError, match="two skills are called 'own-work': that of tasks/bench differs"):
+        load_inputs([str(root / "tasks")])
+
+
+@pytest.mark.parametrize("paths", [(), ("tasks",), ("tasks/t01", "tasks/t00"), ("tasks/t00", "tasks")])
+def test_tasks_come_in_the_order_of_their_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(write_collection(tmp_path / "collection", 3, 0))
+    found = [task.id for task in load_inputs(paths).tasks]
+    assert found == (["t00", "t01"] if len(paths) == 2 and paths[1] == "tasks/t00" else ["t00", "t01", "t02"])
+
+
+def test_nothing_to_try_is_said(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write({"skills/a/SKILL.md": "---\nname: a\n---\n", "skill-health.toml": ""}))
+    with pytest.raises(UsageError, match=r"no task below .*: looked for tasks/"):
+        load_inputs(())

@@ -1,0 +1,363 @@
+"""The run loop against trials that are made up: results, retries, caps, stops, resumption."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from run_made import (
+    PRICE,
+    SKILLS,
+    TASKS,
+    Made,
+    a_model,
+    a_plan,
+    events,
+    failing,
+    go,
+    open_journal,
+    rows,
+    skill,
+    the_run,
+)
+
+from effectiveness.cell import Cell
+from effectiveness.probe_rules import DISAGREEMENT
+from effectiveness.records import Result
+from effectiveness.results import from_line, read_results
+from effectiveness.run import OUTAGE, Runner
+from effectiveness.run_folder import folder_of
+from router.budget import Budget
+from skill_health.core.errors import UsageError
+from skill_health.core.validation import load_schema
+
+KEYS = 2 * (4 * 6 + 3)
+
+
+def results(reports: Path) -> list[Result]:
+    return read_results(str(the_run(reports) / "results.jsonl"))
+
+
+def test_every_key_has_one_result_in_canonical_order(tmp_path: Path) -> None:
+    plan, trial = a_plan(a_model("made:a"), a_model("made:b")), Made()
+    runner = go(tmp_path, plan, trial)
+    assert (runner.left(), runner.stopped, runner.capped, runner.down) == (0, "", "", {})
+    found = results(tmp_path)
+    assert [result.key for result in found] == list(plan.keys())
+    assert len(found) == 2 * KEYS == len(trial.made)
+    assert {result.outcome for result in found} == {"pass", "fail"}
+    starts, ends = (
+        Counter((*event["key"], event["attempt"]) for event in events(tmp_path, kind)) for kind in ("start", "end")
+    )
+    assert starts == ends and set(starts.values()) == {1}
+    for result in found:
+        assert result.folder == folder_of(result.key)
+        assert (the_run(tmp_path) / result.folder / "trial.json").exists()
+
+
+def test_what_is_written_keeps_the_published_schemas(tmp_path: Path) -> None:
+    go(tmp_path, a_plan(), Made(also=failing(1)))
+    result, attempt = (Draft202012Validator(load_schema(f"effectiveness-{name}")) for name in ("result", "attempt"))
+    for row in rows(the_run(tmp_path) / "results.jsonl"):
+        result.validate(row)
+    for row in events(tmp_path):
+        attempt.validate(row)
+        if row["event"] == "end":
+            result.validate(row["result"])
+
+
+def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
+    seen = set()
+    for concurrency in (1, 3, 64):
+        go(tmp_path / str(concurrency), a_plan(), Made(seconds=0.001, also=failing(1)), concurrency=concurrency)
+        seen.add((the_run(tmp_path / str(concurrency)) / "results.jsonl").read_bytes())
+    assert len(seen) == 1
+
+
+def test_a_servers_own_limit_holds_and_so_does_that_of_all(tmp_path: Path) -> None:
+    trial = Made(seconds=0.001)
+    go(tmp_path / "a", a_plan(a_model(concurrency=3)), trial, concurrency=50)
+    assert trial.peak == 3
+    trial = Made(seconds=0.001)
+    go(tmp_path / "b", a_plan(), trial, concurrency=5)
+    assert trial.peak == 5
+
+
+def test_infrastructure_is_tried_three_times_and_counted_and_its_traces_are_kept(tmp_path: Path) -> None:
+    def also(cell: Cell, result: Result) -> Result:
+        most = {"t00": 1, "t01": 2, "t02": 3}.get(cell.task.id, 0) if cell.arm.name == "target" else 0
+        return failing(most)(cell, result)
+
+    trial = Made(also=also)
+    runner = go(tmp_path, a_plan(reps=1), trial)
+    assert runner.left() == 0
+    found = {result.key: result for result in results(tmp_path)}
+    attempts = {key[0]: (result.outcome, result.attempts) for key, result in found.items() if key[2] == "target"}
+    assert attempts["t00"][1] == 2 and attempts["t00"][0] in ("pass", "fail")
+    assert attempts["t01"][1] == 3 and attempts["t01"][0] in ("pass", "fail")
+    assert attempts["t02"] == ("infrastructure", 3)
+    assert attempts["t03"][1] == 1
+    assert len(trial.made) == KEYS // 2 + 5
+    place = the_run(tmp_path) / found["t01", "made:m", "target", 0].folder
+    tried = [
+        json.loads((place.parent / f"{place.name}{more}" / "trial.json").read_text())[-1]
+        for more in ("--attempt-1", "--attempt-2", "")
+    ]
+    assert tried == [1, 2, 3]
+    assert [
+        event["outcome"]
+        for event in events(tmp_path, "end")
+        if event["key"][0] == "t02" and event["key"][2] == "target"
+    ] == ["infrastructure"] * 3
+
+
+def test_missing_data_is_tried_again_by_name_and_what_counts_is_kept(tmp_path: Path) -> None:
+    bad = Made(
+        also=lambda cell, result: failing(9 if cell.arm.name == "target" and cell.replication else 0)(cell, result)
+    )
+    plan = a_plan(tasks=TASKS[:3])
+    go(tmp_path, plan, bad)
+    missing = [result for result in results(tmp_path) if not result.scored]
+    kept = {result.key for result in results(tmp_path)} - {result.key for result in missing}
+    good = Made()
+    runner = go(tmp_path, plan, good)
+    assert runner.left() == 0
+    assert {made[:4] for made in good.made} == {result.key for result in missing}
+    assert {result.attempts for result in results(tmp_path) if result.key not in kept} == {4}, (
+        "earlier attempts are counted"
+    )
+
+
+@pytest.mark.parametrize("stop", ["quota", "auth"])
+def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp_path: Path, stop: Any) -> None:
+    def also(cell: Cell, result: Result) -> Result:
+        here = cell.key == victim
+        return replace(result, outcome=stop, reward=None, error="the server says: enough") if here else result
+
+    plan = a_plan()
+    victim = [planned.key for planned in plan.trials()][20]
+    trial = Made(also=also, seconds=0.001)
+    runner = go(tmp_path, plan, trial)
+    assert runner.stopped == f"{stop}: the server says: enough"
+    found = {result.key for result in results(tmp_path)}
+    assert victim not in found and 20 <= len(found) < 24
+    assert len(trial.made) == len(events(tmp_path, "end")) == len(found) + 1
+    better = Made()
+    assert go(tmp_path, plan, better).left() == 0
+    assert len(better.made) == KEYS - len(found)
+
+
+def test_a_trial_whose_agent_saw_other_skills_stops_the_run(tmp_path: Path) -> None:
+    def also(cell: Cell, result: Result) -> Result:
+        error = f"{DISAGREEMENT}sums-work is listed and not staged"
+        return replace(result, outcome="infrastructure", error=error) if cell.key == victim else result
+
+    plan = a_plan()
+    victim = [planned.key for planned in plan.trials()][7]
+    runner = go(tmp_path, plan, Made(also=also))
+    task, model, arm, _ = victim
+    assert runner.disagreed == f"{model}, {arm}, task {task}: sums-work is listed and not staged"
+    assert runner.stopped == runner.disagreed
+    assert victim not in {result.key for result in results(tmp_path)}
+    assert [event["attempt"] for event in events(tmp_path, "start") if event["key"] == list(victim)] == [1]
+
+
+def test_a_model_that_never_comes_to_an_end_is_left_alone_and_the_others_go_on(tmp_path: Path) -> None:
+    def also(cell: Cell, result: Result) -> Result:
+        return failing(9 if cell.choice.spec == "made:down" and cell.replication else 0)(cell, result)
+
+    trial = Made(also=also)
+    runner = go(tmp_path, a_plan(a_model("made:down"), a_model("made:up")), trial)
+    assert runner.down == {
+        "made:down": f"made:down did not come to an end in {OUTAGE} trials in a row: the server is gone"
+    }
+    tried = [made for made in trial.made if made[1] == "made:down" and made[3] == 1]
+    assert 3 * OUTAGE <= len(tried) <= 3 * OUTAGE + 9
+    found = Counter(result.model for result in results(tmp_path))
+    assert found["made:up"] == KEYS and KEYS // 2 <= found["made:down"] < KEYS
+    assert all(result.scored for result in results(tmp_path) if result.model == "made:up")
+
+
+@pytest.mark.parametrize("cap", [0, 1, 7, 40, KEYS + 10])
+def test_a_cap_on_trials_counts_every_attempt_and_a_larger_one_goes_on(tmp_path: Path, cap: int) -> None:
+    def also(cell: Cell, result: Result) -> Result:
+        return failing(1 if cell.replication == 0 else 0)(cell, result)
+
+    trial = Made(also=also)
+    runner = go(tmp_path / "run", a_plan(), trial, runs=cap)
+    assert len(trial.made) == cap
+    assert (runner.capped, runner.left() > 0) == (f"the cap of {cap} trials is reached", True)
+    again = Made(also=also)
+    runner = go(tmp_path / "run", a_plan(), again, runs=KEYS * 3 // 2)
+    assert len(again.made) == KEYS * 3 // 2 - cap, "an attempt that failed is not made again"
+    assert (runner.left(), runner.capped) == (0, "")
+    go(tmp_path / "other", a_plan(), Made(also=also))
+    assert (the_run(tmp_path / "run") / "results.jsonl").read_bytes() == (
+        the_run(tmp_path / "other") / "results.jsonl"
+    ).read_bytes()
+
+
+def test_a_budget_waits_for_what_trials_under_way_leave_of_their_reservations(tmp_path: Path) -> None:
+    trial = Made(seconds=0.001, usd=0.02)
+    runner = go(tmp_path, a_plan(a_model(price=PRICE, cap=0.5)), trial, usd=1.0)
+    assert runner.capped.startswith("the cap of $1.0000 leaves no room for another trial: $0.5")
+    assert len(trial.made) == 26, "0.52 are spent, and 0.5 more would pass the cap"
+    assert trial.peak <= 2
+    assert runner.budget.spent == pytest.approx(0.52)
+
+
+def test_what_nobody_knows_the_cost_of_costs_what_was_reserved(tmp_path: Path) -> None:
+    plan = a_plan(a_model(price=PRICE, cap=0.25))
+    runner = go(tmp_path, plan, Made(usd=None), usd=1.0)
+    assert (len(results(tmp_path)), runner.budget.spent) == (4, 1.0)
+    with open_journal(tmp_path, plan) as journal:
+        assert journal.past.usd == pytest.approx(1.0)
+
+
+def test_what_a_free_agent_pretends_to_cost_is_not_spent(tmp_path: Path) -> None:
+    runner = go(tmp_path, a_plan(a_model()), Made(usd=5.0), usd=1.0)
+    assert (runner.left(), runner.budget.spent, runner.capped) == (0, 0.0, "")
+    assert {result.cost_usd for result in results(tmp_path)} == {5.0}
+
+
+def test_a_recorded_end_is_a_result_though_its_process_died(tmp_path: Path) -> None:
+    """What a process wrote of a trial before it was killed is never paid for twice."""
+    plan = a_plan()
+    go(tmp_path / "whole", plan, Made())
+    go(tmp_path / "run", plan, Made())
+    lines = (the_run(tmp_path / "run") / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (the_run(tmp_path / "run") / "results.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:30])
+    trial = Made()
+    assert go(tmp_path / "run", plan, trial).left() == 0
+    assert trial.made == []
+    assert (the_run(tmp_path / "run") / "results.jsonl").read_bytes() == (
+        the_run(tmp_path / "whole") / "results.jsonl"
+    ).read_bytes()
+
+
+def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path) -> None:
+    trial, plan = Made(seconds=5), a_plan(a_model(price=PRICE, cap=0.25))
+
+    async def main(runner: Runner) -> None:
+        running = asyncio.create_task(runner.run(3, grace=5))
+        while len(trial.made) < 3:
+            await asyncio.sleep(0.001)
+        assert runner.interrupt()
+        assert not runner.interrupt()
+        await running
+
+    with open_journal(tmp_path, plan) as journal:
+        runner = Runner(plan, journal, Budget(100, 1.0), trial)
+        asyncio.run(main(runner))
+    assert (runner.stopped, runner.budget.spent, runner.left()) == ("interrupted", 0.75, KEYS)
+    assert [event["outcome"] for event in events(tmp_path, "end")] == ["cancelled"] * 3
+    with open_journal(tmp_path, plan) as journal:
+        assert (journal.past.attempts, journal.past.usd, journal.past.lost) == (3, 0.75, 0)
+
+
+def test_trials_under_way_may_end_within_the_grace(tmp_path: Path) -> None:
+    trial, plan = Made(seconds=0.05), a_plan()
+
+    async def main(runner: Runner) -> None:
+        running = asyncio.create_task(runner.run(3, grace=5))
+        while len(trial.made) < 3:
+            await asyncio.sleep(0.001)
+        runner.interrupt()
+        await running
+
+    with open_journal(tmp_path, plan) as journal:
+        runner = Runner(plan, journal, Budget(None, None), trial)
+        asyncio.run(main(runner))
+    assert (runner.stopped, runner.left()) == ("interrupted", KEYS - 3)
+
+
+def test_a_mistake_of_ours_in_a_trial_keeps_what_is_done(tmp_path: Path) -> None:
+    def also(cell: Cell, result: Result) -> Result:
+        if cell.key == victim:
+            raise ZeroDivisionError("ours")
+        return result
+
+    plan = a_plan()
+    victim = [planned.key for planned in plan.trials()][9]
+    with pytest.raises(ZeroDivisionError):
+        go(tmp_path, plan, Made(also=also), concurrency=1)
+    assert len(results(tmp_path)) == 9
+
+
+def test_what_a_killed_process_left_where_a_trial_shall_lie_is_removed(tmp_path: Path) -> None:
+    plan = a_plan(tasks=TASKS[:1], arms=("control", "target"), reps=1)
+    go(tmp_path, plan, Made(), runs=0)
+    half = the_run(tmp_path) / folder_of(next(plan.keys()))
+    half.mkdir(parents=True)
+    (half / "left.txt").write_text("half")
+    go(tmp_path, plan, Made())
+    assert [path.name for path in half.iterdir()] == ["trial.json"]
+
+
+def test_cells_hold_what_the_plan_says(tmp_path: Path) -> None:
+    trial = Made()
+    go(tmp_path, a_plan(arms=("control", "target", "full+hint", "placebo"), timeout_sec=7.0), trial)
+    by_arm = {cell.arm.name: cell for cell in trial.cells if cell.task.id == "t01"}
+    assert [copy.name for copy in by_arm["target"].skills] == ["notes-work"]
+    assert by_arm["control"].prompt == by_arm["target"].prompt == "Do 1."
+    assert "maps-work, notes-work, sums-work, tides-work" in by_arm["full+hint"].prompt
+    assert by_arm["placebo"].skills[0].placebo
+    assert {cell.limits.timeout_sec for cell in trial.cells} == {7.0}
+    assert {tuple(cell.collection) for cell in trial.cells} == {SKILLS}
+    alike = {
+        repr(replace(cell, arm=by_arm["control"].arm, skills=(), prompt="", replication=0)) for cell in by_arm.values()
+    }
+    assert len(alike) == 1, "arms differ in nothing but the staged skills and the hint"
+
+
+DAMAGE: dict[str, dict[str, Any]] = {
+    "outcome": {"outcome": "won"}, "invoked": {"invoked": 1}, "attempts": {"attempts": 0}, "rep": {"replication": -1},
+    "reward": {"reward": float("nan")}, "cost": {"cost_usd": -1}, "skills": {"skills": ["a"]}, "usage": {"usage": {"x": 1}},
+    "notes": {"notes": "text"}, "seen": {"seen": 5}, "turns": {"turns": True}, "rewards": {"rewards": [1]}, "task": {"task_id": 3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_result_is_none_and_is_tried_again(tmp_path: Path, name: str) -> None:
+    plan = a_plan(tasks=TASKS[:1], arms=("control", "target"), reps=1)
+    go(tmp_path, plan, Made())
+    path = the_run(tmp_path) / "results.jsonl"
+    first, second = rows(path)
+    with pytest.raises(ValueError, match=r"no result|rewards|could not convert|invalid literal|not enough"):
+        from_line(first | DAMAGE[name])
+    path.write_text(json.dumps(first | DAMAGE[name]) + "\n" + json.dumps(second) + "\n", "utf-8")
+    attempts = the_run(tmp_path) / "attempts.jsonl"
+    attempts.write_bytes(b"")
+    trial = Made()
+    assert go(tmp_path, plan, trial).left() == 0
+    assert len(trial.made) == 1
+    assert rows(path) == [first, second]
+
+
+def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    from run_made import TIME, manifest_of
+
+    from effectiveness.manifest import OF_TRIALS
+    from router.run_folder import find_place
+
+    go(tmp_path, a_plan(), Made(), runs=5)
+    folder = the_run(tmp_path)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    other = manifest_of(a_plan(skills=[skill("maps-work", "Else."), *map(skill, SKILLS[1:])]))
+    with pytest.raises(
+        UsageError, match=r"not the same run: the hash of skills differs \(changed: maps-work\).*hash of staged"
+    ):
+        find_place(str(tmp_path), other, TIME, folder.name, kind=OF_TRIALS)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert find_place(str(tmp_path), other, TIME, kind=OF_TRIALS).stored is None, "it is a run of its own"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["staged"]["t00"]["target"] = ["sums-work"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UsageError, match="is damaged"):
+        find_place(str(tmp_path), manifest_of(a_plan()), TIME, folder.name, kind=OF_TRIALS)

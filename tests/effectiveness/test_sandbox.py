@@ -1,0 +1,381 @@
+"""Sandboxes: the programs that are started in them, what they leave, and which one is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trial_bench import needs_bubblewrap, running
+
+from effectiveness.agents._api import Command, Output
+from effectiveness.sandbox import _container, _load, bubblewrap, docker, none, podman
+from effectiveness.sandbox._api import Box, Limits
+from effectiveness.sandbox._disk import Disk
+from effectiveness.sandbox._host import SUPERVISOR
+from effectiveness.sandbox._load import back_end, back_ends, pick
+from effectiveness.sandbox._run import SandboxError, run, to_the_end
+from effectiveness.sandbox._streams import Streams, last_words
+from skill_health.core.errors import UsageError
+
+BOTH = pytest.mark.parametrize("name", ["bubblewrap", "none"])
+SHORT = Limits(timeout_sec=8, output_bytes=1 << 20, disk_bytes=8 << 20)
+
+
+def a_box(tmp_path: Path, **more: Any) -> Box:
+    for name in ("w", "h", "t"):
+        (tmp_path / name).mkdir(exist_ok=True)
+    return Box(*(str(tmp_path / name) for name in ("w", "h", "t")), **more)
+
+
+def go(name: str, box: Box, words: tuple[str, ...], limits: Limits = SHORT, stdin: bytes = b"", **env: str) -> Output:
+    if name == "bubblewrap":
+        needs_bubblewrap()
+    inside = back_end(name).layout(box)
+    clean = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": inside.home, "TMPDIR": inside.temporary, **env}
+    return asyncio.run(run(back_end(name), box, Command(words, clean, (), stdin), limits))
+
+
+# --- One program -----------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_streams_input_environment_and_exit_code(tmp_path: Path, name: str) -> None:
+    text = 'cat; echo "$ODD" >&2; echo x > file; echo $HOME > ~/home; echo t > $TMPDIR/t; exit 3'
+    odd = 'a\nb="c" é'
+    output = go(name, a_box(tmp_path), ("bash", "-c", text), stdin=b"\0in\xff" * 50_000, ODD=odd)
+    assert (output.exit_code, output.stopped, output.notes) == (3, "", ())
+    assert output.stdout == b"\0in\xff" * 50_000 and output.stderr.decode() == f"{odd}\n"
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == {
+        "w/file",
+        "h/home",
+        "t/t",
+    }
+    assert output.duration_ms is not None and 0 < output.duration_ms < 8000
+
+
+@BOTH
+def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
+    for words, reason in (
+        (("nowhere",), "No such file"),
+        (("/usr",), "Permission denied"),
+        (("/etc/passwd",), "Permission denied"),
+    ):
+        with pytest.raises(SandboxError, match=f"the program cannot be started: {reason}"):
+            go(name, a_box(tmp_path), words)
+
+
+@BOTH
+def test_signals_are_negative(tmp_path: Path, name: str) -> None:
+    assert go(name, a_box(tmp_path), ("sh", "-c", "kill -15 $$")).exit_code == -15
+    assert go(name, a_box(tmp_path), ("sh", "-c", "(exit 143)")).exit_code == 143
+
+
+@BOTH
+def test_limits_of_the_process(tmp_path: Path, name: str) -> None:
+    text = "ulimit -c; ulimit -n; ulimit -f; umask; ulimit -Hf"
+    words = go(name, a_box(tmp_path), ("bash", "-c", text)).stdout.decode().split()
+    assert (
+        words[0] == "0"
+        and int(words[1]) <= 16_384
+        and words[2] == words[4] == str((8 << 20) >> 10)
+        and words[3] == "0022"
+    )
+
+
+@BOTH
+def test_stopped_from_outside(tmp_path: Path, name: str) -> None:
+    if name == "bubblewrap":
+        needs_bubblewrap()
+    word = f"3{os.getpid()}.{name[0] == 'b':d}"
+
+    async def stopped() -> Output:
+        stop = asyncio.Event()
+        command = Command(
+            ("bash", "-c", f"echo begun; (setsid sleep {word} &); sleep {word}"), {"PATH": "/usr/bin:/bin"}
+        )
+        task = asyncio.ensure_future(run(back_end(name), a_box(tmp_path), command, SHORT, stop))
+        while len(running(word)) < 2:
+            await asyncio.sleep(0.01)
+        stop.set()
+        return await task
+
+    output = asyncio.run(asyncio.wait_for(stopped(), 10))
+    assert (output.exit_code, output.stopped, output.stdout) == (None, "cancelled", b"begun\n")
+    assert not running(word)
+
+
+def test_nobody_can_speak_for_the_supervisor(tmp_path: Path) -> None:
+    """Its words are known by a number that nobody else has, and come last."""
+    fake = "printf '\\0%s 0 - \\n' aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; exit 5"
+    assert go("none", a_box(tmp_path), ("bash", "-c", fake)).exit_code == 5
+    streams = Streams(100)
+    for part in (b"text\0n1 0 - \n", b"\0n1 7 ", b"disk x y\n"):
+        streams.pipe_data_received(2, part)
+    words = last_words(streams, "n1")
+    assert words is not None and (words.exit_code, words.stopped, words.error) == (7, "disk", "x y")
+    assert bytes(streams.kept[2]) == b"text\0n1 0 - \n" and streams.total[2] == 13
+    assert last_words(streams, "n2") is None
+
+
+def test_a_sandbox_that_breaks(tmp_path: Path) -> None:
+    box = replace(a_box(tmp_path), workspace=str(tmp_path / "missing"))
+    with pytest.raises(SandboxError, match="missing"):
+        go("bubblewrap", box, ("true",))
+
+
+# --- The way out -----------------------------------------------------------------------------------------------------
+
+
+def test_a_port_inside_is_a_socket_outside(tmp_path: Path) -> None:
+    box = a_box(tmp_path, socket=str(tmp_path / "s"), port=8181)
+    big = b"x" * 3_000_000
+
+    def serve(server: socket.socket) -> None:
+        for _ in range(4):
+            there = server.accept()[0]
+            with there:
+                asked = b""
+                while data := there.recv(1 << 16):
+                    asked += data
+                there.sendall(asked[:5] + big)
+
+    client = (
+        "import socket\ndef ask(text):\n s = socket.create_connection(('127.0.0.1', 8181)); s.sendall(text); s.shutdown(1)\n"
+        " got = b''\n while data := s.recv(1 << 16): got += data\n s.close(); return got\n"
+        f"print([(a[:5], len(a)) for a in map(ask, [b'one', b'two', b'y' * {len(big)}, b'four'])])\n"
+        "import os; print(sorted(os.listdir('/run')), len(open('/proc/net/tcp').readlines()) > 1)"
+    )
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(box.socket)
+        server.listen()
+        thread = threading.Thread(target=serve, args=(server,))
+        thread.start()
+        output = go("bubblewrap", box, ("python3", "-I", "-c", client))
+        thread.join()
+    assert output.stderr == b""
+    answers = [
+        (b"one" + big[:2], 3 + len(big)),
+        (b"two" + big[:2], 3 + len(big)),
+        (b"yyyyy", 5 + len(big)),
+        (b"fourx", 4 + len(big)),
+    ]
+    assert output.stdout.decode().splitlines() == [repr(answers), "['supervisor'] True"]
+
+
+def test_a_gateway_that_is_gone(tmp_path: Path) -> None:
+    box = a_box(tmp_path, socket=str(tmp_path / "s"), port=8181)
+    (tmp_path / "s").write_bytes(b"")
+    client = "import socket; s = socket.create_connection(('127.0.0.1', 8181))\ntry: print(s.recv(1))\nexcept OSError: print(b'')"
+    assert go("bubblewrap", box, ("python3", "-I", "-c", client)).stdout == b"b''\n"
+
+
+# --- The root of bubblewrap ------------------------------------------------------------------------------------------
+
+
+def test_readable_writable_and_hidden(tmp_path: Path) -> None:
+    for name in ("read", "write", "read/inner"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "f").write_text(name)
+    hidden = next(
+        path
+        for path in ("/usr/share/doc", "/usr/share/perl5", "/usr/share/man", "/usr/lib/python3")
+        if os.path.isdir(path)
+    )
+    box = a_box(
+        tmp_path,
+        readable=(f"{tmp_path}/read",),
+        writable=(f"{tmp_path}/write",),
+        hidden=(hidden, f"{tmp_path}/read/inner"),
+    )
+    text = (
+        f"cat {tmp_path}/*/f; echo new > {tmp_path}/write/f; echo new > {tmp_path}/read/f; ls -A {hidden}; touch file"
+    )
+    output = go("bubblewrap", box, ("bash", "-c", text))
+    assert output.stdout == b"readwrite"
+    assert ((tmp_path / "read/f").read_text(), (tmp_path / "write/f").read_text()) == ("read", "new\n")
+    assert (tmp_path / "w/file").exists()
+    again = go("bubblewrap", replace(box, read_only_workspace=True), ("bash", "-c", "rm file || echo kept"))
+    assert again.stdout == b"kept\n"
+
+
+def test_what_is_readable_may_lie_in_what_is_hidden(tmp_path: Path) -> None:
+    words = bubblewrap.wrap(a_box(tmp_path, hidden=("/usr/src",), readable=("/usr/src/app/x",)), Command(("x",))).argv
+    if os.path.isdir("/usr/src"):
+        assert words.index("/usr/src") < words.index("/usr/src/app/x")
+    assert "--unshare-all" in words and "--die-with-parent" in words and words[-2:] == ("--", "x")
+
+
+# --- Containers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", [docker, podman])
+def test_the_command_line_of_containers(tmp_path: Path, module: Any) -> None:
+    box = a_box(
+        tmp_path,
+        image="image:1",
+        readable=("/opt/agent,1", "/usr/bin/x"),
+        writable=("/x/rewards",),
+        socket="/x/s",
+        port=8181,
+    )
+    inside = module.layout(box)
+    assert (inside.workspace, inside.python) == ("/workspace", "python3")
+    wrapped = module.wrap(box, Command(("python3", "-I", "-S", SUPERVISOR)))
+    words = list(wrapped.argv)
+    assert words[1:3] == ["run", "--rm"] and words[-4:] == ["image:1", "-I", "-S", "/run/supervisor/_inside.py"]
+    for pair in (("--network", "none"), ("--cap-drop", "ALL"), ("--pull", "never"), ("--entrypoint", "python3"),
+                 ("--security-opt", "no-new-privileges"), ("--user", f"{os.getuid()}:{os.getgid()}")):  # fmt: skip
+        assert words[words.index(pair[0]) + 1] == pair[1]
+    assert "--read-only" in words and "--interactive" in words and "--pids-limit" in words
+    mounts = [words[at + 1] for at, word in enumerate(words) if word == "--mount"]
+    assert f"type=bind,source={box.workspace},target=/workspace" in mounts
+    assert 'type=bind,source="/opt/agent,1",target="/opt/agent,1",readonly' in mounts
+    assert "type=bind,source=/x/rewards,target=/x/rewards" in mounts and "type=bind,source=/x/s,target=/x/s" in mounts
+    assert not any("/usr/bin/x" in mount for mount in mounts)
+    assert not set(wrapped.env) & {"OPENAI_API_KEY", "LD_PRELOAD"}
+    with pytest.raises(ValueError, match="image"):
+        module.wrap(replace(box, image=""), Command(("x",)))
+    with pytest.raises(ValueError, match="image"):
+        module.wrap(replace(box, image="--privileged"), Command(("x",)))
+
+
+def fake_client(tmp_path: Path, text: str) -> None:
+    program = tmp_path / "docker"
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(("text", "version", "reason"), [
+    ('test "$*" = "version --format {{.Server.Version}}" && echo 27.1', "27.1", ""),
+    ("echo Cannot connect to the daemon >&2; exit 1", "", "docker has no working engine here (Cannot connect to the daemon)"),
+    ("exit 0", "", "docker has no working engine here (it says nothing)"),
+    (None, "", "docker is not installed"),
+])  # fmt: skip
+def test_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, version: str, reason: str) -> None:
+    if text is not None:
+        fake_client(tmp_path, text)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    _container.tried.cache_clear()
+    try:
+        assert (docker.found(), docker.missing()) == (version, reason)
+    finally:
+        _container.tried.cache_clear()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("module", [docker, podman])
+def test_a_real_container(tmp_path: Path, module: Any) -> None:
+    image = os.environ.get("SKILL_HEALTH_TEST_IMAGE", "")
+    if not module.found() or not image:
+        pytest.skip(module.missing() or "no image is named in SKILL_HEALTH_TEST_IMAGE")
+    output = go(
+        module.__name__.rpartition(".")[2],
+        a_box(tmp_path, image=image),
+        ("sh", "-c", "echo x > f; cat; exit 3"),
+        stdin=b"in",
+    )
+    assert (output.exit_code, output.stdout, (tmp_path / "w/f").read_text()) == (3, b"in", "x\n")
+
+
+# --- Which one -------------------------------------------------------------------------------------------------------
+
+
+def test_back_ends_are_found_and_none_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(back_ends()) == ["bubblewrap", "podman", "docker", "none"]
+    assert none.ISOLATES == () and pick("none") == "none"
+    works: dict[str, str] = {}
+    for module in (bubblewrap, podman, docker):
+        name = module.__name__.rpartition(".")[2]
+        monkeypatch.setattr(module, "found", lambda name=name: works.get(name, ""))
+        monkeypatch.setattr(module, "missing", lambda name=name: f"no {name}")
+    with pytest.raises(UsageError, match=r"no bubblewrap; no podman; no docker; .*--sandbox none"):
+        pick(None, "image")
+    with pytest.raises(UsageError, match="no bubblewrap; or run"):
+        pick()
+    works["docker"] = "1"
+    assert pick(None, "image") == "docker"
+    with pytest.raises(UsageError, match="needs an image"):
+        pick("docker")
+    works["bubblewrap"] = "1"
+    assert pick() == pick("bubblewrap") == "bubblewrap"
+    with pytest.raises(UsageError, match="the sandbox podman cannot be used: no podman"):
+        pick("podman", "image")
+    with pytest.raises(UsageError, match="did you mean bubblewrap"):
+        pick("bubblewarp")
+
+
+def test_a_bubblewrap_that_may_not_make_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2; exit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    caches: list[Callable[[], None]] = [bubblewrap._tried.cache_clear, bubblewrap._program.cache_clear]
+    for clear in caches:
+        clear()
+    try:
+        assert bubblewrap.found() == "" and "setting up uid map: Permission denied" in bubblewrap.missing()
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+        for clear in caches:
+            clear()
+        assert (
+            bubblewrap.missing()
+            == "bubblewrap is not installed: install the package bubblewrap, which brings the program bwrap"
+        )
+    finally:
+        for clear in caches:
+            clear()
+    assert _load.needs_image("docker") and not _load.needs_image("bubblewrap")
+
+
+# --- Parts -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_disk_is_looked_at_seldom_and_in_time(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    disk = Disk([str(tmp_path)], Limits(disk_bytes=1 << 20, files=10))
+    looks = []
+    disk._look = lambda look=disk._look: looks.append(1) or look()  # type: ignore[method-assign, func-returns-value]
+
+    async def look() -> bool:
+        return await disk.exceeded()
+
+    assert not asyncio.run(look()) and not looks
+    disk._looked -= 2
+    assert not asyncio.run(look()) and len(looks) == 1
+    (tmp_path / "d" / "big").write_bytes(b"x" * (2 << 20))
+    disk._looked -= 2
+    assert asyncio.run(look()) and disk.said == "more than 1,048,576 bytes were written"
+    assert not asyncio.run(Disk([str(tmp_path)], Limits(disk_bytes=0, files=0)).exceeded())
+    missing = Disk([str(tmp_path / "missing")], Limits(disk_bytes=1))
+    missing._looked -= 9
+    assert not asyncio.run(missing.exceeded())
+
+
+def test_work_that_must_not_be_left_half_done() -> None:
+    done: list[str] = []
+
+    async def work() -> str:
+        await asyncio.sleep(0.05)
+        done.append("x")
+        return "value"
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(to_the_end(work()))
+        for _ in range(3):
+            await asyncio.sleep(0.005)
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    begun = time.monotonic()
+    asyncio.run(cancelled())
+    assert done == ["x"] and time.monotonic() - begun >= 0.05
+    assert asyncio.run(to_the_end(work())) == "value"

@@ -1,0 +1,448 @@
+"""A trial from staging to its folder: what it comes to, what is kept, and whose numbers are believed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_play import Play
+from agent_server import AgentServer
+from trial_bench import (
+    agent,
+    archived,
+    cell,
+    everything,
+    needs_bubblewrap,
+    record,
+    run,
+    running,
+    skill,
+    task,
+    tried,
+    verifier,
+)
+from trial_model import KEY, asking, with_model
+
+from effectiveness.agents._api import Output, Reading, Step, ToolUse
+from effectiveness.gateway._api import Seen
+from effectiveness.probe import Probe, problems, run_probe
+from effectiveness.probe_rules import DISAGREEMENT, disagreement
+from effectiveness.records import SCORED
+from effectiveness.results import from_line, to_line
+from effectiveness.rewards import Verdict
+from effectiveness.sandbox._api import Limits
+from effectiveness.trial import run_trial
+from effectiveness.trial_outcome import ending, numbers, outcome_of
+from router.prices import Price, Rates
+from router.records import Usage
+from skill_health.core.errors import AbortedError
+
+BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+PRICE = Price((Rates(1.0, 2.0, 0.5, 1.0),))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    place = tmp_path / "fresh"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield place
+    assert list(place.iterdir()) == []
+
+
+# --- The whole -------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
+    text = (
+        "cat in.txt; echo 3 > out.txt; echo '@opened alpha other'; echo '@listed alpha'; echo oops >&2; echo all done"
+    )
+    check = (
+        'echo judged; grep -q "all done" "$FINAL_MESSAGE"; mkdir -p .runner; echo fine > .runner/notes.txt; test -f out.txt'
+        ' && echo \'{"reward": 0.5, "speed": 2}\' > "$VERIFIER_DIR/reward.json"'
+    )
+    result, place = tried(tmp_path, text, sandbox, check, skills=[skill("alpha", **{"data/more.txt": "x"})])
+    assert result.key == ("t1", "script", "target", 0)
+    assert (result.outcome, result.reward, result.rewards) == ("pass", 0.5, {"reward": 0.5, "speed": 2.0})
+    assert (result.invoked, result.invocations, result.seen) == ("yes", ("alpha",), ("alpha",))
+    assert (result.changed, result.exit_code, result.folder, result.notes, result.error) == (1, 0, "trials/one", (), "")
+    assert (result.usage, result.usage_source) == (Usage(input_tokens=7, output_tokens=3), "agent")
+    assert result.cost_usd is None and result.duration_ms is not None and result.duration_ms > 0
+    names = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    assert names == {
+        "trial.json", "stream.out", "stream.err", "trajectory.json", "diff.patch", "workspace.tar.gz", "verifier/stdout",
+        "verifier/stderr", "verifier/reward.json", "verifier/notes.txt", "verdict.json", "usage.json", "probe.json", "final.txt",
+    }  # fmt: skip
+    assert (place / "final.txt").read_text() == "1\n2\nall done"
+    assert (place / "verifier/stdout").read_text() == "judged\n" and (
+        place / "verifier/notes.txt"
+    ).read_text() == "fine\n"
+    assert record(place, "trial.json")["sandbox"]["name"] == sandbox
+    assert record(place, "probe.json")["staged"] == record(place, "probe.json")["planned"] == dict(result.skills)
+    assert {".agents/skills/alpha/SKILL.md", ".agents/skills/alpha/data/more.txt", "out.txt"} < set(archived(place))
+    assert b"+3" in (place / "diff.patch").read_bytes()
+    assert from_line(json.loads(json.dumps(to_line(result)))) == result
+    assert [path.name for path in place.parent.iterdir()] == ["one"]
+
+
+def test_the_same_trial_leaves_the_same_bytes(tmp_path: Path) -> None:
+    kept = []
+    for name in ("a", "b"):
+        _, place = tried(
+            tmp_path / name, "echo 3 > out.txt; mkdir d; ln -s x d/l; chmod +x in.txt", skills=[skill("alpha")]
+        )
+        kept.append({path.name: path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()})
+    assert kept[0] == kept[1]
+
+
+def test_an_earlier_attempt_is_replaced(tmp_path: Path) -> None:
+    _, place = tried(tmp_path, "true")
+    (place / "old").write_text("x")
+    tried(tmp_path, "true")
+    assert not (place / "old").exists()
+
+
+@BOTH
+def test_the_verifier_sees_the_same_in_every_arm(tmp_path: Path, sandbox: str) -> None:
+    shown = []
+    for skills in ([], [skill("alpha")], [skill("alpha"), skill("beta")]):
+        _, place = tried(
+            tmp_path, "echo x > out.txt", sandbox, "find . | sort; pwd | sed s,.*/,,; ls -A ~", skills=skills
+        )
+        shown.append((place / "verifier/stdout").read_bytes())
+    assert shown[0] == shown[1] == shown[2] and b"out.txt" in shown[0] and b".agents" not in shown[0]
+
+
+def test_files_of_the_agent_lie_below_its_home(tmp_path: Path) -> None:
+    from effectiveness.agents._api import Command
+    from effectiveness.tasks._folder import File
+
+    def command(job: Any) -> Command:
+        files = (File(".tool/config.json", b"{}"), File(".tool/run", b"#!/bin/sh\necho ran; cat", True))
+        return Command((f"{job.home}/.tool/run",), files=files, stdin=b"from the input")
+
+    needs_bubblewrap()
+    result, place = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("", command=command)))
+    assert (result.outcome, (place / "stream.out").read_text()) == ("pass", "ran\nfrom the input")
+
+
+# --- What goes wrong -------------------------------------------------------------------------------------------------
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    from effectiveness.agents._api import Command
+
+    for words in (("/nowhere/agent",), ("no-such-agent",)):
+        what = cell(
+            task(tmp_path, verifier("exit 0")), agent("", command=lambda job, words=words: Command(words)), "none"
+        )
+        result, place = run(tmp_path, what)
+        assert (
+            result.outcome == "infrastructure"
+            and result.error == "the program cannot be started: No such file or directory"
+        )
+        assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, Usage(), None)
+        assert record(place, "verdict.json")["imposed"] == "infrastructure"
+
+
+@pytest.mark.parametrize(("check", "error"), [
+    ("kill -9 $$", "the verifier was ended by signal 9"),
+    ("sleep 5", "the verifier took longer than its time limit"),
+])  # fmt: skip
+def test_a_verifier_that_breaks(tmp_path: Path, check: str, error: str) -> None:
+    made = task(tmp_path, verifier(check, timeout_sec=0.3))
+    result, place = run(tmp_path, cell(made, agent("echo x > out.txt"), "none"))
+    assert (result.outcome, result.reward, result.error) == ("infrastructure", None, error)
+    assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
+
+
+@pytest.mark.parametrize("word", ["quota", "auth", "infrastructure", "refusal"])
+def test_failures_that_an_agent_tells(tmp_path: Path, word: str) -> None:
+    result, place = tried(tmp_path, f"echo 3 > out.txt; echo '@failure {word}'", "none", "test -f out.txt")
+    assert result.outcome == word
+    assert (result.outcome in SCORED) == (word == "refusal") == (result.reward == 1.0)
+    assert (place / "verifier").exists() == (word == "refusal")
+    assert result.error == ("" if word == "refusal" else f"it said {word}")
+
+
+def test_a_module_that_stumbles(tmp_path: Path) -> None:
+    def read(output: Output, job: Any) -> Reading:
+        raise KeyError("x")
+
+    result, _ = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("true", read=read), "none"))
+    assert (result.outcome, result.error) == ("infrastructure", "KeyError while the agent's output was read")
+
+
+def test_a_staging_that_is_not_the_plan(tmp_path: Path) -> None:
+    wrong = replace(skill("alpha"), digest="0" * 32)
+    result, place = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("echo started"), "none", [wrong]))
+    assert result.outcome == "infrastructure" and disagreement(result)
+    assert not (place / "stream.out").exists()
+
+
+@pytest.mark.parametrize(("said", "expected", "wrong"), [
+    ("alpha", None, ""), ("alpha init", ("init",), ""), ("", None, "alpha is staged and not listed"),
+    ("alpha beta", None, "beta is listed and not staged"),
+    ("alpha init", ("other",), "beside skills of the run, init, other are listed in one arm and not in another"),
+])  # fmt: skip
+def test_each_trial_compares_again(tmp_path: Path, said: str, expected: tuple[str, ...] | None, wrong: str) -> None:
+    skills = [skill("alpha")]
+    result, _ = tried(
+        tmp_path,
+        f"echo '@listed {said}'",
+        "none",
+        skills=skills,
+        collection={"alpha": "a", "beta": "b"},
+        expected=expected,
+    )
+    assert result.outcome == ("infrastructure" if wrong else "pass")
+    assert disagreement(result) == wrong
+
+
+def test_temporary_folder_in_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = task(tmp_path, verifier("exit 0"))
+    inside = Path(made.folder) / "tmp"
+    inside.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(inside))
+    with pytest.raises(AbortedError, match="lies inside"):
+        run(tmp_path, cell(made, agent("true"), "none"))
+
+
+def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "reports").write_text("a file")
+    made = cell(task(tmp_path, verifier("exit 0")), agent("true"), "none")
+    with pytest.raises(AbortedError, match="cannot write"):
+        asyncio.run(run_trial(made, str(tmp_path / "reports" / "trials" / "one")))
+
+
+@BOTH
+def test_cancellation(tmp_path: Path, sandbox: str) -> None:
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
+    word = f"4{os.getpid()}.{sandbox[0] == 'b':d}"
+    made = cell(task(tmp_path, verifier("exit 0")), agent(f"(setsid sleep {word} &); sleep {word}"), sandbox)
+    place = tmp_path / "reports" / "one"
+    place.parent.mkdir()
+
+    async def cancelled() -> None:
+        trial = asyncio.ensure_future(run_trial(made, str(place)))
+        while len(running(word)) < 2:
+            await asyncio.sleep(0.01)
+        trial.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await trial
+
+    asyncio.run(asyncio.wait_for(cancelled(), 10))
+    assert not running(word) and list(place.parent.iterdir()) == []
+
+
+# --- The model, through the gateway ----------------------------------------------------------------------------------
+
+
+@BOTH
+def test_the_model_is_reached_through_the_gateway_alone(tmp_path: Path, sandbox: str) -> None:
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
+    text = "ask('one'); ask('two'); print(os.environ['MODEL_KEY'], open('in.txt').read()); open('key', 'w').write(os.environ['MODEL_KEY'])"
+    skills = [skill("alpha", "Adds up columns of numbers")]
+    made = cell(
+        task(tmp_path, verifier("exit 0")),
+        asking(text),
+        sandbox,
+        skills,
+        price=PRICE,
+        collection={"alpha": "x", "beta": "B things"},
+    )
+    with AgentServer(Play()) as server:
+        result, place = run(tmp_path, with_model(made, server))
+        usage = server.usage()
+        keys = {
+            value
+            for request in server.requests
+            for name, value in request.headers.items()
+            if name.lower() == "authorization"
+        }
+        assert keys == {f"Bearer {KEY}"}
+    assert result.outcome == "pass"
+    assert replace(result.usage, raw=None) == replace(usage, cache_write_tokens=result.usage.cache_write_tokens)
+    assert (result.usage_source, result.cost_source) == ("gateway", "gateway")
+    assert result.cost_usd is not None and result.cost_usd > 0
+    assert record(place, "probe.json")["offered"] == ["alpha"]
+    assert b"Adds up columns" in (place / "request.json").read_bytes()
+    kept = everything(place)
+    assert KEY.encode() not in kept and b"***" in (place / "stream.out").read_bytes() and b"sk-" not in kept
+    assert record(place, "usage.json")["gateway"]["answered"] == 2
+
+
+def test_a_foreign_skill_stops_the_run(tmp_path: Path) -> None:
+    """A user's own skill that gets into the control is seen in the request, whatever the agent says."""
+    made = cell(
+        task(tmp_path, verifier("exit 0")), asking("found.append('beta: B things'); ask('x'); ask('y')"), "none"
+    )
+    with AgentServer(Play()) as server:
+        result, _ = run(tmp_path, with_model(replace(made, collection={"beta": "B things"}), server))
+    assert (result.outcome, disagreement(result)) == ("infrastructure", "beta is offered and not staged")
+
+
+@pytest.mark.parametrize(("status", "body", "outcome"), [
+    (401, {"error": {"message": "invalid key", "type": "invalid_request_error", "code": "invalid_api_key"}}, "auth"),
+    (429, {"error": {"message": "no credit", "type": "insufficient_quota", "code": "insufficient_quota"}}, "quota"),
+])  # fmt: skip
+def test_errors_that_stop_the_run(tmp_path: Path, status: int, body: dict[str, Any], outcome: str) -> None:
+    made = cell(task(tmp_path, verifier("exit 0")), asking("ask('x')"), "none")
+    with AgentServer(Play(error=(status, body))) as server:
+        result, _ = run(tmp_path, with_model(made, server))
+    assert result.outcome == outcome and result.error and result.reward is None
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    with AgentServer(Play()) as server:
+        made = with_model(cell(task(tmp_path, verifier("exit 0")), asking("ask('x')"), "none"), server)
+    result, _ = run(tmp_path, made)
+    assert result.outcome == "infrastructure" and "127.0.0.1" in result.error
+    assert result.cost_usd == 0.0
+
+
+def test_a_cap_in_dollars_is_no_failure_of_the_infrastructure(tmp_path: Path) -> None:
+    text = "for n in range(5): ask('x')\nprint('@failure quota')"
+    made = cell(task(tmp_path, verifier("exit 1")), asking(text), "none", price=PRICE, max_usd=0.0015)
+    with AgentServer(Play()) as server:
+        result, _ = run(tmp_path, with_model(made, server))
+        assert server.answered < 5
+    assert result.outcome == "fail"
+    assert any("cap" in note for note in result.notes)
+
+
+# --- Probes ----------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_probe_spends_nothing(tmp_path: Path, sandbox: str) -> None:
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
+    skills = [skill("alpha", "Adds up columns of numbers")]
+    own = lambda output: tuple(output.stdout.decode().split())  # noqa: E731
+    from effectiveness.agents._api import Command
+
+    probing = asking("print('@listed alpha init'); ask('x'); import time; time.sleep(20)", listed=own,
+                     probe=lambda job: Command(("bash", "-c", "ls .agents/skills; echo init")))  # fmt: skip
+    made = cell(task(tmp_path, None), probing, sandbox, skills, collection={"alpha": "x", "beta": "B things"})
+    with AgentServer(Play()) as server:
+        made = with_model(made, server)
+        probe = asyncio.run(run_probe(made))
+        assert server.requests == []
+    assert (probe.staged, probe.offered, probe.own, probe.error) == (("alpha",), ("alpha",), ("alpha", "init"), "")
+    # What it was stopped before it could print is not known.
+    assert probe.listed == ("alpha", "init")
+    assert b"Adds up columns" in probe.request and b"sk-" not in probe.request
+    assert problems(made, probe, None) == []
+
+
+def test_a_probe_without_any_evidence(tmp_path: Path) -> None:
+    probe = asyncio.run(run_probe(cell(task(tmp_path, None), agent("true"), "none")))
+    assert probe.error == "nothing shows what script sees: it neither lists its skills nor asks a model"
+    assert problems(cell(task(tmp_path, None), agent("true"), "none"), probe, None) == [probe.error]
+
+
+@pytest.mark.parametrize(("probe", "baseline", "wrong"), [
+    (Probe(("alpha",), ("alpha", "x"), ("alpha",)), Probe((), ("x",), ()), []),
+    (Probe(("alpha",), ("alpha", "y"), None), Probe((), ("x",), ()), ["beside skills of the run, x, y are listed in one arm and not in another"]),
+    (Probe(("alpha",), ("x",), ()), None, ["alpha is staged and not listed", "alpha is staged and not offered"]),
+    (Probe(("alpha",), None, ("alpha", "beta")), None, ["beta is offered and not staged"]),
+    (Probe(("alpha",), ("alpha", "beta"), None, ("alpha",)), None, ["beta is listed and not staged"]),
+    (Probe(("alpha",), ("alpha",), None, ("alpha", "beta")), None, ["beta is listed and not staged"]),
+])  # fmt: skip
+def test_what_a_probe_disagrees_with(tmp_path: Path, probe: Probe, baseline: Probe | None, wrong: list[str]) -> None:
+    made = cell(task(tmp_path, None), agent(""), "none", [skill("alpha")], collection={"alpha": "a", "beta": "b"})
+    assert problems(made, probe, baseline) == wrong
+
+
+# --- Rules -----------------------------------------------------------------------------------------------------------
+
+DONE = Reading(steps=(Step("agent", tools=(ToolUse("1", "read", {}),)),))
+
+
+@pytest.mark.parametrize(("output", "reading", "seen", "imposed"), [
+    (Output(0), DONE, None, ""),
+    (Output(1), DONE, None, ""),
+    (Output(None, stopped="timeout"), DONE, None, "timeout"),
+    (Output(None, stopped="timeout"), replace(DONE, failure="infrastructure", error="cut"), None, "timeout"),
+    (Output(None, stopped="disk"), DONE, None, "fail"),
+    (Output(None, stopped="output"), replace(DONE, failure="infrastructure"), None, "fail"),
+    (Output(None, stopped="processes"), DONE, None, "fail"),
+    (Output(0), replace(DONE, failure="refusal"), None, "refusal"),
+    (Output(0), replace(DONE, failure="quota", error="q"), None, "quota"),
+    (Output(0), DONE, Seen(requests=2, answered=2, failure="auth", error="a"), "auth"),
+    (Output(0), replace(DONE, failure="quota"), Seen(requests=2, answered=1, failure="capped", error="c"), ""),
+    (Output(None, stopped="timeout"), DONE, Seen(requests=2, answered=1, failure="capped", error="c"), "timeout"),
+    (Output(0), DONE, Seen(requests=9, answered=8, failure="unreachable", error="u"), ""),
+    (Output(1), replace(DONE, failure="infrastructure"), Seen(requests=9, answered=8, failure="unreachable", error="u"), "infrastructure"),
+    (Output(0), Reading(), Seen(requests=3, failure="unreachable", error="u"), "infrastructure"),
+    (Output(7), Reading(), Seen(), "infrastructure"),
+    (Output(0), Reading(), Seen(), ""),
+])  # fmt: skip
+def test_endings(tmp_path: Path, output: Output, reading: Reading, seen: Seen | None, imposed: str) -> None:
+    end = ending(cell(task(tmp_path, None), agent("")), output, reading, seen)
+    assert end.imposed == imposed
+    assert bool(end.error) == (imposed in ("infrastructure", "quota", "auth")) or reading.failure == "infrastructure"
+
+
+def test_an_unfinished_conversation_is_no_disagreement(tmp_path: Path) -> None:
+    """An agent that was cut off in its first side question has not been asked what it would offer."""
+    made = cell(task(tmp_path, None), agent(""), skills=[skill("alpha")], collection={"beta": "b"})
+    early = Seen(requests=1, answered=1, offered=())
+    assert ending(made, Output(None, stopped="timeout"), Reading(), early).imposed == "timeout"
+    assert ending(made, Output(0), DONE, early).error == f"{DISAGREEMENT}alpha is staged and not offered"
+    assert ending(made, Output(None), Reading(), replace(early, offered=("alpha", "beta"))).imposed == "infrastructure"
+
+
+@pytest.mark.parametrize(("imposed", "verdict", "outcome"), [
+    ("", Verdict("pass", 1.0), "pass"), ("", Verdict("fail", 0.0), "fail"), ("", Verdict("infrastructure", None), "infrastructure"),
+    ("timeout", Verdict("pass", 1.0), "timeout"), ("timeout", Verdict("infrastructure", None), "timeout"),
+    ("refusal", Verdict("pass", 1.0), "refusal"), ("fail", Verdict("pass", 1.0), "fail"),
+    ("fail", Verdict("infrastructure", None), "infrastructure"), ("quota", None, "quota"), ("infrastructure", None, "infrastructure"),
+])  # fmt: skip
+def test_outcomes(imposed: Any, verdict: Verdict | None, outcome: str) -> None:
+    assert outcome_of(imposed, verdict) == outcome
+
+
+SAID, METERED = Usage(input_tokens=100, output_tokens=10), Usage(input_tokens=90, output_tokens=9)
+
+
+@pytest.mark.parametrize(("reading", "seen", "price", "tokens", "dollars"), [
+    (Reading(usage=SAID, cost_usd=0.5), None, None, (100, "agent"), (0.5, "agent")),
+    (Reading(), None, None, (None, ""), (None, "")),
+    (Reading(usage=SAID, cost_usd=0.5), Seen(answered=2, usage=METERED, cost_usd=0.1), PRICE, (90, "gateway"), (0.1, "gateway")),
+    (Reading(usage=SAID, cost_usd=0.5), Seen(answered=2, unmetered=1, usage=METERED, cost_usd=0.1), PRICE, (100, "agent"), (0.00012, "prices")),
+    (Reading(usage=SAID, cost_usd=0.5), Seen(answered=2, unmetered=1, usage=METERED), None, (100, "agent"), (0.5, "agent")),
+    (Reading(), Seen(answered=2, unmetered=1, usage=METERED, cost_usd=0.1), PRICE, (90, "gateway"), (None, "")),
+    (Reading(), Seen(answered=2, unmetered=2), PRICE, (None, ""), (None, "")),
+    (Reading(cost_usd=0.0), Seen(requests=1, cost_usd=0.0), None, (None, ""), (0.0, "gateway")),
+])  # fmt: skip
+def test_whose_numbers_are_believed(
+    tmp_path: Path,
+    reading: Reading,
+    seen: Seen | None,
+    price: Price | None,
+    tokens: tuple[Any, str],
+    dollars: tuple[Any, str],
+) -> None:
+    counted = numbers(replace(cell(task(tmp_path, None), agent("")), price=price), reading, seen)
+    assert (counted.usage.input_tokens, counted.usage_source) == tokens
+    assert (counted.cost_usd, counted.cost_source) == dollars
+
+
+def test_the_limit_of_time_is_the_lower_one(tmp_path: Path) -> None:
+    from effectiveness.trial_agent import timeout_of
+
+    made = task(tmp_path, None)
+    for given, limit in ((5.0, 5.0), (500.0, 20.0), (0.0, 20.0)):
+        assert timeout_of(cell(made, agent(""), limits=Limits(timeout_sec=given))) == limit

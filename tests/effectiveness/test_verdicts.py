@@ -1,0 +1,198 @@
+"""The rules of verdicts, one by one, and what marks a run as biased."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from effects_made import MODEL, fixture_like, manifest, task, trial
+
+from effectiveness.effects.build import build_report
+from effectiveness.records import Result
+
+Counts = list[int]
+
+
+def results(model: str = MODEL, **arms: Counts) -> list[Result]:
+    """So many passes of three in each arm, task by task."""
+    return [
+        trial(f"{at:03}", arm, replication, replication < count, model)
+        for arm, counts in arms.items()
+        for at, count in enumerate(counts)
+        for replication in range(3)
+    ]
+
+
+def only(count: int, *arms: str, **more: Any) -> dict[str, Any]:
+    return manifest([task(f"{n:03}", "one") for n in range(count)], ("control", "target", *arms), **more)
+
+
+def verdict_of(control: Counts, target: Counts, **arms: Counts) -> dict[str, Any]:
+    report = build_report(only(len(control), *arms), results(control=control, target=target, **arms))
+    (model,) = report["models"]
+    (skill,) = model["skills"]
+    assert skill["verdict"] == model["verdict"]
+    found: dict[str, Any] = model["verdict"]
+    return found
+
+
+CEILING = "not testable: ceiling, 96.7 % of the trials pass without the skill"
+RULES: dict[str, tuple[Counts, Counts, str, str]] = {
+    "all gain": ([0] * 10, [3] * 9 + [2], "helps", "+96.7 pp over 10 tasks (95 % interval +72"),
+    "all gain all": (
+        [0] * 6,
+        [3] * 6,
+        "helps",
+        "+100.0 pp over 6 tasks (no interval: all tasks differ by the same, p = 0.",
+    ),
+    "all lose all": ([3] * 6, [2] * 6, "harmful", "-33.3 pp over 6 tasks (no interval: all tasks differ by the same"),
+    "all lose": ([3] * 9 + [2], [0] * 10, "harmful", "-96.7 pp over 10 tasks"),
+    "a harm from the ceiling": ([3] * 10, [0, 1] * 5, "harmful", "-83.3 pp over 10 tasks"),
+    "up and down": ([0, 3] * 6, [3, 0] * 6, "no evidence", "+0.0 pp over 12 tasks"),
+    "five differ": ([0] * 12, [3] * 5 + [0] * 7, "not testable", "not testable: 5 of 12 tasks differ, 6 are needed"),
+    "six differ": ([0] * 12, [3] * 5 + [2] + [0] * 6, "helps", "+47.2 pp"),
+    "none differs": ([1] * 12, [1] * 12, "not testable", "not testable: 0 of 12 tasks differ, 6 are needed"),
+    "control at the ceiling": ([3] * 9 + [2], [3] * 10, "not testable", CEILING),
+    "some losses from the ceiling": ([3] * 19 + [2], [2, 3] * 6 + [3] * 7 + [2], "harmful", "-10.0 pp over 20 tasks"),
+    "both at the floor": ([0] * 19 + [1], [1] + [0] * 19, "not testable", "not testable: floor, at most 1.7 % of the"),
+    "up from the floor": ([0] * 20, [1] * 8 + [0] * 12, "helps", "+13.3 pp over 20 tasks"),
+    "two tasks": ([0, 0], [3, 3], "not testable", "not testable: 2 of 2 tasks differ, 6 are needed"),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_rules(name: str) -> None:
+    control, target, word, reason = RULES[name]
+    found = verdict_of(control, target)
+    assert (found["word"], found["reason"][: len(reason)]) == (word, reason)
+
+
+def test_with_several_models_more_tasks_must_differ() -> None:
+    gains, others = [3] * 6 + [0] * 6, [1, 0] * 6
+    models = ["one", "two", "three"]
+    given = only(12, models=models)
+    found = [each for name in models[1:] for each in results(name, control=[0, 1] * 6, target=others)]
+    found += results("one", control=[0] * 12, target=gains)
+    report = build_report(given, found)
+    verdicts = [model["verdict"] for model in report["models"]]
+    assert [verdict["word"] for verdict in verdicts] == ["not testable", "no evidence", "no evidence"]
+    assert verdicts[0]["reason"] == "not testable: 6 of 12 tasks differ, 7 are needed with 3 tested together"
+    alone = build_report(only(12, models=["one"]), results("one", control=[0] * 12, target=gains))
+    assert alone["models"][0]["verdict"]["word"] == "helps"
+
+
+@pytest.mark.parametrize(
+    ("placebo", "note"),
+    [
+        ([0] * 12, "better than a placebo of the same length, too (+100.0 pp)"),
+        ([3] * 11 + [2], "not shown to be better than a placebo of the same length: it may be any text that helps"),
+    ],
+)
+def test_a_placebo_is_noted(placebo: Counts, note: str) -> None:
+    found = verdict_of([0] * 12, [3] * 12, placebo=placebo)
+    assert found["word"] == "helps" and found["notes"][0] == note
+    assert any(each.startswith("the target is at the ceiling") for each in found["notes"])
+
+
+def test_no_evidence_is_not_evidence_of_none() -> None:
+    found = verdict_of([0, 3] * 6, [3, 0] * 6)
+    assert found["notes"] == [
+        "no evidence of an effect is not evidence of none: the interval says what is still possible"
+    ]
+
+
+def test_why_a_verdict_is_preliminary() -> None:
+    few, many = verdict_of([0, 1] * 6, [1, 2] * 6), verdict_of([0] * 40, [1] * 40)
+    assert few["preliminary"] == ["fewer than 30 tasks (12)", "no interval"]
+    assert many["preliminary"] == ["no interval"]
+    assert verdict_of([0, 1] * 20, [1, 1] * 20)["preliminary"] == []
+
+
+def test_without_the_arms_there_is_no_verdict() -> None:
+    given = manifest(fixture_like(8, 2), ("control", "full"))
+    (model,) = build_report(given, [])["models"]
+    assert model["verdict"]["word"] == "not testable"
+    assert model["verdict"]["reason"].startswith("not testable: the run does not have both the target and the control")
+
+
+def negative(
+    control: Counts, irrelevant: Counts, full: Counts, controls: int, models: tuple[str, ...] = (MODEL,)
+) -> Any:
+    """A report on these tasks, of which the last ones are negative controls."""
+    count = len(control)
+    given = manifest(fixture_like(count - controls, controls, 1), ("control", "target", "negative", "full"), models)
+    found = [
+        each for model in models for each in results(model, control=control, negative=irrelevant, full=full, target=control)
+    ]  # fmt: skip
+    return build_report(given, found)
+
+
+def test_a_negative_control_that_gains_marks_the_run_as_biased() -> None:
+    report = negative([0, 1] * 10, [3, 2] * 10, [0, 1] * 10, 5)
+    (model,) = report["models"]
+    assert model["controls"]["passed"] is False and model["verdict"]["word"] == "biased"
+    assert all(skill["verdict"]["word"] == "biased" for skill in model["skills"])
+    assert report["biased"] == [f"{MODEL}: {reason}" for reason in model["biased"]]
+    assert (
+        "negative-control is +66.7 pp over 20 tasks, where there should be no difference (p = " in report["biased"][1]
+    )
+    assert model["controls"]["note"] == "; ".join(model["biased"])
+    assert [each["rank"] for each in report["leaderboard"]] == [None, None]
+    over = {(each["name"], each["over"]): each for each in model["controls"]["contrasts"]}
+    assert {key: each["failed"] for key, each in over.items()} == {
+        ("negative-control", "controls"): True, ("negative-control", "all"): True, ("full-control", "controls"): False,
+    }  # fmt: skip
+    assert over["negative-control", "all"]["equivalent"] is False
+
+
+def test_one_biased_model_leaves_the_others_their_verdicts() -> None:
+    given = manifest(fixture_like(15, 5, 1), ("control", "target", "negative"), ("bad", "good"))
+    found = results("bad", control=[0] * 20, negative=[3] * 20, target=[3] * 15)
+    found += results("good", control=[0] * 20, negative=[0] * 20, target=[3] * 15)
+    report = build_report(given, found)
+    assert [model["verdict"]["word"] for model in report["models"]] == ["biased", "helps"]
+    assert len(report["biased"]) == 2 and all(reason.startswith("bad: ") for reason in report["biased"])
+
+
+def test_a_significant_difference_within_the_margin_is_no_bias() -> None:
+    # 8 points over 120 tasks: certainly there, and declared not to matter.
+    control = [1] * 120
+    report = negative(control, [2] * 30 + [1] * 90, control, 0)
+    (model,) = report["models"]
+    (contrast,) = model["controls"]["contrasts"]
+    assert contrast["bias_p_adjusted"] < 0.05 and contrast["delta"]["value"] < 0.1
+    assert (contrast["failed"], contrast["equivalent"], model["controls"]["passed"]) == (False, None, None)
+    assert contrast["note"].startswith("not shown: +8.3 +- ")
+    assert report["biased"] == []
+
+
+def test_equivalence_is_shown_with_enough_tasks_and_not_with_few() -> None:
+    many = negative([1] * 80, [1] * 80, [1] * 80, 40)["models"][0]["controls"]
+    assert many["passed"] is True and many["note"] == "all 3 differences are shown to be within the margin"
+    few = negative([1] * 20, [1] * 20, [1] * 20, 5)["models"][0]["controls"]
+    assert few["passed"] is None
+    assert few["note"] == "no bias was found, but 0 of 3 differences are shown to be within the margin"
+    notes = {(each["name"], each["over"]): each["note"] for each in few["contrasts"]}
+    assert (
+        notes["negative-control", "all"] == "cannot be shown: the half-width of 13.9 pp exceeds the margin of 10.0 pp"
+    )
+    assert (
+        notes["full-control", "controls"] == "cannot be shown: the half-width of 45.1 pp exceeds the margin of 10.0 pp"
+    )
+
+
+def test_bias_is_corrected_over_the_whole_run() -> None:
+    control, irrelevant = [1, 0, 1, 0, 1] * 4, [2, 1, 1, 0, 2] * 4
+    ps = []
+    for models in (("a",), ("a", "b", "c")):
+        report = negative(control, irrelevant, control, 5, models)
+        ps.append([each["bias_p_adjusted"] for each in report["models"][0]["controls"]["contrasts"]][1])
+    assert ps[0] < ps[1]
+
+
+def test_without_negative_controls_nothing_is_claimed() -> None:
+    (model,) = build_report(only(8), [])["models"]
+    assert model["controls"] == {
+        "tasks": [], "arms": [], "contrasts": [], "passed": None,
+        "note": "not testable: the run has neither negative-control tasks nor the arm negative",
+    }  # fmt: skip
