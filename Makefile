@@ -16,7 +16,9 @@ test: $(STAMP)
 
 test-real: $(STAMP)
 	$(PIP) --no-deps --requirement tests/requirements-real.txt
-	$(RUN) pytest -m real
+	@bash scripts/install_sandbox.sh
+	@bash scripts/install_agents.sh
+	SKILL_HEALTH_AGENTS=$(CURDIR)/build/agents $(RUN) pytest -m real -n 2 --dist loadfile
 
 lint: $(STAMP)
 	$(RUN) ruff check .
@@ -40,7 +42,7 @@ bench: $(STAMP)
 constraints:
 	rm -rf build/constraints
 	$(PYTHON) -m venv build/constraints
-	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,embed,report]'
+	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,embed,acp,report]'
 	build/constraints/bin/python -m pip freeze --exclude skill-health > constraints.txt
 	rm -rf build/constraints
 
@@ -53,5 +55,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "skill-health needs Python 3.11 or later; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
 	$(PIP) --constraint constraints.txt hatchling editables
-	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev,bench,embed]'
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev,bench,embed,acp]'
 	@touch $@

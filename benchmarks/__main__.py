@@ -19,7 +19,8 @@ from benchmarks._table import machine
 # In this order: what `parse` reads into this process would count as memory of those that are started later.
 LINTER = ("hook", "collection", "scale", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
-QUESTIONS = (*LINTER, *ROUTER)
+EFFECTIVENESS = ("trials",)
+QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS)
 NOT_MEASURED = "Not measured: "
 
 
@@ -44,7 +45,11 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("--skills and --rounds count from 1")
     if given.tree is not None and not given.tree.is_dir():
         parser.error(f"--tree: no such folder: {given.tree}")
-    kind = "router" if given.names and set(given.names) <= set(ROUTER) else "real" if given.tree else "generated"
+    named = set(given.names)
+    groups = {"router": {*ROUTER}, "effectiveness": {*EFFECTIVENESS}}
+    kind = next(
+        (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"
+    )
     if given.write is not None and not (given.write.is_file() and _cut(given.write, kind)):
         parser.error(f"--write: {given.write} has no lines '<!-- begin {kind} -->' and '<!-- end {kind} -->'")
     parts: list[str] = []

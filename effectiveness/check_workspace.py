@@ -95,10 +95,12 @@ def remove_tree(folder: str) -> None:
 
 def write_files(folder: str, files: Iterable[File], places: Iterable[tuple[str, str]] = ()) -> None:
     """Write files below a folder; `places` are paths of a container with what takes their place in texts."""
-    replaced = tuple(places)
+    replaced, made = tuple(places), set()
     for file in files:
         target = os.path.join(folder, file.path)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if (above := os.path.dirname(target)) not in made:
+            os.makedirs(above, exist_ok=True)
+            made.add(above)
         text = text_of(file) if replaced else None
         data = file.data if text is None else replace_places(text, replaced).encode("utf-8")
         with open(target, "xb") as stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -13,6 +13,7 @@ from effectiveness.records import Result
 from effectiveness.results import from_line
 from effectiveness.runs import earlier_runs
 from router.journal_read import RESULTS
+from router.results import readable_lines
 from skill_health.core.history_tail import read_backwards
 
 FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
@@ -47,7 +48,7 @@ def read_earlier(reports: str, specs: Collection[str]) -> dict[str, Earlier]:
         if number == FOLDERS or all(each.trials >= TRIALS for each in seen.values()):
             break
         if {model["spec"] for model in manifest["models"]}.intersection(seen):
-            for result in _results(os.path.join(folder, RESULTS)):
+            for result in readable_lines(os.path.join(folder, RESULTS), from_line):
                 mine = seen.get(result.model)
                 if mine is not None and mine.trials < TRIALS and result.scored:
                     _note(mine, result)
@@ -73,19 +74,6 @@ def read_controls(path: str, specs: Collection[str]) -> dict[tuple[str, str | No
             if rate is not None and (skill is None or isinstance(skill, str)):
                 found.setdefault((record["model"], skill), rate)
     return found
-
-
-def _results(path: str) -> Iterator[Result]:
-    """The results of a file as far as they can be read."""
-    try:
-        with open(path, "rb") as file:
-            for line in file:
-                try:
-                    yield from_line(json.loads(line))
-                except (ValueError, RecursionError):
-                    continue
-    except OSError:
-        return
 
 
 def _note(seen: _Seen, result: Result) -> None:

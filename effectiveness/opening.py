@@ -99,7 +99,9 @@ def _with_terms(model: Model, record: Mapping[str, Any]) -> Model:
 def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
     """The keys that these models are asked with, to be kept out of whatever is written."""
     asked = [model.choice for model in models if model.choice.protocol]
-    return keys_in_use(key_variable(choice.provider, _wire(choice)) for choice in asked)
+    names = [key_variable(choice.provider, _wire(choice)) for choice in asked]
+    # An agent that cannot go through the gateway has a key of its own.
+    return keys_in_use([*names, *(str(getattr(model.choice.agent, "OWN_KEY", "")) for model in models)])
 
 
 def _wire(choice: Choice) -> Wire:

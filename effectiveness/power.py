@@ -39,7 +39,7 @@ def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
     targets = [task for task in _both(plan, TARGET, CONTROL) if not task.is_control]
     count, models = len(targets), len(plan.models)
     others = sum(task.is_control for task in plan.tasks)
-    yield f"tasks: {count} with and without the skill that should help, {others} negative controls"
+    yield f"tasks: {count} with and without the skill that should help, {others} negative control{'s' * (others != 1)}"
     if not count:
         yield f"warning: no task has both {TARGET} and {CONTROL}, so no verdict can be reached"
         return

@@ -6,10 +6,8 @@ import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Event
 from typing import Any, Literal, cast
 
-from effectiveness.check_workspace import make_places
 from effectiveness.keep import NAME, BadArchive, unpack
 from effectiveness.records import Outcome, Result
 from effectiveness.rewards import INFRASTRUCTURE
@@ -21,7 +19,7 @@ from effectiveness.tasks._folder import is_inside
 from effectiveness.trial_files import FINAL, MAX_FINAL, TRIAL, VERDICT
 from effectiveness.trial_outcome import VERIFIED, outcome_of
 from effectiveness.trial_verify import Verified, clear_for_verifier, verify
-from effectiveness.workspace import PREFIX, Workplace, removed
+from effectiveness.workspace import Workplace, fresh, removed
 from effectiveness.workspace_tree import read_tree
 from skill_health.core.files import read_bytes, read_small
 from skill_health.core.roots import git_top
@@ -117,7 +115,7 @@ def _kept(folder: str, result: Result, task: Task | None) -> tuple[str, dict[str
 
 async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: Terms) -> Verified:
     """The verification of a kept workspace. Raises BadArchive and OSError."""
-    places = make_places(task.folder, Event(), PREFIX)
+    places = fresh(task)
     async with removed(places.base):
         await to_the_end(asyncio.to_thread(unpack, os.path.join(place, NAME), places.workspace))
         final, _ = read_bytes(os.path.join(place, FINAL))

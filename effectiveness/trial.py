@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
-from threading import Event
 
 from effectiveness.cell import Cell
-from effectiveness.check_workspace import make_places
 from effectiveness.diff import diff
 from effectiveness.keep import NAME, CannotKeep, pack
 from effectiveness.probe_rules import DISAGREEMENT
@@ -30,10 +28,10 @@ from effectiveness.trial_outcome import Ending, ending
 from effectiveness.trial_result import Left, Story, result_of
 from effectiveness.trial_verify import clear_for_verifier, verify
 from effectiveness.workspace import (
-    PREFIX,
     Workplace,
     changed_skills,
     digests_on_disk,
+    fresh,
     open_workplace,
     removed,
     starting_files,
@@ -91,7 +89,7 @@ async def _acted(cell: Cell, at: Workplace) -> tuple[Story, tuple[str, ...]]:
 
 async def _judged(cell: Cell, at: Workplace, story: Story, final: bytes, hidden: tuple[str, ...]) -> Story:
     """What the agent left, and what its verifier says of it where it has something to say."""
-    places = make_places(cell.task.folder, Event(), PREFIX)
+    places = fresh(cell.task)
     async with removed(places.base):
         left = await to_the_end(asyncio.to_thread(_collect, cell, at.places.workspace, places.base, hidden))
         if not story.end.verify:

@@ -58,6 +58,8 @@ async def open_line(cell: Cell, at: Workplace, closed: bool = False) -> AsyncIte
 
     terms = Terms(
         key=f"sk-{secrets.token_hex(24)}",
+        # A cap in dollars is reckoned with the price of one model.
+        model=cell.choice.model if cell.max_usd is not None else "",
         price=cell.price,
         max_usd=cell.max_usd,
         closed=closed,

@@ -69,7 +69,8 @@ def _imposed(
     if output.stopped in _BROKEN:
         return "fail", ""
     if output.stopped == "timeout":
-        return "timeout", ""
+        # Readers say so of an agent that was waiting for its server to come back: an outage is nobody's failure.
+        return ("infrastructure", reading.error) if reading.failure == "infrastructure" else ("timeout", "")
     # Who is told that there is no more money breaks off; that is no failure of the infrastructure.
     if reading.failure == "refusal" or (reading.failure and not capped):
         return reading.failure, reading.error if reading.failure != "refusal" else ""

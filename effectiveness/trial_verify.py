@@ -21,6 +21,7 @@ from effectiveness.workspace_tree import Tree, remove_special
 NOTES = f"{RUNNER}/notes.txt"
 MAX_NOTES = 64 << 10
 _TRIAL, _SKILLS = "verify", "skills"
+_READ = 8 << 20
 _NO_VERIFIER = "the task has no verifier"
 
 
@@ -87,12 +88,13 @@ async def verify(task: Task, at: Workplace) -> Verified:
     if output.stopped and output.stopped != "timeout":
         verdict = Verdict(INFRASTRUCTURE, None, problem=f"the verifier was stopped: {output.stopped}")
     hidden = places.base.encode()
-    shown = [text.replace(hidden, b"<temporary>") for text in (output.stdout, output.stderr)]
-    return Verified(verdict, replace(output, stdout=shown[0], stderr=shown[1]), remarks)
+    out, err = (text[:MAX_OUTPUT].replace(hidden, b"<temporary>") for text in (output.stdout, output.stderr))
+    return Verified(verdict, replace(output, stdout=out, stderr=err), remarks)
 
 
 def _limits(ready: Prepared) -> Limits:
-    return Limits(timeout_sec=ready.script.timeout_sec, output_bytes=MAX_OUTPUT)
+    # Much may be printed of what an agent has made large; that is no reason to stop, only not to keep it.
+    return Limits(timeout_sec=ready.script.timeout_sec, output_bytes=_READ)
 
 
 def _remarks(workspace: str) -> bytes:

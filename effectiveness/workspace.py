@@ -17,7 +17,9 @@ from effectiveness.copies import digest_of
 from effectiveness.sandbox._api import BackEnd, Box, Inside
 from effectiveness.sandbox._load import back_end
 from effectiveness.sandbox._run import to_the_end
+from effectiveness.tasks._api import Task
 from effectiveness.tasks._folder import MAX_FILE, File
+from effectiveness.workspace_held import hold, let_go, sweep
 from effectiveness.workspace_programs import needs, search_path
 from effectiveness.workspace_tree import Tree, contents, read_tree
 from skill_health.core.errors import AbortedError
@@ -63,7 +65,11 @@ class Workplace:
 
     def started(self, cell: Cell, command: Command) -> tuple[Command, tuple[str, ...]]:
         """An agent's command with its whole environment, and the folders that it must be able to read."""
-        found = needs(command.argv, cell.choice.agent, (self.inside.workspace, self.inside.home))
+        inside = (self.inside.workspace, self.inside.home)
+        found = needs(command.argv, cell.choice.agent, inside)
+        others = [needs((program,), cell.choice.agent, inside) for program in command.programs]
+        folders = [*found.folders, *(folder for other in others for folder in other.folders)]
+        readable = [*found.readable, *(path for other in others for path in other.readable)]
         isolated = "files" in self.sandbox.ISOLATES
         more = {
             **dict(cell.task.env),
@@ -71,11 +77,11 @@ class Workplace:
             "USER": _USER,
             "LOGNAME": _USER,
             "SHELL": "/bin/bash",
-            "PATH": search_path(isolated, found.folders),
+            "PATH": search_path(isolated, list(dict.fromkeys(folders))),
             **command.env,
         }
         environment = clean_environment(self.inside.home, self.inside.temporary, more.items())
-        return Command(found.argv, environment, command.files, command.stdin), found.readable
+        return Command(found.argv, environment, command.files, command.stdin), tuple(dict.fromkeys(readable))
 
     @property
     def ceiling(self) -> dict[str, str]:
@@ -93,7 +99,18 @@ async def removed(base: str) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await to_the_end(asyncio.to_thread(remove_tree, base))
+        try:
+            await to_the_end(asyncio.to_thread(remove_tree, base))
+        finally:
+            let_go(base)
+
+
+def fresh(task: Task) -> Places:
+    """Folders for a trial or for a verification of this task, which `removed` removes. Raises AbortedError."""
+    places = make_places(task.folder, Event(), PREFIX)
+    hold(places.base)
+    sweep(os.path.dirname(places.base), PREFIX)
+    return places
 
 
 def open_workplace(cell: Cell, place: str = "") -> Workplace:
@@ -101,13 +118,15 @@ def open_workplace(cell: Cell, place: str = "") -> Workplace:
 
     Whoever asks for it removes it. Raises AbortedError where the temporary folder is no place for that, or is full.
     """
-    places = make_places(cell.task.folder, Event(), PREFIX)
+    places = fresh(cell.task)
     try:
         write_files(places.workspace, cell.task.files)
-        for path, file in staged_files(cell).items():
-            write_files(places.workspace, [File(path, file.data, file.executable)])
+        write_files(
+            places.workspace, (File(path, file.data, file.executable) for path, file in staged_files(cell).items())
+        )
     except OSError as error:
         remove_tree(places.base)
+        let_go(places.base)
         raise AbortedError(f"cannot stage a trial in {places.base}: {error.strerror or error}") from None
     sandbox = back_end(cell.back_end)
     inside = sandbox.layout(Box(places.workspace, places.home, places.temporary))

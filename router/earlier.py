@@ -6,17 +6,16 @@ old run must not keep a new one from starting.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from router.forecast import BYTES_PER_TOKEN, UNCALIBRATED, Factor
 from router.journal_read import RESULTS, read_manifest
-from router.records import Mode, Result
-from router.results import from_line
+from router.records import Mode
+from router.results import from_line, readable_lines
 from router.runs import run_ids, runs_folder
 from router.scores.facts import Facts, read_facts
 from router.sizes import question_size
@@ -66,7 +65,7 @@ def read_earlier(reports: str, specs: Collection[str], mode: Mode) -> dict[str, 
 def _read_run(folder: str, manifest: Mapping[str, Any], seen: Mapping[str, _Seen]) -> None:
     facts = read_facts(manifest)
     size_of = _size(manifest, facts)
-    for result in _results(os.path.join(folder, RESULTS)):
+    for result in readable_lines(os.path.join(folder, RESULTS), from_line):
         mine = seen.get(result.model)
         if mine is None or len(mine.times) >= CALLS or not result.scored or result.attempts != 1:
             continue
@@ -79,19 +78,6 @@ def _read_run(folder: str, manifest: Mapping[str, Any], seen: Mapping[str, _Seen
             mine.outputs.append(written)
         if took is not None and 0 < took < ABSURD:
             mine.times.append(took / 1000)
-
-
-def _results(path: str) -> Iterator[Result]:
-    """The results of a file as far as they can be read."""
-    try:
-        with open(path, "rb") as file:
-            for line in file:
-                try:
-                    yield from_line(json.loads(line))
-                except (ValueError, RecursionError):
-                    continue
-    except OSError:
-        return
 
 
 def _size(manifest: Mapping[str, Any], facts: Facts) -> Callable[[str], int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -58,3 +58,16 @@ def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
                     raise UsageError(f"{path}:{number}: this line is no result of a run; restore the file") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def readable_lines(path: str, make: Callable[[Any], T]) -> Iterator[T]:
+    """The same of a file as far as it can be read, for whoever only wants to learn from it; never raises."""
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                try:
+                    yield make(json.loads(line))
+                except (ValueError, RecursionError):
+                    continue
+    except OSError:
+        return

@@ -78,7 +78,8 @@ def run_daily(
     notes = (*report.warnings, *filter(None, [revision.note]))
     listed = [facts["summary"] for facts in result.facts.values() if not facts["summary"]["hidden"]]
     routing = read_routing(folder, single((own["name"], own["description"]) for own in listed))
-    effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts))
+    names = {facts["summary"]["name"] for facts in result.facts.values()}
+    effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts), names)
     return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects)
 
 

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,15 +71,19 @@ class Effects:
         return tuple(sorted(found, key=lambda each: each.simulated))
 
 
-def read_effects(folder: str, now: Callable[[], Mapping[str, str | None]]) -> Effects | None:
+def read_effects(
+    folder: str, now: Callable[[], Mapping[str, str | None]], about: Collection[str] = ()
+) -> Effects | None:
     """What the history in a folder of reports says; None where there is none. Never raises for what the file holds.
 
     `now` gives the digest of each skill as it would be staged now, by name; it is not called where nothing is to mark.
+    Only the skills that `about` names count where it names any, and of collections those with one of them.
     """
     path = os.path.join(folder, HISTORY)
     if not os.path.lexists(path):
         return None
     last: dict[tuple[str, str | None], Effect] = {}
+    seen: set[tuple[str, str]] = set()
     wrong = 0
     try:
         for at, (_, raw) in enumerate(read_backwards(path)):
@@ -90,8 +94,13 @@ def read_effects(folder: str, now: Callable[[], Mapping[str, str | None]]) -> Ef
             except (ValueError, RecursionError):
                 wrong += 1
                 continue
-            if found:
+            if not found:
+                continue
+            run = (found.model, found.run_id)
+            # The line of a collection stands before those of its skills, and so comes after them here.
+            if not about or (run in seen if found.skill is None else found.skill in about):
                 last.setdefault((found.model, found.skill), found)
+                seen.add(run)
     except SkillHealthError as error:
         return Effects(problems=(str(error).replace(path, HISTORY),))
     order = sorted(last, key=lambda key: (key[0], key[1] is not None, key[1] or ""))

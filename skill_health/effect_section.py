@@ -58,6 +58,7 @@ def _details(each: Effect) -> Iterator[str]:
     if each.simulated:
         yield "simulated: a script stood in for the agent"
     yield from (f"biased: {why}" for why in each.biased)
-    yield from (f"preliminary: {why}" for why in each.preliminary)
+    if each.preliminary:
+        yield f"preliminary: {'; '.join(each.preliminary)}"
     if each.changed:
         yield "the skill has changed since that run"

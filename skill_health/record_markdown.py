@@ -34,7 +34,8 @@ def _lines(status: Status) -> Iterator[str]:
     if not found:
         yield "Nothing: every question is answered for every skill."
     yield ""
-    yield from (f"- {_text(note)}" for note in (*status.notes, MARKS))
+    yield from (f"- {_text(note)}" for note in status.notes)
+    yield f"- {markdown_text(MARKS)}"
 
 
 def _code(command: str) -> str:

@@ -34,7 +34,7 @@ def read_status(
     listed = [facts["summary"] for facts in result.facts.values() if not facts["summary"]["hidden"]]
     routed = read_skill_routing(folder, single((own["name"], own["description"]) for own in listed))
     digests = digests_now(root, result.entries, result.facts)
-    effects = read_effects(folder, lambda: digests)
+    effects = read_effects(folder, lambda: digests, tuple(digests))
     records = build_records(report, result, routed, effects, config.fail_on)
     notes = (*report.warnings, *(routed.problems if routed else ()), *(effects.problems if effects else ()))
     place = Place(tuple(paths), report.prefix)

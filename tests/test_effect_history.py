@@ -96,6 +96,20 @@ def test_a_skill_that_is_another_one_now_is_marked(
     assert [each.changed for each in found.lines] == [None, changed]
 
 
+def test_what_is_about_another_collection_says_nothing_of_this_one(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        line(None, run_id="mine"),
+        line(run_id="mine"),
+        line(None, run_id="other"),
+        line("apples", run_id="other"),
+    )
+    found = read_effects(str(tmp_path / "reports"), dict, ("plums", "pears"))
+    assert found is not None
+    assert [(each.skill, each.run_id) for each in found.lines] == [(None, "mine"), ("plums", "mine")]
+    assert len(read(tmp_path).lines) == 3
+
+
 def test_digests_are_not_computed_where_there_is_nothing_to_mark(tmp_path: Path) -> None:
     def never() -> Mapping[str, str | None]:
         raise AssertionError
@@ -167,8 +181,15 @@ def effect(done: subprocess.CompletedProcess[str]) -> dict[str, Any] | None:
 
 def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
     assert effect(run("daily", DAY, "--format", "json", "--no-write")) is None
-    simulated = line("pears", "scripted", simulated=True, biased=["the control moved"], delta=number(0.1, None, None))
-    put(collection, line(), simulated, line(None, verdict="not testable", delta=number(None, None, None)), "{")
+    simulated = line(
+        "pears",
+        "scripted",
+        simulated=True,
+        biased=["the control moved"],
+        delta=number(0.1, None, None),
+        preliminary=["a", "b"],
+    )
+    put(collection, line(None, verdict="not testable", delta=number(None, None, None)), line(), simulated, "{")
     done = run("daily", DAY)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{TITLE} (3)\n" in done.stdout
@@ -181,6 +202,7 @@ def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
     assert "pears, scripted: helps, +10.0 points without an interval" in done.stdout
     assert "simulated: a script stood in for the agent" in done.stdout
     assert "biased: the control moved" in done.stdout
+    assert "preliminary: a; b" in done.stdout
     assert f"Note: 1 line of {HISTORY} is damaged and left out." in done.stdout
     markdown = (collection / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
     assert f"## {TITLE} (3)" in markdown
@@ -193,7 +215,7 @@ def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
 
 def test_nothing_of_the_history_is_markup_or_control(collection: Path, run: Run) -> None:
     evil = "evil\x1b[31m`<b>](http://x.example)\n# head"
-    put(collection, line(evil, evil, biased=[evil], preliminary=[evil], reason=evil))
+    put(collection, line("plums", evil, biased=[evil], preliminary=[evil], reason=evil))
     done = run("daily", DAY)
     markdown = (collection / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
     for page in (done.stdout, markdown):

@@ -29,7 +29,7 @@ _LEAVE = ("allow_once", "allow_always")
 
 
 class Session:
-    """What the agent may call. Whatever is not here is answered as unknown by the library."""
+    """What the agent may call. The library answers whatever else it asks for as unknown."""
 
     async def request_permission(self, session_id: str, tool_call: Any, options: Sequence[Any], **_: Any) -> Any:
         """Allow it, this once where that can be said: some agents write what is for good into the workspace."""
@@ -39,6 +39,12 @@ class Session:
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen.option_id))
+
+    async def create_terminal(self, *_: Any, **__: Any) -> Any:
+        """Unknown, too: of itself the library would answer that there is one."""
+        from acp import RequestError
+
+        raise RequestError.method_not_found("terminal/create")
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         """Told already: every message is printed as it came."""

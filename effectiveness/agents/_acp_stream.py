@@ -92,7 +92,8 @@ def _failure(end: Mapping[str, Any]) -> tuple[Failure, str]:
     if error.get("code") == _AUTH_REQUIRED:
         return "auth", failed(None, message)[1]
     # Some wrap the answer of their server, and some give its status as the code.
-    return api_error(f"[API Error: {message}]") or failed(count(error.get("code")), message)
+    code = count(error.get("code"))
+    return api_error(f"[API Error: {message}]", code) or failed(code, message)
 
 
 def _updates(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

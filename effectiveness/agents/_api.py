@@ -65,12 +65,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to run in the workspace. `env` comes on top of a clean environment; `files` are written below home."""
+    """A program to run in the workspace. `env` comes on top of a clean environment; `files` are written below home.
+
+    `programs` are absolute paths of further programs that it starts: they are shown to it like its own.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     files: tuple[File, ...] = ()
     stdin: bytes = b""
+    programs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,15 +34,18 @@ def failed(status: int | None, message: str, body: Any = None) -> tuple[Failure,
     return kind, f"answered {status}: {line}" if known else line
 
 
-def api_error(message: str) -> tuple[Failure, str] | None:
-    """What `[API Error: ...]` means, as Gemini CLI and what descends from it write it; None for any other text."""
+def api_error(message: str, code: int | None = None) -> tuple[Failure, str] | None:
+    """What `[API Error: ...]` means, as Gemini CLI and what descends from it write it; None for any other text.
+
+    `code` is the status of HTTP where it is told apart from the message.
+    """
     text = message[:_MOST]
     found = _API_ERROR.match(text)
     if not found:
         return None
     inner = text[found.end() :]
     inner = inner[: inner.rfind("]")] if "]" in inner else inner
-    status = int(found[1]) if found[1] else None
+    status = int(found[1]) if found[1] else code
     try:
         body = json.loads(inner[inner.index("{") :])
     except (ValueError, RecursionError):

@@ -27,7 +27,9 @@ _FOLDERS = {"CONFIG": ".config", "DATA": ".local/share", "STATE": ".local/state"
 def environment(job: Job) -> dict[str, str]:
     """Nothing is fetched, and no folder but the trial's own is looked into."""
     off = {f"OPENCODE_DISABLE_{what}": "1" for what in _OFF}
-    return {**off, **{f"XDG_{name}_HOME": f"{job.home}/{folder}" for name, folder in _FOLDERS.items()}, "NO_COLOR": "1"}
+    folders = {f"XDG_{name}_HOME": f"{job.home}/{folder}" for name, folder in _FOLDERS.items()}
+    # Else, where there is a network, it installs a package of its own into each new home.
+    return {**off, **folders, "npm_config_offline": "true", "NO_COLOR": "1"}
 
 
 def files(job: Job) -> tuple[File, ...]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -80,8 +81,9 @@ def command(job: Job) -> Command:
     given = job.settings.get(ENVIRONMENT)
     protocol = "openai" if job.protocol == "openai-responses" else job.protocol
     variables = {**_VARIABLES.get(protocol, {}), **(given if isinstance(given, Mapping) else {})}
+    program = job.program or shutil.which(words[0]) or words[0]
     plan = {
-        "argv": [job.program or words[0], *(_filled(word, job) for word in words[1:])],
+        "argv": [program, *(_filled(word, job) for word in words[1:])],
         "cwd": job.workspace,
         "prompt": job.prompt,
         "paths": READABLE,
@@ -91,6 +93,7 @@ def command(job: Job) -> Command:
         (sys.executable, "-I", "-S", _CLIENT, f"{job.home}/{_PLAN}"),
         {str(name): _filled(str(value), job) for name, value in variables.items()},
         (File(_PLAN, json.dumps(plan).encode("ascii")),),
+        programs=(program,) if os.path.isabs(program) else (),
     )
 
 

@@ -1,9 +1,10 @@
 """Cursor's agent (`cursor-agent --print`), by its documented interface: nobody has seen this work here.
 
 It asks Cursor's own servers with a key of theirs, so it cannot be given a gateway: it needs the network and the real
-key in CURSOR_API_KEY, and refuses every sandbox that keeps the network apart. With `--sandbox none` it runs with all
-that follows: nothing meters what it spends, nothing shows which skills its model was offered, and the key is in reach
-of whatever the agent does.
+key in CURSOR_API_KEY, and refuses every sandbox that keeps the network apart. With `--sandbox none` it can be started,
+with all that follows: nothing meters what it spends, and the key is in reach of whatever the agent does. As it has no
+list of skills either, nothing can prove what its model was offered, and a run, which asks for such a proof before it
+spends anything, refuses it with that reason.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from router.http.values import added, count, mapping, optional, part_of, text
 from router.records import Usage
 from skill_health.core.errors import UsageError
 
-TITLE = "Cursor's agent, known from its documents only; asks its own servers, so it runs with --sandbox none alone"
+TITLE = "Cursor's agent, known from its documents only; nothing can prove what it is offered, so a run refuses it"
 PROGRAM = "cursor-agent"
 SKILLS = ".cursor/skills"
 PROTOCOLS: tuple[str, ...] = ()

@@ -5,12 +5,15 @@ looks into all folders above the workspace, too, and installs a package into eac
 but the one that reaches into the web, no questions asked, and not the skill that it brings, unless one of that name is
 staged: a control is free of skills.
 
-It needs ripgrep on PATH. A subagent's tools and tokens are not in its stream.
+It needs ripgrep on PATH: without it the tool for skills fails, each time, and all that a run would measure is that. A
+subagent's tools and tokens are not in its stream.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -24,6 +27,7 @@ from effectiveness.agents._stream import one_line, read_stream
 from effectiveness.agents._transcript import Transcript, summed
 from router.http.values import added, count, mapping, objects, optional, part_of, text
 from router.records import Usage
+from skill_health.core.errors import UsageError
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 
@@ -43,15 +47,28 @@ _REFUSED = "ContentFilterError"
 _AUTH = "ProviderAuthError"
 
 
+def check(spec: str) -> None:
+    """Raise UsageError where ripgrep is missing."""
+    if not _ripgrep():
+        raise UsageError("opencode needs ripgrep: without it its tool for skills fails; install the program rg")
+
+
+def _ripgrep() -> tuple[str, ...]:
+    found = shutil.which("rg")
+    return (os.path.abspath(found),) if found else ()
+
+
 def command(job: Job) -> Command:
     """One turn without questions. The title is given, so that no model is asked for one."""
     words = ("run", "--format", "json", "--pure", "--auto", "--title", "task", "--model", f"{PROVIDER}/{job.model}")
-    return Command((job.program, *words), environment(job), files(job), job.prompt.encode("utf-8", "replace"))
+    prompt = job.prompt.encode("utf-8", "replace")
+    return Command((job.program, *words), environment(job), files(job), prompt, _ripgrep())
 
 
 def probe(job: Job) -> Command:
     """Its own list of skills, for which it asks nobody."""
-    return Command((job.program, "debug", "skill", "--pure"), environment(job), files(job))
+    words = (job.program, "debug", "skill", "--pure")
+    return Command(words, environment(job), files(job), programs=_ripgrep())
 
 
 def listed(output: Output) -> tuple[str, ...] | None:

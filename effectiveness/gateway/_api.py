@@ -31,11 +31,13 @@ class Terms:
     """What one trial may do. `key` is the stand-in that the agent must show.
 
     `max_usd` and `max_requests` end the trial's spending (None: no cap): further calls are refused with an error of the
-    provider's own form. `closed` refuses every call of a model and only keeps what was asked: a probe. `watch` are the
-    names (with descriptions) that are looked for in what the agent sends.
+    provider's own form. `model` is the only one that may be asked, as the price is that of one model ("": any).
+    `closed` refuses every call of a model and only keeps what was asked: a probe. `watch` are the names (with
+    descriptions) that are looked for in what the agent sends.
     """
 
     key: str
+    model: str = ""
     price: Price | None = None
     max_usd: float | None = None
     max_requests: int | None = None
@@ -48,13 +50,15 @@ class Seen:
     """What has passed. `usage` sums the answers that said one, None where none did; `unmetered` counts the others.
 
     An answer that told one side only, of input and output, is among both. `cost_usd` is that of the metered answers.
-    `offered` are the watched names that stood in a request with at least the start of their description, None as long
-    as there was no request; `first_request` is the first body, cut. `failure` is "", "quota" or "auth" (what stops a
-    run), "capped", or "unreachable"; `error` one clear line about it without a key.
+    `offered` are the watched names that stood, with at least the start of their description, in what a request said
+    before its model's first answer; None as long as there was no request. Whoever has the stand-in key can add to them,
+    as whatever the model runs has it. `first_request` is the first body, cut. `failure` is "", "quota" or "auth" (what
+    stops a run), "capped", or "unreachable"; `error` one clear line about it without a key.
 
-    `requests` counts calls of a model, `refused` what was turned away as something else or without the stand-in key,
-    `errors` the calls that the server answered with an error or broke off; `trouble` is one line about the last of
-    either. They decide nothing: an agent tries again by itself.
+    `requests` counts calls of a model. `refused` counts what was turned away: anything else, a call without the
+    stand-in key, of another model, with a tool that the provider would run. `errors` are the calls that the server
+    answered with an error or broke off; `trouble` is one line about the last of either. They decide nothing: an agent
+    tries again by itself.
     """
 
     requests: int = 0

@@ -93,13 +93,16 @@ class Connection:
                 raise Rejected(413, f"a request may have {REQUEST:,} bytes at most")
 
     async def _hold(self, size: int, pieces: int) -> None:
-        self._room.take(size)
-        self._held += size
+        self._take(size)
         if self._held > REQUEST or pieces > _PIECES:
             raise Rejected(413, f"a request may have {REQUEST:,} bytes and {_PIECES:,} pieces at most")
         if pieces % 500 == 0:
             # Whoever sends a body in single bytes must not keep all others waiting.
             await asyncio.sleep(0)
+
+    def _take(self, size: int) -> None:
+        self._room.take(size)
+        self._held += size
 
     def _release(self) -> None:
         self._room.held -= self._held
@@ -107,7 +110,9 @@ class Connection:
 
     def _exchange(self, head: h11.Request, body: bytes) -> Exchange:
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in reversed(list(head.headers))]
-        return Exchange(head.method.decode("latin-1"), head.target.decode("latin-1"), dict(pairs), body, self._send)
+        return Exchange(
+            head.method.decode("latin-1"), head.target.decode("latin-1"), dict(pairs), body, self._send, self._take
+        )
 
     async def _read(self) -> bytes:
         task, self._reading = self._reading or asyncio.ensure_future(self._reader.read(_PIECE)), None

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 from effectiveness.gateway._api import Seen, Terms, Upstream
+from effectiveness.gateway.asked import Asked, asked_of, loaded, with_usage
 from effectiveness.gateway.exchange import JSON, REQUEST, Exchange, Rejected
 from effectiveness.gateway.forward import Forwarder
 from effectiveness.gateway.ledger import Ledger
 from effectiveness.gateway.replies import FINAL, counted, error, listed
 from effectiveness.gateway.routes import Route, addressed, find, shown
-from router.http.body import decoded, parsed
+from router.http.body import decoded
 from router.http.failures import Failure
 from router.http.messages import Wire
 
 # A value of JSON takes up to a hundred bytes of memory, however short it is.
-_VALUES = 3_000_000
-_ASKED = (
-    "accept", "anthropic-beta", "anthropic-version", "content-type", "idempotency-key", "openai-beta", "user-agent",
-)  # fmt: skip
+_VALUES = 2_000_000
+# Bodies are read one after the other, and so long is nothing else of this agent read: those of other trials wait, too.
+_REST = 3.0
+_ASIDES = 1000
+"""Counts of tokens and lists of models that are passed on: the key is the user's, whatever an agent thinks of."""
+_ASKED = ("anthropic-beta", "anthropic-version", "idempotency-key", "openai-beta", "user-agent")
+_FORMS = frozenset(("application/json", "text/event-stream", "*/*"))
 
 
 class Desk:
@@ -34,6 +40,7 @@ class Desk:
         self._ledger = Ledger(terms, upstream.endpoint.host, upstream.endpoint.key)
         self._forwarder = Forwarder(upstream.endpoint, wire, self._ledger)
         self._plain = False
+        self._reading, self._rested, self._asides = asyncio.Lock(), 0.0, 0
 
     @property
     def seen(self) -> Seen:
@@ -78,49 +85,88 @@ class Desk:
                 body = small(self._protocol, len(exchange.body)) if small else listed(self._protocol, route.path)
                 await exchange.whole(200, body, [JSON])
             else:
-                await self._forwarder.send(exchange, route.path, exchange.body, self._headers(exchange), None)
+                await self._aside(exchange, route)
         except Rejected as reason:
             await self._refuse(exchange, reason.status, str(reason))
         return None
 
+    async def _aside(self, exchange: Exchange, route: Route) -> None:
+        """A count of tokens, or a list of models. Raises Rejected."""
+        self._asides += 1
+        if self._asides > _ASIDES:
+            raise Rejected(429, f"the trial has counted tokens and listed models {_ASIDES:,} times, which must do")
+        if route.kind == "count":
+            asked = await self._asked(exchange, route)
+            if asked.why_not:
+                raise Rejected(400, asked.why_not)
+        await self._forwarder.send(exchange, route.path, exchange.body, self._headers(exchange), None)
+
     async def _call(self, exchange: Exchange, route: Route) -> None:
-        body, data = self._read(exchange)
-        call = await self._ledger.enter(body, data)
+        """A call of a model. Raises Rejected."""
+        asked = await self._asked(exchange, route)
+        if asked.why_not and not self._terms.closed:
+            raise Rejected(400, asked.why_not)
+        call = await self._ledger.enter(len(exchange.body), asked.most)
         if isinstance(call, str):
             return await exchange.whole(400, error(self._protocol, 400, call), [JSON, *FINAL])
         headers = self._headers(exchange)
         try:
-            if not self._plain and self._protocol == "openai" and data.get("stream") and "stream_options" not in data:
-                # Without being asked, this protocol tells no tokens in a stream; what is asked for here, the agent
-                # does not see. A server that does not know the option refuses it before it does any work.
-                more = body.rstrip()[:-1] + b',"stream_options":{"include_usage":true}}'
-                plain = {name: value for name, value in headers.items() if name != "content-encoding"}
-                if await self._forwarder.send(exchange, route.path, more, plain, call, added=True):
-                    return None
-                self._plain = True
+            # What is asked for here, the agent does not see. A server that does not know the option refuses it before
+            # it does any work.
+            told = asked.blind and not self._plain
+            if told and await self._forwarder.send(
+                exchange, route.path, with_usage(exchange.body, asked), headers, call, added=True
+            ):
+                return None
             await self._forwarder.send(exchange, route.path, exchange.body, headers, call)
+            # Only what then succeeds shows that the option was to blame: an error may hold any word of the agent's.
+            self._plain = self._plain or (told and call.meter is not None)
         finally:
             self._ledger.leave(call)
         return None
 
-    def _read(self, exchange: Exchange) -> tuple[bytes, Mapping[str, Any]]:
-        """The body without its encoding, and what it says. Raises Rejected for one that asks nothing of a model."""
+    async def _asked(self, exchange: Exchange, route: Route) -> Asked:
+        """What a request asks for, with its body unpacked. Raises Rejected."""
+        async with self._reading:
+            await asyncio.sleep(max(0.0, self._rested - time.monotonic()))
+            begun = time.monotonic()
+            try:
+                return self._read(exchange, route)
+            finally:
+                ended = time.monotonic()
+                self._rested = ended + _REST * (ended - begun)
+
+    def _read(self, exchange: Exchange, route: Route) -> Asked:
+        """All that is made of the values in a body, which take many times its room."""
         encoding = exchange.headers.get("content-encoding", "")
         body = decoded(exchange.body, encoding, REQUEST)
         if isinstance(body, Failure):
             raise Rejected(
                 400, f"the body is damaged or too large, or its encoding {encoding[:40]!r} is not known here"
             )
+        exchange.unpack(body)
         if sum(map(body.count, (b",", b"[", b"{"))) > _VALUES:
             raise Rejected(413, f"the body holds more than {_VALUES:,} values")
-        data = parsed(body)
-        if not isinstance(data, dict):
-            raise Rejected(400, "the body is no JSON object")
-        if data.get("background"):
-            raise Rejected(400, "calls in the background cannot be measured")
-        return body, data
+        data = loaded(body)
+        if route.kind == "call":
+            self._ledger.look(body, data)
+        asked = asked_of(self._protocol, route.path, data)
+        only = self._terms.model
+        if route.kind == "call" and only and asked.model not in (only, only.partition("[")[0]):
+            said = f"this trial asks the model {only} and no other, so not {asked.model[:80] or 'one without a name'}"
+            return replace(asked, why_not=said)
+        return asked
 
     def _headers(self, exchange: Exchange) -> Mapping[str, str]:
-        """The headers that go along; compressed requests go as they came."""
-        kept = {name: exchange.headers[name] for name in (*_ASKED, "content-encoding") if name in exchange.headers}
+        """The headers that go along: of the agent's own those that every server can read."""
+        given = exchange.headers
+        kept = {name: given[name] for name in _ASKED if name in given and _plain(given[name])}
+        if _FORMS.issuperset(form.partition(";")[0].strip() for form in given.get("accept", "*/*").split(",")):
+            kept["accept"] = given.get("accept", "*/*")
+        if exchange.body:
+            kept["content-type"] = "application/json"
         return {**kept, "accept-encoding": "identity"}
+
+
+def _plain(value: str) -> bool:
+    return value.isascii() and value.isprintable()

@@ -51,6 +51,12 @@ class Exchange:
     headers: Mapping[str, str]
     body: bytes
     _send: Callable[..., Awaitable[None]] = field(repr=False)
+    _take: Callable[[int], None] = field(repr=False)
+
+    def unpack(self, body: bytes) -> None:
+        """Put the body without its encoding into the place of what came. Raises Rejected where there is no room."""
+        self._take(max(0, len(body) - len(self.body)))
+        self.body = body
 
     async def whole(self, status: int, body: bytes, headers: Headers = ()) -> None:
         """Answer at once. Raises Gone."""

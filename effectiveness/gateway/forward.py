@@ -180,7 +180,9 @@ class Forwarder:
         clean = KeyFilter(self._endpoint.key)
         pairs = ((name.lower(), value) for name, value in response.headers.raw)
         return [
-            (name, clean.whole(value[:1000])) for name, value in pairs if name in _KEPT or name.startswith(_KEPT_TOO)
+            (name, clean.whole(value)[:1000].strip())
+            for name, value in pairs
+            if name in _KEPT or name.startswith(_KEPT_TOO)
         ]
 
 

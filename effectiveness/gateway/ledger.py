@@ -16,20 +16,23 @@ from router.http.scrub import Scrubber
 from router.prices import at_most, cost
 from router.records import Usage
 
-_OUTPUT = 16_384
-"""The tokens that a call is taken to answer at most while it is under way, where it does not say."""
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_LOST = 16_384
+"""The tokens that are counted for an answer of which nobody saw the end, or what the call allows where that is less."""
+_IN_A_ROW = 200
+"""After so many errors of the server without a success between them, it is asked no more."""
 
 
 @dataclass(slots=True)
 class Call:
     """One call of a model, from its request to the end of its answer, however that ends.
 
-    `reserved` dollars are held for it while it is under way. `meter` is there once the server has answered with
-    success; `whole` where that answer came to its end; `free` where nothing can have been charged.
+    `size` are the bytes of its request, `most` the tokens that it may answer at most. `reserved` dollars are held for
+    it while it is under way. `meter` is there once the server has answered with success; `whole` where that answer came
+    to its end; `free` where nothing can have been charged.
     """
 
     size: int
+    most: int
     reserved: float
     meter: Meter | None = None
     whole: bool = False
@@ -45,7 +48,7 @@ class Ledger:
         self._evidence = Evidence(terms.watch)
         self._seen = Seen()
         self._cost: float | None = None
-        self._sent = 0
+        self._sent = self._in_a_row = 0
         self._spent = self._reserved = 0.0
         self._left = asyncio.Event()
 
@@ -63,7 +66,11 @@ class Ledger:
         """Note a request that was none of a model, or not made with the stand-in key."""
         self._seen = replace(self._seen, refused=self._seen.refused + 1, trouble=self._scrub.line(line))
 
-    async def enter(self, body: bytes, data: Mapping[str, Any]) -> Call | str:
+    def look(self, body: bytes, data: Mapping[str, Any]) -> None:
+        """Note what a request to a model holds, whether it may pass or not."""
+        self._evidence.look(body, data)
+
+    async def enter(self, size: int, most: int) -> Call | str:
         """Let a call of a model begin, or say why it may not.
 
         The cap in dollars cannot be kept to the cent, as nobody knows the price of an answer that is not yet written:
@@ -71,14 +78,13 @@ class Ledger:
         at most fits in. Those that do not fit wait. So a trial goes over its cap by one call at most.
         """
         self._seen = replace(self._seen, requests=self._seen.requests + 1)
-        self._evidence.look(body, data)
-        dollars = self._estimate(len(body), _most(data)) if self._terms.max_usd is not None else 0.0
+        dollars = self._estimate(size, most) if self._terms.max_usd is not None else 0.0
         while not (why := self._why_not()):
             cap = self._terms.max_usd
             if cap is None or not self._reserved or self._spent + self._reserved + dollars <= cap:
                 self._sent += 1
                 self._reserved += dollars
-                return Call(len(body), dollars)
+                return Call(size, most, dollars)
             await self._left.wait()
         return why
 
@@ -90,12 +96,13 @@ class Ledger:
         elif call.free:
             self._sent -= 1
         else:
-            self._spent += self._estimate(call.size, 0)
+            self._spent += self._estimate(call.size, min(call.most, _LOST))
         self._left.set()
         self._left = asyncio.Event()
 
     def failed(self, failure: Failure) -> None:
         """Note that a call met an error of the server; one of key or credit ends all further calls."""
+        self._in_a_row += 1
         line = self._scrub.line(f"{self._host} {failure.message}")
         self._seen = replace(self._seen, errors=self._seen.errors + 1, trouble=line)
         if failure.kind in ("quota", "auth") and self._seen.failure not in ("quota", "auth"):
@@ -118,6 +125,8 @@ class Ledger:
             return self._capped(f"the trial has made the {terms.max_requests:,} calls of a model that it may")
         if terms.max_usd is not None and self._spent >= terms.max_usd and not (terms.price and terms.price.free):
             return self._capped(f"the trial has spent ${self._spent:.4f}; its cap is ${terms.max_usd:.4f}")
+        if self._in_a_row >= _IN_A_ROW:
+            return f"{self._host} has answered {_IN_A_ROW} calls in a row with an error"
         return ""
 
     def _capped(self, line: str) -> str:
@@ -135,7 +144,8 @@ class Ledger:
         dollars = None if usage is None else cost(self._terms.price, usage)
         if dollars is not None:
             self._cost = round((self._cost or 0.0) + dollars, 9)
-        estimate = self._estimate(call.size, meter.size // 4)
+        self._in_a_row = 0 if call.whole and not meter.error else self._in_a_row
+        estimate = self._estimate(call.size, max(meter.size // 4, 0 if call.whole else min(call.most, _LOST)))
         # Of an answer that broke off only its beginning is told, for the rest of it may be charged, too.
         self._spent += estimate if dollars is None else dollars if call.whole else max(dollars, estimate)
 
@@ -157,11 +167,3 @@ def _both(one: Usage, two: Usage) -> Usage:
         plus(one.cache_write_tokens, two.cache_write_tokens),
         plus(one.reasoning_tokens, two.reasoning_tokens),
     )
-
-
-def _most(data: Mapping[str, Any]) -> int:
-    """How many tokens the call lets the model answer."""
-    config = data.get("generationConfig")
-    given = [data.get(name) for name in _LIMITS] + [config.get("maxOutputTokens") if isinstance(config, dict) else None]
-    limits = [value for value in given if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 10**9]
-    return min(limits, default=_OUTPUT)

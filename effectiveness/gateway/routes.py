@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Literal
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from router.routers.openai import below_version
 from skill_health.core.patterns import lazy
@@ -34,8 +34,10 @@ _PATHS: Mapping[str, tuple[tuple[str, Kind, str], ...]] = {
     ),
 }
 _VERSIONED = lazy(r"/v[0-9]+[a-z0-9]*(?:/|$)")
-_PARAMETER = lazy(r"[A-Za-z][A-Za-z0-9_.-]*")
-_KEYS = frozenset(("key", "api_key", "api-key", "apikey", "access_token", "oauth_token", "token"))
+# What libraries put behind a path. Others carry keys, or leave the tokens out of an answer, or give it another form.
+_PARAMETERS = lazy(
+    r"(?:beta|limit|after|after_id|before_id|order|pageSize|pageToken|api-version)=[A-Za-z0-9_.:~-]*|alt=(?:sse|json)"
+)
 _LOCAL = lazy(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
@@ -51,7 +53,7 @@ def find(protocol: str, base_url: str, method: str, target: str) -> Route | None
     """Where a request goes, None where it is none that may pass. HEAD is allowed where GET is.
 
     `target` is that of the request's first line. Only a path that a pattern covers wholly passes, so no encoding, no
-    other host and no parent folder gets through; parameters that carry keys or steer the server's framework stay here.
+    other host and no parent folder gets through, and of the parameters only those that are known to be harmless.
     """
     path, _, query = target.partition("?")
     if len(target) > _LONGEST or {".", ".."} & set(path.split("/")):
@@ -72,13 +74,7 @@ def _below(protocol: str, base_url: str, version: str, path: str) -> str:
 
 
 def _query(raw: str) -> str:
-    parts = raw.split("&") if raw and raw.isascii() and "#" not in raw else []
-    names = [unquote(part.partition("=")[0]) for part in parts]
-    return "&".join(
-        part
-        for part, name in zip(parts, names, strict=True)
-        if _PARAMETER.fullmatch(name) and name.lower() not in _KEYS
-    )
+    return "&".join(part for part in raw.split("&") if _PARAMETERS.fullmatch(part))
 
 
 def addressed(host: str, target: str) -> bool:

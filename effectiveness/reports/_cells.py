@@ -118,7 +118,7 @@ def place(leader: Mapping[str, Any]) -> tuple[str, str]:
 
 def over(contrast: Mapping[str, Any]) -> str:
     """An equivalence in short: what it is over, and whether it marks the run."""
-    said = f"{label(contrast)} ({_OVER[contrast['over']]})"
+    said = f"{label(contrast)} ({_OVER.get(contrast['over'], contrast['over'])})"
     return f"{said}: FAILED" if contrast["failed"] else said
 
 

@@ -14,6 +14,7 @@ from effectiveness.agents._api import Command, Output
 from effectiveness.sandbox._api import BackEnd, Box, Limits
 from effectiveness.sandbox._disk import Disk
 from effectiveness.sandbox._host import SUPERVISOR, interpreter, real_word
+from effectiveness.sandbox._leftovers import end_leftovers
 from effectiveness.sandbox._streams import Streams, last_words
 
 MAX_OPEN_FILES = 16_384
@@ -24,7 +25,7 @@ _FLOOD = 8
 _POLL = 0.2
 # How long the supervisor may take to end everything before it is killed itself.
 _RESERVE = 8.0
-_CLOSING = 5.0
+_CLOSING, _SOON = 5.0, 0.5
 
 
 Result = TypeVar("Result")
@@ -94,7 +95,7 @@ async def run(
         took = time.monotonic() - begun
         if not pipe.is_closing():
             pipe.abort()
-        await to_the_end(_end(transport, streams))
+        await to_the_end(_end(transport, streams, "" if "processes" in back_end.ISOLATES else box.temporary, nonce))
     return _output(streams, nonce, watch, took)
 
 
@@ -112,8 +113,11 @@ async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
     return task.result()
 
 
-async def _end(transport: asyncio.SubprocessTransport, streams: Streams) -> None:
-    """Wait for the supervisor, which ends everything when its input closes; kill it where it does not come."""
+async def _end(transport: asyncio.SubprocessTransport, streams: Streams, temporary: str, nonce: str) -> None:
+    """Wait for the supervisor, which ends everything when its input closes; kill it where it does not come.
+
+    Where it was killed and nothing else ends what it watched, `temporary` tells which processes those are.
+    """
     try:
         await asyncio.wait_for(streams.ended.wait(), _RESERVE)
     except TimeoutError:
@@ -121,9 +125,16 @@ async def _end(transport: asyncio.SubprocessTransport, streams: Streams) -> None
             transport.kill()
         await streams.ended.wait()
     # Whoever got away may hold the pipes open for ever.
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(streams.closed.wait(), _CLOSING)
+    await _closed(streams, _SOON if temporary else _CLOSING)
+    if temporary and not streams.has(nonce):
+        await asyncio.to_thread(end_leftovers, temporary)
+        await _closed(streams, _CLOSING)
     transport.close()
+
+
+async def _closed(streams: Streams, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(streams.closed.wait(), seconds)
 
 
 def _output(streams: Streams, nonce: str, watch: _Watch, took: float) -> Output:

@@ -34,6 +34,10 @@ class Streams(asyncio.SubprocessProtocol):
         if fd == STDERR:
             self.tail = (self.tail + data)[-_TAIL:]
 
+    def has(self, nonce: str) -> bool:
+        """Whether the supervisor has said its last words."""
+        return _mark(nonce) in self.tail
+
     def process_exited(self) -> None:
         """The process has ended; its streams may still hold something."""
         self.ended.set()
@@ -58,7 +62,7 @@ def last_words(streams: Streams, nonce: str) -> LastWords | None:
 
     It speaks when all others are dead, so nobody can write anything behind its words.
     """
-    mark = f"\0{nonce} ".encode()
+    mark = _mark(nonce)
     at = streams.tail.rfind(mark)
     if at < 0:
         return None
@@ -66,5 +70,12 @@ def last_words(streams: Streams, nonce: str) -> LastWords | None:
     end = streams.total[STDERR] - length
     streams.total[STDERR] = end
     del streams.kept[STDERR][end:]
-    code, stopped, error = streams.tail[at + len(mark) :].decode("utf-8", "replace").split(" ", 2)
-    return LastWords(int(code), "" if stopped == "-" else stopped, error.strip())
+    try:
+        code, stopped, error = streams.tail[at + len(mark) :].decode("utf-8", "replace").split(" ", 2)
+        return LastWords(int(code), "" if stopped == "-" else stopped, error.strip())
+    except ValueError:
+        return None
+
+
+def _mark(nonce: str) -> bytes:
+    return f"\0{nonce} ".encode()

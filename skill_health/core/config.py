@@ -123,10 +123,7 @@ class Routing(NamedTuple):
 
 
 class Effectiveness(NamedTuple):
-    """The effectiveness benchmark. `sandbox` "" is the first one that works; `margin` is a share of successes.
-
-    `acp_command` and `acp_env` are how an agent is started that speaks the Agent Client Protocol.
-    """
+    """The effectiveness benchmark. `sandbox` "" is the first that works; `acp_*` say how an agent of ACP is started."""
 
     agents: tuple[str, ...] = ()
     arms: tuple[str, ...] = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated")

@@ -18,20 +18,9 @@ from skill_health.core.config import (
     Volatility,
 )
 from skill_health.core.config_mistakes import Mistake, Place, dotted, unknown, wrong
+from skill_health.core.config_plain import share, text, texts, whole, words
 from skill_health.core.patterns import lazy
 
-SEVERITIES = ("error", "warning", "info")
-CHOICES = {
-    "fail-on": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
-    "router.indexing": ("description", "body"), "effectiveness.hint": ("no", "also", "only"),
-}  # fmt: skip
-NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))
-PROVIDER_POSITIVE = ("concurrency", "max-output-tokens", "timeout", "idle-timeout")
-# Whole numbers may be 0 except these; every other number of the configuration is a share.
-AT_LEAST_ONE = frozenset(
-    ("limits.body-lines", "limits.body-tokens", "limits.reference-lines", "limits.trigger-within", "volatility.high",
-     "volatility.medium", "volatility.low", "daily.window", "router.reps", "effectiveness.reps")
-)  # fmt: skip
 HOST_NAME = lazy(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 HOST_NUMBERS = ("context-tokens", "budget-percent", "budget", "chars-per-token", "skill-chars")
 HOST_MAX = 10**15
@@ -55,8 +44,8 @@ def keys_of(table: type) -> dict[str, str]:
 
 def _written(kind: Any) -> str:
     """An annotation as it stands in the source."""
-    text = kind.__name__ if isinstance(kind, type) else str(kind)
-    return text.replace("collections.abc.", "").replace(f"{Config.__module__}.", "")
+    shown = kind.__name__ if isinstance(kind, type) else str(kind)
+    return shown.replace("collections.abc.", "").replace(f"{Config.__module__}.", "")
 
 
 def dotted_keys() -> Iterator[str]:
@@ -90,61 +79,10 @@ def _value(kind: str, value: object, path: Place) -> Any:
     return _KINDS[kind](value, path)
 
 
-def _text(value: object, path: Place) -> str:
-    key = _key(path)
-    if key in CHOICES and value not in CHOICES[key]:
-        raise wrong(path, "one of " + ", ".join(CHOICES[key]), value)
-    if not isinstance(value, str) or (not value and key in NOT_EMPTY):
-        raise wrong(path, "text" if key not in NOT_EMPTY else "text that is not empty", value)
-    return value
-
-
-def _whole(value: object, path: Place) -> int:
-    of_provider = path[:2] == ("router", "providers") and path[-1] in PROVIDER_POSITIVE
-    least = 1 if of_provider or _key(path) in AT_LEAST_ONE else 0
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise wrong(path, f"a whole number of at least {least}", value)
-    return value
-
-
-def _share(value: object, path: Place) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise wrong(path, "a number from 0 to 1", value)
-    return float(value)
-
-
-def _texts(value: object, path: Place) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
-        raise wrong(path, 'a list of texts that are not empty, such as ["one"]', value)
-    return tuple(value)
-
-
 def _per_path(value: object, path: Place) -> tuple[PerPath, ...]:
     if not isinstance(value, list):
         raise wrong(path, 'a list of tables, such as [{ glob = "drafts/**", ignore = ["ST"] }]', value)
     return tuple(PerPath(**_values(PerPath, entry, (*path, at))) for at, entry in enumerate(value))
-
-
-def _words(value: object, path: Place) -> dict[str, str]:
-    if path != ("severity",):
-        return _variables(value, path)
-    if not isinstance(value, dict):
-        raise wrong(path, 'a table, such as { FM001 = "info" }', value)
-    for key, severity in value.items():
-        if severity not in SEVERITIES:
-            raise wrong((*path, key), "one of " + ", ".join(SEVERITIES), severity)
-    return dict(value)
-
-
-def _variables(value: object, path: Place) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise wrong(path, 'a table of texts, such as { NAME = "value" }', value)
-    for key, text in value.items():
-        if not key or not isinstance(text, str):
-            raise wrong((*path, key), "text under the name of an environment variable", text)
-    return dict(value)
 
 
 def _hosts(value: object, path: Place) -> dict[str, dict[str, float]]:
@@ -200,12 +138,7 @@ def _host(value: object, path: Place) -> dict[str, float]:
 
 
 _KINDS: dict[str, Callable[[object, Place], Any]] = {
-    "str": _text, "int": _whole, "float": _share, "tuple[str, ...]": _texts, "tuple[PerPath, ...]": _per_path,
-    "Mapping[str, str]": _words, "Mapping[str, Mapping[str, float]]": _hosts,
+    "str": text, "int": whole, "float": share, "tuple[str, ...]": texts, "tuple[PerPath, ...]": _per_path,
+    "Mapping[str, str]": words, "Mapping[str, Mapping[str, float]]": _hosts,
     "Mapping[str, Provider]": _providers, "Mapping[str, Price]": _prices,
 }  # fmt: skip
-
-
-def _key(path: Place) -> str:
-    """The dotted key of a place without the numbers of list entries."""
-    return ".".join(part for part in path if isinstance(part, str))

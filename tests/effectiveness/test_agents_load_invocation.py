@@ -41,7 +41,7 @@ OPENED: Mapping[str, ToolUse] = {
     "after cd": shell("cd .agents/skills && cat ./zebra/SKILL.md"),
     "in a folder": shell("cat SKILL.md", workdir="/workspace/.agents/skills/zebra"),
     "a substitution": shell('text=$(<x cat .agents/skills/zebra/SKILL.md); echo "$text"'),
-    "quotes": shell('less "/work space/.agents/skills/zebra/SKILL.md"'),
+    "quotes": shell('less "/home/my files/.agents/skills/zebra/SKILL.md"'),
     "python": shell("python3 -c \"print(open('.agents/skills/zebra/SKILL.md').read())\""),
     "a document for python": shell("python3 - <<'EOF'\nprint(open('.agents/skills/zebra/SKILL.md').read())\nEOF"),
     "grep": shell("grep -n invoice .agents/skills/zebra/SKILL.md"),

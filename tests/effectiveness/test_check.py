@@ -463,6 +463,7 @@ def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     assert mark.exists() and process.returncode != 0
 
 
+@pytest.mark.real
 def test_our_own_tasks_are_fit(checkout: Path) -> None:
     root, skills = collection((), None, str(checkout / "fixtures"))
     loaded = load_tasks([str(checkout / "fixtures/tasks")], root)

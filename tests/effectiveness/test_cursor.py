@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import trial_bench
 from agent_hostile import borne, events, lines
 from agent_made import made_job, made_skill
 from hypothesis import given
 from hypothesis import strategies as st
 
 from effectiveness.agents import cursor
-from effectiveness.agents._api import Output
+from effectiveness.agents._api import Agent, Output
 from effectiveness.agents._load import resolve
+from effectiveness.probe import problems, run_probe
 from router.records import Usage
 from skill_health.core.config import Routing
 from skill_health.core.errors import UsageError
@@ -25,7 +29,7 @@ JOB = replace(made_job(made_skill("zebra-invoices"), prompt="-p x"), workspace="
 
 def test_it_has_not_been_seen_to_work_and_says_so() -> None:
     assert cursor.VERIFIED == "" and cursor.PROTOCOLS == ()
-    assert "--sandbox none" in cursor.TITLE and "documents only" in cursor.TITLE
+    assert "documents only" in cursor.TITLE and "a run refuses it" in cursor.TITLE
     choice = resolve("cursor:auto", Routing())
     assert (choice.model, choice.protocol, choice.provider) == ("auto", "", None)
 
@@ -52,6 +56,14 @@ def test_it_refuses_where_it_could_not_work(monkeypatch: pytest.MonkeyPatch) -> 
     for refused in (lambda: cursor.check("cursor:auto"), lambda: cursor.command(JOB)):
         with pytest.raises(UsageError, match="set CURSOR_API_KEY"):
             refused()
+
+
+def test_a_probe_of_it_fails_before_anything_is_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CURSOR_API_KEY", KEY)
+    cell = trial_bench.cell(trial_bench.task(tmp_path, None), cast(Agent, cursor), "none")
+    probe = asyncio.run(run_probe(cell))
+    assert probe.error == "nothing shows what script sees: it neither lists its skills nor asks a model"
+    assert problems(cell, probe, None) == [probe.error]
 
 
 def call(call_id: str, kind: str, args: dict[str, Any], result: dict[str, Any] | None = None) -> dict[str, Any]:

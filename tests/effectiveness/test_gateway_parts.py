@@ -29,7 +29,7 @@ HOST = "https://host.example"
         ("anthropic", HOST, "POST /messages?beta=true", "/v1/messages?beta=true"),
         ("anthropic", f"{HOST}/api/v1", "POST /v1/messages", "/messages"),
         ("anthropic", f"{HOST}/anthropic", "POST /v1/messages/count_tokens", "/v1/messages/count_tokens"),
-        ("anthropic", HOST, "GET /v1/models/claude-x?a=1", "/v1/models/claude-x?a=1"),
+        ("anthropic", HOST, "GET /v1/models/claude-x?limit=1&a=1", "/v1/models/claude-x?limit=1"),
         ("openai", f"{HOST}/v1", "POST /v1/chat/completions", "/chat/completions"),
         ("openai", f"{HOST}/v1", "POST /chat/completions", "/chat/completions"),
         ("openai", HOST, "POST /chat/completions", "/v1/chat/completions"),
@@ -44,6 +44,9 @@ HOST = "https://host.example"
             "gemini", f"{HOST}/google/v1", "POST /v1beta/models/g:streamGenerateContent?alt=sse&KEY=abc&%6bey=x&$x=1",
             "/models/g:streamGenerateContent?alt=sse",
         ),
+        # Google leaves the tokens out of an answer, or gives it another form, for whoever asks it to.
+        ("gemini", HOST, "POST /models/g:generateContent?fields=candidates&alt=proto&callback=f&%24fields=a&prettyPrint=1",
+         "/v1beta/models/g:generateContent"),
         ("gemini", HOST, "GET /v1beta/models?pageSize=5&access_token=1", "/v1beta/models?pageSize=5"),
     ],
 )  # fmt: skip

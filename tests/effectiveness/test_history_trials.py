@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,13 @@ from skill_health.core.validation import load_schema
 MODELS = ("scripted:seed=1", "scripted:seed=2")
 
 
-def made(**more: Any) -> tuple[dict[str, Any], dict[str, Any], list[Result]]:
+@cache
+def made() -> tuple[dict[str, Any], dict[str, Any], list[Result]]:
     """A manifest of two models, its report and its results."""
     given = manifest(models=MODELS) | {
         "commit": None, "dirty": None, "hashes": {"skills": "all", "tasks": "t"},
         "skills": [{"name": f"skill-{n}", "digest": f"d{n}", "description": ""} for n in range(12)],
-    } | more  # fmt: skip
+    }  # fmt: skip
     results = [
         result for seed, spec in enumerate(MODELS, 1) for result in scripted(given, "base=0.2,target=0.5", seed, spec)
     ]
@@ -88,7 +90,7 @@ def test_a_run_is_recorded_once_whatever_else_is_there(tmp_path: Path) -> None:
     path.write_bytes(b"".join(lines[:10]))
     assert record_run(str(tmp_path), given, report, results) == 18, "what a killed process had no time to write"
     assert path.read_bytes() == before
-    again, *_ = made(run_id="20261122T050000Z-ab12cd34")
+    again = given | {"run_id": "20261122T050000Z-ab12cd34"}
     assert record_run(str(tmp_path), again, report, results) == 26
 
 

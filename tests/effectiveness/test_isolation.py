@@ -35,6 +35,8 @@ from effectiveness.records import SCORED
 from effectiveness.sandbox._api import Limits
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+# Where time has to pass, the second one waits for the slower tests.
+SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
 SECRET = "sk-planted-0123456789abcdef"
 QUICK = Limits(timeout_sec=8.0, output_bytes=1 << 20, disk_bytes=8 << 20)
 
@@ -161,7 +163,7 @@ def test_writing_outside(tmp_path: Path) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("file", ["reward.json", "reward.txt", ".runner/score.json"])
+@pytest.mark.parametrize("file", ["reward.json", ".runner/score.json"])
 def test_planted_rewards(tmp_path: Path, sandbox: str, file: str) -> None:
     text = f'mkdir -p "$(dirname {file})"; echo \'{{"reward": 1, "score": 1}}\' > {file}'
     result, _ = tried(tmp_path, text, sandbox, "ls -a; exit 1")
@@ -169,7 +171,7 @@ def test_planted_rewards(tmp_path: Path, sandbox: str, file: str) -> None:
     assert ("the agent wrote .runner, which was removed" in result.notes) == file.startswith(".runner")
 
 
-@BOTH
+@SLOW
 def test_a_runner_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     """What our own side writes there must not end somewhere else."""
     aim = tmp_path / "aim"
@@ -179,7 +181,7 @@ def test_a_runner_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     assert list(aim.iterdir()) == []
 
 
-@BOTH
+@SLOW
 def test_edited_tests(tmp_path: Path, sandbox: str) -> None:
     """A test file of the same name in the workspace does not take the place of the verifier's own."""
     script = verifier('sh "$(dirname "$0")/check.sh"', **{"check.sh": "test -f out.txt"})
@@ -190,7 +192,7 @@ def test_edited_tests(tmp_path: Path, sandbox: str) -> None:
     assert (result.outcome, result.changed) == ("fail", 2)
 
 
-@BOTH
+@SLOW
 def test_changed_skills_are_noted(tmp_path: Path, sandbox: str) -> None:
     text = "echo more >> .agents/skills/alpha/SKILL.md; mkdir .agents/skills/gamma; echo x > .agents/skills/gamma/x; rm -r .agents/skills/beta"
     result, place = tried(tmp_path, text, sandbox, "ls -a; test ! -e .agents", skills=[skill("alpha"), skill("beta")])
@@ -222,7 +224,7 @@ def test_no_network(tmp_path: Path) -> None:
 # --- Processes -------------------------------------------------------------------------------------------------------
 
 
-@BOTH
+@SLOW
 def test_outliving_the_trial(tmp_path: Path, sandbox: str) -> None:
     word = f"7{os.getpid()}.{time.time_ns() % 10**9}"
     twice = f"import os\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\nos.execvp('sleep', ['sleep', '{word}'])"
@@ -237,7 +239,7 @@ def test_outliving_the_trial(tmp_path: Path, sandbox: str) -> None:
     assert gone(word)
 
 
-@BOTH
+@SLOW
 def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
     word = f"8{os.getpid()}.{time.time_ns() % 10**9}"
     text = f"echo 3 > out.txt; trap '' TERM; setsid sleep {word} & sleep {word}"
@@ -249,7 +251,7 @@ def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
     assert gone(word)
 
 
-@BOTH
+@SLOW
 def test_many_processes(tmp_path: Path, sandbox: str) -> None:
     word = f"9{os.getpid()}.{time.time_ns() % 10**9}"
     limits = Limits(timeout_sec=8, processes=40)
@@ -266,7 +268,7 @@ def test_a_fork_bomb(tmp_path: Path) -> None:
     assert gone("bomb() {")
 
 
-@pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+@SLOW
 def test_our_own_violent_death(tmp_path: Path, sandbox: str, folder: Path) -> None:
     """When our process is killed, nobody is there to end the tree, and it ends."""
     if sandbox == "bubblewrap":
@@ -295,22 +297,23 @@ def test_our_own_violent_death(tmp_path: Path, sandbox: str, folder: Path) -> No
         remove_tree(str(left))
 
 
-@pytest.mark.parametrize("sandbox", ["none"])
-def test_killing_the_supervisor(tmp_path: Path, sandbox: str) -> None:
-    """Without a sandbox an agent can kill whoever watches it; then the trial says nothing about anybody."""
-    result, _ = tried(tmp_path, "kill -9 $PPID; sleep 0.3", sandbox)
+def test_killing_the_supervisor(tmp_path: Path) -> None:
+    """Without a sandbox an agent can kill whoever watches it; what it leaves is ended all the same."""
+    word = f"2{os.getpid()}.{time.time_ns() % 10**9}"
+    result, _ = tried(tmp_path, f"(setsid sleep {word} &); setsid sleep {word} & kill -9 $PPID; sleep {word}", "none")
     assert result.outcome == "infrastructure"
     assert "ended before its program" in result.error
+    assert gone(word)
 
 
 # --- Floods ----------------------------------------------------------------------------------------------------------
 
 
-@BOTH
+@SLOW
 @pytest.mark.parametrize("text", [
-    "dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 3",
     "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=f$i bs=1M count=2 2>/dev/null; done; sleep 3",
-    "dd if=/dev/zero of=~/big bs=1M count=7 2>/dev/null; dd if=/dev/zero of=$TMPDIR/big bs=1M count=7 2>/dev/null; sleep 3",
+    pytest.param("dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 3", marks=pytest.mark.real),
+    pytest.param("dd if=/dev/zero of=~/big bs=1M count=7; dd if=/dev/zero of=$TMPDIR/big bs=1M count=7; sleep 3", marks=pytest.mark.real),
 ])  # fmt: skip
 def test_a_full_disk(tmp_path: Path, sandbox: str, text: str) -> None:
     begun = time.monotonic()
@@ -322,14 +325,14 @@ def test_a_full_disk(tmp_path: Path, sandbox: str, text: str) -> None:
 
 
 @pytest.mark.real
-@BOTH
+@SLOW
 def test_a_full_disk_without_names(tmp_path: Path, sandbox: str) -> None:
     text = 'for i in 5 6 7 8; do eval "exec $i>x"; rm x; eval "dd if=/dev/zero bs=1M count=4 >&$i 2>/dev/null"; done; sleep 6'
     result, _ = tried(tmp_path, text, sandbox, limits=QUICK)
     assert result.outcome == "fail" and "the agent was stopped: disk" in result.notes
 
 
-@BOTH
+@SLOW
 def test_too_many_files(tmp_path: Path, sandbox: str) -> None:
     limits = Limits(timeout_sec=8, files=2000)
     result, _ = tried(tmp_path, "touch a{1..3000}; sleep 4", sandbox, limits=limits)
@@ -338,17 +341,18 @@ def test_too_many_files(tmp_path: Path, sandbox: str) -> None:
 
 @pytest.mark.real
 def test_a_hundred_thousand_files(tmp_path: Path) -> None:
-    result, place = tried(
-        tmp_path, "for i in {1..20}; do mkdir d$i; touch d$i/f{1..5000}; done", limits=Limits(timeout_sec=60)
-    )
+    needs_bubblewrap()
+    made = task(tmp_path, verifier("exit 0"), agent_timeout_sec=300.0)
+    text = "for i in {1..20}; do mkdir d$i; touch d$i/f{1..5000}; done"
+    result, place = run(tmp_path, cell(made, agent(text), limits=Limits(timeout_sec=300)))
     assert (result.outcome, result.changed) == ("pass", 100_000)
     assert any("is not kept" in note for note in result.notes)
     assert not (place / "workspace.tar.gz").exists()
     assert (place / "diff.patch").stat().st_size <= (1 << 20) + 100
 
 
-@BOTH
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@SLOW
+@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.real)])
 def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
     limits = Limits(timeout_sec=8, output_bytes=50_000)
     result, place = tried(
@@ -389,7 +393,7 @@ def test_links_to_secrets_are_not_followed(tmp_path: Path, sandbox: str) -> None
         assert (place / "verifier/stdout").read_text() == "0\n"
 
 
-@BOTH
+@SLOW
 def test_skills_folder_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     hidden = tmp_path / "hidden"
     (hidden / "skills" / "alpha").mkdir(parents=True)
@@ -420,7 +424,7 @@ def test_secrets_are_in_no_file(tmp_path: Path, sandbox: str) -> None:
     assert b"***" in (place / "stream.out").read_bytes() and b"***" in (place / "diff.patch").read_bytes()
 
 
-@BOTH
+@SLOW
 def test_special_files_keep_nobody_waiting(tmp_path: Path, sandbox: str) -> None:
     bind = "import socket; socket.socket(socket.AF_UNIX).bind('sock')"
     text = f"mkfifo pipe out.txt; rm in.txt; mkfifo in.txt; python3 -c {shlex.quote(bind)}; mknod dev c 1 3 2>/dev/null; true"
@@ -433,7 +437,7 @@ def test_special_files_keep_nobody_waiting(tmp_path: Path, sandbox: str) -> None
     assert set(archived(place)) == set()
 
 
-@BOTH
+@SLOW
 def test_strange_names(tmp_path: Path, sandbox: str) -> None:
     python = (
         "import os\n"
@@ -453,7 +457,7 @@ def test_strange_names(tmp_path: Path, sandbox: str) -> None:
     assert len(archived(place)) == 28
 
 
-@BOTH
+@SLOW
 def test_hard_links_and_rights(tmp_path: Path, sandbox: str) -> None:
     text = "ln in.txt again; echo x > run; chmod 6777 run; mkdir locked; echo y > locked/f; chmod 000 locked/f locked; chmod 500 ."
     result, place = tried(tmp_path, text, sandbox)
@@ -466,9 +470,12 @@ def test_hard_links_and_rights(tmp_path: Path, sandbox: str) -> None:
         assert any("is not kept" in note for note in result.notes)
 
 
-@BOTH
-def test_deep_folders(tmp_path: Path, sandbox: str) -> None:
-    text = "import os\nfor _ in range(1500):\n os.mkdir('d' * 20)\n os.chdir('d' * 20)\nopen('deep', 'w').write('x')"
+@SLOW
+@pytest.mark.parametrize("levels", [300, pytest.param(1500, marks=pytest.mark.real)])
+def test_deep_folders(tmp_path: Path, sandbox: str, levels: int) -> None:
+    text = (
+        f"import os\nfor _ in range({levels}):\n os.mkdir('d' * 20)\n os.chdir('d' * 20)\nopen('deep', 'w').write('x')"
+    )
     made = task(tmp_path, verifier("exit 0"))
     if sandbox == "bubblewrap":
         needs_bubblewrap()
@@ -478,7 +485,7 @@ def test_deep_folders(tmp_path: Path, sandbox: str) -> None:
     assert not (place / "workspace.tar.gz").exists()
 
 
-@BOTH
+@SLOW
 def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
     limits = Limits(timeout_sec=8, disk_bytes=1 << 30)
     result, place = tried(tmp_path, "truncate -s 900M hole; truncate -s 900M in.txt", sandbox, limits=limits)
@@ -488,7 +495,7 @@ def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
     assert (place / "diff.patch").stat().st_size < 1000
 
 
-@BOTH
+@SLOW
 def test_texts_that_keep_a_comparison_busy(tmp_path: Path, sandbox: str) -> None:
     lines = "".join(f"{number % 7}\n" for number in range(50_000))
     begun = time.monotonic()
@@ -503,7 +510,10 @@ def test_texts_that_keep_a_comparison_busy(tmp_path: Path, sandbox: str) -> None
 def test_a_verifier_that_attacks_is_held_too(tmp_path: Path) -> None:
     """It runs what an agent left: a repository with hooks, a module with the name of one of Python's."""
     word = f"5{os.getpid()}.{time.time_ns() % 10**9}"
-    check = f"(setsid sleep {word} &); (exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo NET; ls {tmp_path}/reports 2>/dev/null; echo x > /x; exit 0"
+    check = (
+        f"(setsid sleep {word} &); (exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo NET\n"
+        f"ls {tmp_path}/reports 2>/dev/null; echo x > /x; exit 0"
+    )
     result, place = tried(tmp_path, "true", verify=check)
     assert result.outcome == "pass"
     assert (place / "verifier/stdout").read_bytes() == b""

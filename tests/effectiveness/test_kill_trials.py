@@ -23,8 +23,9 @@ from effectiveness.run_folder import folder_of
 from effectiveness.runs import load_run
 from effectiveness.sandbox._load import back_end
 
-REPS = 2
-TRIALS = REPS * (4 * 3 + 2)
+REPS, TRIALS = 2, 2 * (4 * 3 + 2)
+SMALL = ("--arms", "full", "--reps", "1")
+FEW = 4 * 2 + 2
 AGENT = "scripted:base=0.3,target=0.5,refusal=0.1,fail=0.1,sleep=0.02"
 TIME = "2026-03-01T00:00:00Z"
 
@@ -37,8 +38,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def arguments(collection: Path, out: Path, *more: str, agent: str = AGENT) -> list[str]:
     sandbox = "bubblewrap" if back_end("bubblewrap").found() else "none"
     return [
-        "effectiveness", "run", str(collection / "tasks"), "--agents", agent, "--arms", "target,full", "--reps", str(REPS),
-        "--sandbox", sandbox, "--out", str(out), "--quiet", "--time", TIME, *more,
+        "effectiveness", "run", str(collection / "tasks"), "--agents", agent, "--sandbox", sandbox, "--out", str(out),
+        "--quiet", "--time", TIME, *(more if "--arms" in more else ("--arms", "target,full", "--reps", str(REPS), *more)),
     ]  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def nursery(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with pytest.MonkeyPatch.context() as patch:
         # Who is killed leaves workspaces behind.
         patch.setenv("TMPDIR", str(folder))
-        found = Nursery(folder, arguments(collection, folder / "first"))
+        found = Nursery(folder, arguments(collection, folder / "first", *SMALL))
     yield found
     found.close()
 
@@ -64,30 +65,20 @@ def timeless(folder: Path) -> dict[str, Any]:
     return {"manifest": run.manifest, "results": results, "report": report, "probes": probes}
 
 
-@pytest.fixture(scope="module")
-def whole(collection: Path, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """A run that nobody disturbed."""
-    out = tmp_path_factory.mktemp("whole")
-    assert nursery.run(arguments(collection, out)) in (0, 1), nursery.err.read_text()
-    found = timeless(the_run(out))
-    assert len({result.outcome for result in found["results"]}) >= 3
-    return found
-
-
 def check_whole(out: Path, whole: Mapping[str, Any], budget: int) -> None:
-    folder = the_run(out)
+    folder, trials = the_run(out), len(whole["results"])
     found = timeless(folder)
     for part in whole:
         assert found[part] == whole[part], part
     results = rows(folder / "results.jsonl")
     keys = [(row["task_id"], row["model"], row["arm"], row["replication"]) for row in results]
-    assert len(keys) == len(set(keys)) == TRIALS
+    assert len(keys) == len(set(keys)) == trials
     events = rows(folder / "attempts.jsonl")
     assert sum(row["event"] == "start" for row in events) <= budget
     ended = Counter((*row["key"], row["attempt"]) for row in events if row["event"] == "end")
     assert set(ended.values()) == {1}, "what came to an end is never done again"
-    trials = {path.name for path in (folder / "trials").iterdir() if "--attempt-" not in path.name}
-    assert trials == {folder_of(key).partition("/")[2] for key in keys}, "no half of a trial is left"
+    kept = {path.name for path in (folder / "trials").iterdir() if "--attempt-" not in path.name}
+    assert kept == {folder_of(key).partition("/")[2] for key in keys}, "no half of a trial is left"
     for row in results:
         assert (folder / row["folder"] / "verdict.json").exists() or row["outcome"] != "pass"
     assert [row["skill"] for row in rows(out / "effectiveness-history.jsonl")] == [
@@ -97,23 +88,24 @@ def check_whole(out: Path, whole: Mapping[str, Any], budget: int) -> None:
 
 
 def kill_often(
-    nursery: Nursery, collection: Path, folder: Path, whole: Mapping[str, Any], kills: int, seed: int
+    nursery: Nursery, collection: Path, folder: Path, trials: int, kills: int, seed: int, *more: str
 ) -> list[int]:
     """Kill runs at random moments and resume each until it ends; how many results were there after each kill."""
-    draw, budget = random.Random(seed), 4 * TRIALS
+    draw, budget = random.Random(seed), 4 * trials
     began = time.perf_counter()
-    assert nursery.run(arguments(collection, folder / "first")) in (0, 1), nursery.err.read_text()
+    assert nursery.run(arguments(collection, folder / "whole", *more)) in (0, 1), nursery.err.read_text()
     length = time.perf_counter() - began
+    whole = timeless(the_run(folder / "whole"))
     there: list[int] = []
     runs = 0
     while len(there) < kills:
         out = folder / str(runs)
         runs += 1
-        given = arguments(collection, out, "--max-runs", str(budget))
+        given = arguments(collection, out, "--max-runs", str(budget), *more)
         while (code := nursery.run(given, draw.uniform(0.05, 0.8) * length)) == -signal.SIGKILL:
             found = list(out.glob("effectiveness/*/results.jsonl"))
             there.append(found[0].read_bytes().count(b"\n") if found else 0)
-            if there[-1] == TRIALS and (the_run(out) / "report.md").exists():
+            if there[-1] == trials and (the_run(out) / "report.md").exists():
                 code = 0
                 break
         assert code in (0, 1), nursery.err.read_text()
@@ -121,13 +113,14 @@ def kill_often(
     return there
 
 
-def test_three_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, Any]) -> None:
-    assert len(kill_often(nursery, collection, tmp_path, whole, 3, seed=1)) >= 3
+@pytest.mark.real
+def test_three_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
+    assert len(kill_often(nursery, collection, tmp_path, FEW, 3, 1, *SMALL)) >= 3
 
 
 @pytest.mark.real
-def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, Any]) -> None:
-    there = kill_often(nursery, collection, tmp_path, whole, 30, seed=2)
+def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
+    there = kill_often(nursery, collection, tmp_path, TRIALS, 30, 2)
     assert sum(0 < count < TRIALS for count in there) >= 5, "kills came while trials were made"
 
 
@@ -144,6 +137,7 @@ def slow(collection: Path, out: Path, seconds: float, *more: str) -> list[str]:
     return arguments(collection, out, "--concurrency", "2", *more, agent=f"scripted:sleep={seconds}")
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_lets_trials_end_and_resuming_completes(collection: Path, tmp_path: Path, name: str) -> None:
     process = start(slow(collection, tmp_path, 0.1))
@@ -177,6 +171,7 @@ def processes_with(words: Sequence[str]) -> list[str]:
     return found
 
 
+@pytest.mark.real
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc")
 @pytest.mark.parametrize("how", ["twice", "kill"])
 def test_what_is_abandoned_leaves_no_process_behind(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from effectiveness.agents import opencode
 from effectiveness.agents._api import Job, Output, Reading
 from router.records import Usage
+from skill_health.core.errors import UsageError
 
 ZEBRA = made_skill("zebra-invoices")
 JOB = made_job(ZEBRA, protocol="openai")
@@ -41,6 +43,19 @@ def test_the_command_differs_between_arms_in_nothing() -> None:
     assert not any(job.key in word or "rm -rf" in word for word in [*command.argv, *command.env.values()])
     assert command == opencode.command(replace(job, skills=(), arm="control"))
     assert opencode.probe(job) == replace(command, argv=(job.program, "debug", "skill", "--pure"), stdin=b"")
+
+
+def test_without_ripgrep_its_tool_for_skills_fails_so_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="opencode needs ripgrep"):
+        opencode.check("opencode:m")
+    (tmp_path / "rg").write_text("#!/bin/sh\n")
+    (tmp_path / "rg").chmod(0o755)
+    opencode.check("opencode:m")
+    # The sandbox must show it, wherever it lies.
+    assert opencode.command(JOB).programs == opencode.probe(JOB).programs == (str(tmp_path / "rg"),)
 
 
 def test_it_looks_into_one_folder_and_fetches_nothing() -> None:

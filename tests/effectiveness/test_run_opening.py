@@ -15,7 +15,9 @@ from effectiveness.opening import open_models, price_of, secrets_of, server_of, 
 from effectiveness.opening_program import program_of, version_of
 from effectiveness.prepare_inputs import load_inputs
 from router.prices import FREE, price_table
-from skill_health.core.config import Effectiveness, Price, Provider, Routing
+from skill_health.core.config import Effectiveness, Price, Provider, Routing, config_digest
+from skill_health.core.config_mistakes import Mistake
+from skill_health.core.config_values import build
 from skill_health.core.errors import UsageError
 
 ROUTING = Routing(
@@ -44,6 +46,34 @@ def test_the_command_line_speaks_before_the_configuration() -> None:
     assert (chosen.agents, [arm.name for arm in chosen.arms]) == (("b",), ["control", "target"])
     assert (chosen.reps, chosen.seed, chosen.sandbox, chosen.margin) == (1, 0, "none", 0.0)
     assert (chosen.timeout_sec, chosen.max_usd) == (5.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"hint": "maybe"}, '"effectiveness.hint" must be one of no, also, only'),
+        ({"reps": 0}, '"effectiveness.reps" must be a whole number of at least 1'),
+        ({"margin": 1.5}, '"effectiveness.margin" must be a number from 0 to 1'),
+        ({"arms": ["target", ""]}, '"effectiveness.arms" must be a list of texts'),
+        ({"acp-env": {"A": 1}}, '"effectiveness.acp-env.A" must be text under the name of an environment variable'),
+        ({"acp-env": ["A"]}, '"effectiveness.acp-env" must be a table of texts'),
+        ({"agent": ["scripted"]}, 'unknown key "effectiveness.agent"; did you mean "effectiveness.agents"?'),
+    ],
+)
+def test_mistakes_in_the_configuration_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Mistake) as caught:
+        build({"effectiveness": settings})
+    assert message in str(caught.value)
+
+
+def test_what_is_tried_is_no_setting_of_the_linter() -> None:
+    found = build({"effectiveness": {"reps": 9, "acp-command": ["x"], "acp-env": {"A": "1"}}})
+    assert (found.effectiveness.reps, found.effectiveness.acp_command, found.effectiveness.acp_env) == (
+        9,
+        ("x",),
+        {"A": "1"},
+    )
+    assert config_digest(found) == config_digest(build({}))
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from run_made import (
     PRICE,
@@ -29,11 +31,12 @@ from run_made import (
 
 from effectiveness.cell import Cell
 from effectiveness.probe_rules import DISAGREEMENT
-from effectiveness.records import Result
-from effectiveness.results import from_line, read_results
+from effectiveness.records import Invoked, Outcome, Result
+from effectiveness.results import from_line, is_missing, read_results, to_line
 from effectiveness.run import OUTAGE, Runner
 from effectiveness.run_folder import folder_of
 from router.budget import Budget
+from router.records import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 
@@ -361,3 +364,33 @@ def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UsageError, match="is damaged"):
         find_place(str(tmp_path), manifest_of(a_plan()), TIME, folder.name, kind=OF_TRIALS)
+
+
+texts = st.text(max_size=20)
+counts = st.none() | st.integers(0, 10**9)
+amounts = st.none() | st.floats(0, 1e9)
+
+
+@given(
+    st.builds(
+        Result, texts, texts, texts, st.integers(0, 99), st.sampled_from(get_args(Outcome)), reward=amounts,
+        rewards=st.dictionaries(texts, st.floats(0, 1), max_size=3), exit_code=st.none() | st.integers(-64, 255),
+        stop_reason=st.none() | texts, usage=st.builds(Usage, counts, counts, counts), usage_source=st.sampled_from(("", "agent", "gateway")),
+        cost_usd=amounts, turns=counts, duration_ms=amounts, invoked=st.sampled_from(get_args(Invoked)),
+        invocations=st.tuples(texts), evidence=st.tuples(texts), skills=st.tuples(st.tuples(texts, texts)),
+        seen=st.none() | st.tuples(texts), changed=counts, attempts=st.integers(1, 9), folder=texts, notes=st.tuples(texts, texts),
+    )
+)  # fmt: skip
+def test_a_result_comes_back_from_its_line_as_it_was(result: Result) -> None:
+    assert from_line(json.loads(json.dumps(to_line(result)))) == result
+
+
+names = st.sampled_from(("task_id", "outcome", "usage", "skills", "rewards", "x"))
+plain = st.none() | st.booleans() | st.integers() | texts
+
+
+@given(st.recursive(plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3)))
+def test_what_is_no_result_is_said_and_is_missing(data: Any) -> None:
+    with pytest.raises(ValueError):
+        from_line(data)
+    assert not isinstance(data, dict) or is_missing(data)

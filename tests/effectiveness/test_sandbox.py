@@ -26,6 +26,7 @@ from effectiveness.sandbox._streams import Streams, last_words
 from skill_health.core.errors import UsageError
 
 BOTH = pytest.mark.parametrize("name", ["bubblewrap", "none"])
+SLOW = pytest.mark.parametrize("name", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
 SHORT = Limits(timeout_sec=8, output_bytes=1 << 20, disk_bytes=8 << 20)
 
 
@@ -61,7 +62,7 @@ def test_streams_input_environment_and_exit_code(tmp_path: Path, name: str) -> N
     assert output.duration_ms is not None and 0 < output.duration_ms < 8000
 
 
-@BOTH
+@SLOW
 def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
     for words, reason in (
         (("nowhere",), "No such file"),
@@ -72,13 +73,13 @@ def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
             go(name, a_box(tmp_path), words)
 
 
-@BOTH
+@SLOW
 def test_signals_are_negative(tmp_path: Path, name: str) -> None:
     assert go(name, a_box(tmp_path), ("sh", "-c", "kill -15 $$")).exit_code == -15
     assert go(name, a_box(tmp_path), ("sh", "-c", "(exit 143)")).exit_code == 143
 
 
-@BOTH
+@SLOW
 def test_limits_of_the_process(tmp_path: Path, name: str) -> None:
     text = "ulimit -c; ulimit -n; ulimit -f; umask; ulimit -Hf"
     words = go(name, a_box(tmp_path), ("bash", "-c", text)).stdout.decode().split()
@@ -90,7 +91,7 @@ def test_limits_of_the_process(tmp_path: Path, name: str) -> None:
     )
 
 
-@BOTH
+@SLOW
 def test_stopped_from_outside(tmp_path: Path, name: str) -> None:
     if name == "bubblewrap":
         needs_bubblewrap()

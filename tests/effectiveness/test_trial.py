@@ -45,6 +45,7 @@ from router.records import Usage
 from skill_health.core.errors import AbortedError
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
 PRICE = Price((Rates(1.0, 2.0, 0.5, 1.0),))
 
 
@@ -110,7 +111,7 @@ def test_an_earlier_attempt_is_replaced(tmp_path: Path) -> None:
     assert not (place / "old").exists()
 
 
-@BOTH
+@SLOW
 def test_the_verifier_sees_the_same_in_every_arm(tmp_path: Path, sandbox: str) -> None:
     shown = []
     for skills in ([], [skill("alpha")], [skill("alpha"), skill("beta")]):
@@ -162,6 +163,11 @@ def test_a_verifier_that_breaks(tmp_path: Path, check: str, error: str) -> None:
     result, place = run(tmp_path, cell(made, agent("echo x > out.txt"), "none"))
     assert (result.outcome, result.reward, result.error) == ("infrastructure", None, error)
     assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
+
+
+def test_a_verifier_that_prints_much(tmp_path: Path) -> None:
+    result, place = tried(tmp_path, "true", "none", "head -c 9000000 /dev/zero; exit 0")
+    assert result.outcome == "pass" and (place / "verifier/stdout").stat().st_size == 64 << 10
 
 
 @pytest.mark.parametrize("word", ["quota", "auth", "infrastructure", "refusal"])
@@ -324,8 +330,9 @@ def test_a_cap_in_dollars_is_no_failure_of_the_infrastructure(tmp_path: Path) ->
 # --- Probes ----------------------------------------------------------------------------------------------------------
 
 
-@BOTH
-def test_a_probe_spends_nothing(tmp_path: Path, sandbox: str) -> None:
+@SLOW
+def test_a_probe_spends_nothing(tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("effectiveness.probe._AFTER_ALL", 0.1)
     if sandbox == "bubblewrap":
         needs_bubblewrap()
     skills = [skill("alpha", "Adds up columns of numbers")]
@@ -374,7 +381,7 @@ DONE = Reading(steps=(Step("agent", tools=(ToolUse("1", "read", {}),)),))
     (Output(0), DONE, None, ""),
     (Output(1), DONE, None, ""),
     (Output(None, stopped="timeout"), DONE, None, "timeout"),
-    (Output(None, stopped="timeout"), replace(DONE, failure="infrastructure", error="cut"), None, "timeout"),
+    (Output(None, stopped="timeout"), replace(DONE, failure="infrastructure", error="cut"), None, "infrastructure"),
     (Output(None, stopped="disk"), DONE, None, "fail"),
     (Output(None, stopped="output"), replace(DONE, failure="infrastructure"), None, "fail"),
     (Output(None, stopped="processes"), DONE, None, "fail"),

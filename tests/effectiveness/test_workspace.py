@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from effectiveness.sandbox._host import interpreter
 from effectiveness.tasks._folder import File
 from effectiveness.trial_redact import holds_secret, redact, secret_words
 from effectiveness.workspace import digests_on_disk
+from effectiveness.workspace_held import hold, let_go, sweep
 from effectiveness.workspace_programs import needs, search_path
 from effectiveness.workspace_tree import read_tree
 
@@ -181,7 +183,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("raw", HOSTILE)
+@pytest.mark.parametrize("raw", HOSTILE, ids=range(len(HOSTILE)))
 def test_archives_that_are_not_ours(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "a.tar.gz").write_bytes(raw)
     inner = tmp_path / "x" / "y"
@@ -343,3 +345,33 @@ def test_everything_can_be_removed(tmp_path: Path, make: Callable[[Path], Any]) 
     remove_tree(str(folder))
     assert not folder.exists() and Path("/usr").exists()
     remove_tree(str(folder))
+
+
+def test_folders_of_dead_processes_are_removed(tmp_path: Path) -> None:
+    def made(name: str, age: float = 3600.0) -> Path:
+        base = tmp_path / name
+        for inner in ("workspace/deep", "home", "tmp"):
+            (base / inner).mkdir(parents=True)
+        (base / "final.txt").write_text("")
+        base.chmod(0o700)
+        os.utime(base, (time.time() - age,) * 2)
+        return base
+
+    dead, young, alive, ours = made("job-a"), made("job-b", 1.0), made("job-c"), made("job-d")
+    other, odd = made("other"), made("job-e")
+    (odd / "final.txt").unlink()
+    os.utime(odd, (1, 1))
+    (tmp_path / "job-f").symlink_to(other)
+    hold(str(ours))
+    program = "import fcntl, os, sys\nfcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(alive)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stdout.readline()
+        assert sweep(str(tmp_path), "job-") == 1
+        process.communicate()
+    assert not dead.exists() and all(path.exists() for path in (young, alive, ours, other, odd))
+    let_go(str(ours))
+    sweep.cache_clear()
+    assert sweep(str(tmp_path), "job-") == 2
+    assert young.exists() and not alive.exists() and not ours.exists()

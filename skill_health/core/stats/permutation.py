@@ -15,7 +15,8 @@ _GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 60, 120, 840, 2520)
 """Denominators that are tried to write the differences as whole numbers: those of a few replications."""
 _WORK = 100_000_000
 """Additions that a convolution may take."""
-_TIE = 1e-9
+_TIE = 1e-7
+"""Sums this near, in units of the largest difference, are equal: callers may have rounded to nine digits."""
 
 
 def sign_flip(differences: Sequence[float], resamples: int = 20_000, seed: int = 1) -> float | None:

@@ -107,3 +107,11 @@ def test_equal_models_differ_in_no_more_than_five_of_a_hundred_runs() -> None:
     share = np.mean([p is not None and p < 0.05 for p in found])
     # Sums of thirds come in few values, so that the test is on the safe side.
     assert 0.02 < share < 0.055
+
+
+@pytest.mark.parametrize("parts", [3, 6, 7, 9])
+def test_differences_that_were_rounded_to_nine_digits_are_still_tied(parts: int) -> None:
+    generator = np.random.default_rng(parts)
+    for _ in range(60):
+        exact = generator.integers(-parts, parts + 1, size=int(generator.integers(6, 16))) / parts
+        assert sign_flip([round(float(each), 9) for each in exact]) == pytest.approx(sign_flip(exact.tolist()), abs=1e-12)

@@ -1,0 +1,127 @@
+"""What does a run cost beside its agents: wall clock against the ideal, our own processor time, and the report?"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks._made_trials import MODELS, REPLICATIONS, REPORTED, TASKS, write_collection, write_run
+from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, skill_health
+from effectiveness.choices import choices
+from effectiveness.prepare import Prepared, prepare
+from effectiveness.prepare_inputs import load_inputs
+from effectiveness.records import CONDITIONS
+from effectiveness.run import Runner
+from effectiveness.sandbox._load import back_end
+from effectiveness.trial import run_trial
+from router.budget import Budget
+from skill_health.core.config import Effectiveness
+
+TITLE = "120 trials of an agent that takes a second, and a report of 10,000 trials"
+ROUNDS = 3
+TRIALS, SLEEP, CONCURRENCY = 120, 1.0, 16
+IDEAL = TRIALS * SLEEP / CONCURRENCY
+MAX_RATIO, MAX_CPU_MS = 1.3, 60.0
+FORMATS = ("text", "markdown", "json")
+SECONDS, MEMORY = 10.0, 500e6
+
+
+class Run(NamedTuple):
+    """One round: seconds of wall clock and of our processor time."""
+
+    wall: float
+    cpu: float
+
+
+def run(options: Options) -> Iterator[str]:
+    """Make the trials in each sandbox that works here, and report on made-up results."""
+    root = options.scratch / "collection"
+    write_collection(root)
+    yield (
+        f"Ideal: {TRIALS} trials x {SLEEP:g} s / {CONCURRENCY} at once = {IDEAL:g} s. Staging, sandbox, agent, diff, verifier and "
+        f"journal are in it; {TASKS} small tasks x {len(CONDITIONS)} conditions, n = {options.rounds} rounds. The processor time is "
+        "that of our process, without agents and verifiers."
+    )
+    lines = [
+        "| sandbox | wall / ideal | min - max | target | met | CPU for each trial | min - max | target | met |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for sandbox in ("bubblewrap", "none"):
+        if back_end(sandbox).found():
+            rounds = [_round(root, options.scratch / f"{sandbox}-{nth}", sandbox) for nth in range(options.rounds + 1)]
+            # The first round imports what is imported when it is needed.
+            lines.append(_line(sandbox, rounds[1:]))
+    yield "\n".join(lines)
+    yield from _report(options)
+
+
+def _round(root: Path, reports: Path, sandbox: str) -> Run:
+    prepared = _prepared(root, reports, sandbox)
+    gc.collect()
+    with prepared.place.open(()) as journal:
+        runner = Runner(prepared.plan, journal, Budget(None, None), run_trial)
+        wall, cpu = time.perf_counter(), time.process_time()
+        asyncio.run(runner.run(CONCURRENCY))
+        taken = Run(time.perf_counter() - wall, time.process_time() - cpu)
+        outcomes = [record["outcome"] for record in journal.results.values()]
+    if len(outcomes) != TRIALS or not set(outcomes) <= {"pass", "fail"}:
+        raise Failed(f"{len(outcomes)} trials came to {', '.join(sorted(set(outcomes)))}")
+    return taken
+
+
+def _prepared(root: Path, reports: Path, sandbox: str) -> Prepared:
+    inputs = load_inputs([str(root / "tasks")])
+    options = {"agents": (f"scripted:sleep={SLEEP},base=0.3,target=0.4",), "sandbox": sandbox, "reps": 1}
+    chosen = choices(options, Effectiveness())
+    return prepare(inputs, inputs.tasks, chosen, str(reports), datetime.now(UTC), anew=True, concurrency=CONCURRENCY)
+
+
+def _line(name: str, rounds: list[Run]) -> str:
+    ratios = [each.wall / IDEAL for each in rounds]
+    costs = [each.cpu / TRIALS * 1e3 for each in rounds]
+    cells = [name]
+    for values, target, unit in ((ratios, MAX_RATIO, ""), (costs, MAX_CPU_MS, " ms")):
+        middle = median(values)
+        cells += [f"**{middle:.2f}**{unit}", f"{min(values):.2f} - {max(values):.2f}", f"<= {target:g}{unit}"]
+        cells.append(_met(middle <= target))
+    return f"| {' | '.join(cells)} |"
+
+
+def _report(options: Options) -> Iterator[str]:
+    """A whole process for each format, over one made-up run."""
+    folder = options.scratch / "reports" / "effectiveness" / "20260101T000000Z-bench"
+    count = write_run(folder, options.seed)
+    yield (
+        f"A report of {count:,} trials ({REPORTED} tasks x {len(CONDITIONS)} conditions x {REPLICATIONS} replications x "
+        f"{MODELS} models), a whole process, reading included; n = {options.rounds} rounds."
+    )
+    env = environment(options.scratch)
+    commands = {
+        name: Command(skill_health("effectiveness", "report", str(folder), "--format", name), options.scratch, env)
+        for name in FORMATS
+    }
+    samples = interleave(commands, options.rounds)
+    lines = [
+        "| format | wall clock | min - max | CPU | target | met | peak memory | target | met |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    yield "\n".join([*lines, *(_reported(name, runs) for name, runs in samples.items())])
+
+
+def _reported(name: str, runs: list[Sample]) -> str:
+    walls = [run.wall for run in runs]
+    middle, peak = median(walls), max(run.peak for run in runs)
+    return (
+        f"| {name} | **{middle:.1f} s** | {min(walls):.1f} - {max(walls):.1f} | {median(run.cpu for run in runs):.1f} s "
+        f"| < {SECONDS:.0f} s | {_met(middle < SECONDS)} | **{peak / 1e6:,.0f} MB** | < {MEMORY / 1e6:.0f} MB | {_met(peak < MEMORY)} |"
+    )
+
+
+def _met(fine: bool) -> str:
+    return "yes" if fine else "**no**"

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs the agent programs that the tests marked real drive, at the versions of tests/agents, below build/agents.
+# Does nothing where they are there already. Point SKILL_HEALTH_AGENTS at that folder to have the tests find them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+from=tests/agents
+to=${1:-build/agents}
+programs=(claude codex gemini opencode qwen)
+
+say() { printf 'agents: %s\n' "$*" >&2; }
+
+complete() {
+    cmp -s "$from/package.json" "$to/package.json" || return 1
+    for program in "${programs[@]}"; do
+        [ -x "$to/$program/node_modules/.bin/$program" ] || return 1
+    done
+}
+
+if ! complete; then
+    for needed in node npm; do
+        if ! command -v "$needed" > /dev/null; then
+            say "$needed is missing: install Node.js 20 or later, which brings npm"
+            exit 1
+        fi
+    done
+    if [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 20')" != true ]; then
+        say "Node.js $(node --version) is too old: the agents need 20 or later"
+        exit 1
+    fi
+    say "installing into $to (about 1.2 GB)"
+    rm -rf "$to"
+    mkdir -p "$to"
+    cp "$from/package.json" "$to/"
+    # No lock file: it would have to name the packages of every platform, and registries do not have them all.
+    # Only two install scripts are needed: they put the program for this machine in its place.
+    npm install --prefix "$to" --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+    npm rebuild --prefix "$to" --loglevel=error @anthropic-ai/claude-code opencode-ai >&2
+    for program in "${programs[@]}"; do
+        mkdir "$to/$program"
+        ln -s ../node_modules "$to/$program/node_modules"
+    done
+    if ! complete; then
+        say "the installation is not complete: remove $to and try again"
+        exit 1
+    fi
+fi
+
+command -v bwrap > /dev/null ||
+    say "bubblewrap is missing: tests of real agents run without a sandbox then, and tests of the sandbox are skipped"
+command -v rg > /dev/null ||
+    say "ripgrep is missing: OpenCode cannot read skills without it, and its tests fail; install the package ripgrep"
