@@ -6,7 +6,7 @@ full only, with or without the hint.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from effectiveness.placebo import placebo
@@ -68,6 +68,15 @@ def parse_arms(names: Iterable[str], hints: str = "no") -> tuple[Arm, ...]:
         hinted = [replace(arm, hint=True) for arm in arms[1:]]
         arms = [arms[0], *hinted] if hints == "only" else [*arms, *hinted]
     return tuple(dict.fromkeys(arms))
+
+
+def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
+    """Raise UsageError for an arm that leaves out a skill which is not there; `names` are those that are."""
+    for arm in arms:
+        if arm.condition == LEAVE_OUT and arm.argument not in names:
+            near = nearest(arm.argument, sorted(names))
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise UsageError(f"the arm {arm.name!r} leaves out a skill that is not in the collection{hint}")
 
 
 def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[SkillCopy, ...] | str:

@@ -1,11 +1,12 @@
 """One line for each model and skill of a run, and one for the whole collection, in effectiveness-history.jsonl.
 
 `core/schemas/effectiveness-history.schema.json` says what a line holds. A line is written once for a run, model and
-skill, however often the run is resumed or reported.
+skill, however often the run is resumed or reported; when its trials are verified again with another outcome, once more.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from effectiveness.records import CONTROL, TARGET, Result
 from effectiveness.tasks._api import NO_SKILL
 from router.history import append_once
 from router.manifest import digest
+from skill_health.core.history import append_history
+from skill_health.core.history_tail import read_backwards
 from skill_health.effect_history import HISTORY, KIND, VERSION
 
 _NUMBER = ("value", "low", "high", "n", "clusters")
@@ -35,6 +38,33 @@ def record_run(reports: str, manifest: Mapping[str, Any], report: Mapping[str, A
     """
     path = os.path.join(reports, HISTORY)
     return append_once(path, history_lines(manifest, report, results), ("kind", "version", "run_id", "model", "skill"))
+
+
+def record_again(
+    reports: str, manifest: Mapping[str, Any], report: Mapping[str, Any], results: Sequence[Result]
+) -> int:
+    """Append new lines of a run whose results were replaced, where it is the last that was recorded; how many.
+
+    The last line of a model and skill is what is known of them, so a run that a later one has followed gets none.
+    Raises UsageError where the history cannot be read or written.
+    """
+    path = os.path.join(reports, HISTORY)
+    last: dict[tuple[Any, Any], Any] = {}
+    for _, raw in read_backwards(path):
+        try:
+            line = json.loads(raw)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(line, dict) and isinstance(line.get("model"), str) and isinstance(line.get("skill"), str | None):
+            last.setdefault((line["model"], line["skill"]), line)
+    lines = []
+    for line in history_lines(manifest, report, results):
+        known = last.get((line["model"], line["skill"]))
+        if known and known.get("run_id") == line["run_id"] and known != json.loads(json.dumps(line)):
+            lines.append(line)
+    for line in lines:
+        append_history(path, line)
+    return len(lines)
 
 
 def _lines(

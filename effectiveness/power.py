@@ -70,13 +70,13 @@ def _room(plan: Plan, rates: Rates, best: float) -> Iterator[str]:
         rate = found.get(None)
         if rate is not None and 1 - rate < best:
             yield (
-                f"warning: {model.spec} passed {100 * rate:.0f} % without a skill when it was last tried: the control is "
-                "near the ceiling, and a gain that could be detected has no room"
+                f"warning: {model.spec} passed {100 * rate:.0f} % without a skill when it was last tried: a gain "
+                f"of the {100 * best:.0f} points that could be detected has no room"
             )
         elif rate is not None and rate < best:
             yield (
-                f"warning: {model.spec} passed {100 * rate:.0f} % without a skill when it was last tried: the control is "
-                "near the floor, and harm that could be detected has no room"
+                f"warning: {model.spec} passed {100 * rate:.0f} % without a skill when it was last tried: a loss "
+                f"of the {100 * best:.0f} points that could be detected has no room"
             )
         full = sorted(skill for skill, each in found.items() if skill is not None and each >= CEILING)
         if full:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from effectiveness.choices import Choices
+from effectiveness.conditions import refuse_unknown
 from effectiveness.forecast import Forecast, forecast
 from effectiveness.forecast_earlier import read_controls, read_earlier
 from effectiveness.manifest import OF_TRIALS
@@ -62,7 +63,9 @@ def prepare(
     routing = inputs.config.router
     prices = price_table(routing)
     models = open_models(choices, routing, prices, keyless)
-    staged, left_out = stage(tasks, choices.arms, {task.id: inputs.copies_of(task) for task in tasks})
+    copies = {task.id: inputs.copies_of(task) for task in tasks}
+    refuse_unknown(choices.arms, {name for own in copies.values() for name in own})
+    staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
     plan = Plan(

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from effectiveness.rescore import Rescored
 from effectiveness.results import to_line
 from effectiveness.trial_files import VERDICT, judgement, to_json
 from router import durable
-from router.journal_read import RESULTS
+from router.journal_read import MANIFEST, RESULTS
+from router.manifest import digest
 from skill_health.core.console import clean
 from skill_health.core.files import read_small, write_bytes
 from skill_health.core.strict_json import parse_object
 
 REPORTS = ("report.json", "report.md")
+_JUDGED = ("pass", "fail", "timeout")
 
 
 def as_text(trials: Sequence[Rescored], written: bool) -> str:
@@ -34,6 +36,8 @@ def as_text(trials: Sequence[Rescored], written: bool) -> str:
         lines[-1] += f", {counts['failed']} could not be judged and stay as they were"
     if counts["changed"]:
         lines.append("the results were replaced" if written else "nothing was written: --write replaces the results")
+    elif written:
+        lines.append("the results are as they were; the manifest names the verifiers that confirmed them")
     return "\n".join(lines) + "\n"
 
 
@@ -57,19 +61,43 @@ def as_json(trials: Sequence[Rescored], written: bool) -> dict[str, Any]:
     }
 
 
-def write(folder: str, trials: Sequence[Rescored]) -> None:
-    """Replace the results of a run, its verdicts, and its report where it has one.
+def write(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
+    """Replace the results of a run, its verdicts, the verifiers in its manifest, and its report where it has one.
 
-    The results come first and are replaced as a whole, so that a process that is killed leaves either the old ones or
-    the new ones. Raises OSError.
+    A comparison goes by the verifiers that the manifest names, so it comes first: a process that is killed behind it
+    leaves results that the same command finds to be others and replaces. They are replaced as a whole. Where the run
+    is the history's last word on a model and skill, the new word is appended. Raises OSError.
     """
+    if (now := verified_now(manifest, trials)) != manifest:
+        durable.replace(os.path.join(folder, MANIFEST), f"{durable.to_json(now)}\n".encode())
     lines = (durable.to_json(to_line(trial.after)) + "\n" for trial in trials)
     durable.replace(os.path.join(folder, RESULTS), "".join(lines).encode("utf-8", "replace"))
     for trial in trials:
         if trial.word == "changed":
             _replace_verdict(folder, trial)
     if all(os.path.exists(os.path.join(folder, name)) for name in REPORTS):
-        _report(folder, trials)
+        _report(folder, now, trials)
+
+
+def verified_now(manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> dict[str, Any]:
+    """The manifest with the verifiers that judged these trials; a hash of both where some kept the old verdict."""
+    found: dict[str, set[str]] = {}
+    old = {str(task["id"]): str(task["verifier_digest"]) for task in manifest["tasks"]}
+    for trial in trials:
+        name = trial.before.task_id
+        if trial.word in ("same", "changed"):
+            found.setdefault(name, set()).add(trial.verifier_digest or "")
+        elif trial.before.outcome in _JUDGED:
+            found.setdefault(name, set()).add(old.get(name, ""))
+    tasks = [
+        {**task, "verifier_digest": next(iter(by)) if len(by) == 1 else digest(sorted(by))}
+        if (by := found.get(str(task["id"])))
+        else task
+        for task in manifest["tasks"]
+    ]
+    if tasks == manifest["tasks"]:
+        return dict(manifest)
+    return {**manifest, "tasks": tasks, "hashes": {**manifest["hashes"], "tasks": digest(tasks)}}
 
 
 def _replace_verdict(folder: str, trial: Rescored) -> None:
@@ -88,12 +116,15 @@ def _replace_verdict(folder: str, trial: Rescored) -> None:
         write_bytes(os.path.join(place, path), data)
 
 
-def _report(folder: str, trials: Sequence[Rescored]) -> None:
+def _report(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
     from effectiveness.effects.build import build_report
+    from effectiveness.history import record_again
     from effectiveness.reports import write_reports
-    from router.journal_read import read_manifest
 
-    write_reports(folder, build_report(read_manifest(folder), [trial.after for trial in trials]))
+    results = [trial.after for trial in trials]
+    report = build_report(manifest, results)
+    write_reports(folder, report)
+    record_again(os.path.dirname(os.path.dirname(os.path.abspath(folder))), manifest, report, results)
 
 
 def _lines(trial: Rescored) -> Iterator[str]:

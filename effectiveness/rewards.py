@@ -95,7 +95,11 @@ def read_reward(folder: str, workspace: str = "") -> Reward | NoReward:
         return _read_json(path, REWARD_JSON, ("reward",))
     if os.path.lexists(path := os.path.join(folder, REWARD_TXT)):
         return _read_number(path)
-    if workspace and os.path.lexists(path := os.path.join(workspace, SCORE)):
+    if (
+        workspace
+        and not os.path.islink(os.path.join(workspace, RUNNER))
+        and os.path.lexists(path := os.path.join(workspace, SCORE))
+    ):
         return _read_json(path, SCORE, _SCORE_KEYS)
     return NoReward("missing", f"the verifier wrote neither {REWARD_JSON} nor {REWARD_TXT}")
 

@@ -105,6 +105,8 @@ def _collect(cell: Cell, workspace: str, aside: str, hidden: tuple[str, ...]) ->
     What must not reach that goes to the folder `aside`.
     """
     folder = cell.choice.agent.SKILLS
+    # An agent may have locked its own workspace; what lies in it is looked at all the same.
+    os.chmod(workspace, 0o700)
     notes = [*changed_skills(cell, workspace)]
     tree = read_tree(workspace)
     told = diff(starting_files(cell), tree, skip=(folder,))

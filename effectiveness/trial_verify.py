@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from effectiveness.agents._api import Command, Output
 from effectiveness.check_process import MAX_OUTPUT, clean_environment
 from effectiveness.check_runs import Prepared, prepare
+from effectiveness.check_workspace import remove_tree
 from effectiveness.rewards import INFRASTRUCTURE, RUNNER, Verdict, clear_runner, judge, read_reward
 from effectiveness.sandbox._api import Box, Limits
 from effectiveness.sandbox._run import SandboxError, run
@@ -46,11 +47,10 @@ def clear_for_verifier(workspace: str, tree: Tree, folder: str, aside: str) -> l
     notes = remove_special(workspace, tree)
     if any(entry.path == RUNNER for entry in tree.entries):
         notes.append(f"the agent wrote {RUNNER}, which was removed")
-        clear_runner(workspace)
-    os.chmod(workspace, 0o700)
+        _clear_runner(workspace)
     place, above = os.path.join(workspace, folder), os.path.dirname(folder)
-    real = os.path.realpath(os.path.join(workspace, above)) == os.path.join(os.path.realpath(workspace), above)
-    if real and os.path.lexists(place):
+    if _unlocked(workspace, above) and os.path.lexists(place):
+        _unlocked(workspace, folder)
         os.rename(place, os.path.join(aside, _SKILLS))
         _drop_empty(workspace, above)
     return notes
@@ -98,11 +98,33 @@ def _limits(ready: Prepared) -> Limits:
 
 
 def _remarks(workspace: str) -> bytes:
-    """What the verifier noted, in a file of its own."""
+    """What the verifier noted, in a file of its own. Work of the agent that it runs may have put a link there."""
+    if os.path.islink(os.path.join(workspace, RUNNER)):
+        return b""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with suppress(OSError), os.fdopen(os.open(os.path.join(workspace, NOTES), flags), "rb") as stream:
         return stream.read(MAX_NOTES)
     return b""
+
+
+def _clear_runner(workspace: str) -> None:
+    """Delete what the agent put where a verifier writes, however deep and however locked."""
+    place = os.path.join(workspace, RUNNER)
+    if os.path.isdir(place) and not os.path.islink(place):
+        remove_tree(place)
+    else:
+        clear_runner(workspace)
+
+
+def _unlocked(workspace: str, folder: str) -> bool:
+    """Whether this is a folder of the workspace, each part of it a real one; they are made ours to change."""
+    place = workspace
+    for part in ("", *folder.split("/")):
+        place = os.path.join(place, part) if part else place
+        if os.path.islink(place) or not os.path.isdir(place):
+            return False
+        os.chmod(place, 0o700)
+    return True
 
 
 def _drop_empty(workspace: str, folder: str) -> None:

@@ -10,7 +10,7 @@ from functools import cache
 
 from effectiveness.agents._api import Agent
 from effectiveness.check_process import clean_environment
-from effectiveness.sandbox._host import SYSTEM, interpreter, is_below, real_word
+from effectiveness.sandbox._host import SYSTEM, installation, interpreter, is_below, real_word
 
 _MODULES = "/node_modules"
 _PLAIN = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
@@ -80,7 +80,7 @@ def _base_of(prefix: str) -> Iterator[str]:
     """The installation that a virtual environment was made from, but for the system's."""
     python = os.path.realpath(os.path.join(prefix, "bin", "python"))
     if not is_below(python, SYSTEM):
-        yield os.path.dirname(os.path.dirname(python))
+        yield from installation(os.path.dirname(os.path.dirname(python)))
 
 
 def _asks_for_node(real: str) -> bool:
@@ -106,4 +106,4 @@ def _node() -> tuple[str, ...]:
         return (os.path.dirname(real),)
     prefix = os.path.dirname(os.path.dirname(real))
     whole = any(os.path.isdir(os.path.join(prefix, *inner)) for inner in (("lib", "node_modules"), ("include", "node")))
-    return os.path.dirname(real), prefix if whole else real
+    return (os.path.dirname(real), *installation(prefix)) if whole else (os.path.dirname(real), real)

@@ -117,8 +117,8 @@ def missing_price(spec: str, table: PriceTable) -> str:
     """One line for a model whose price is not known: what to add and where."""
     install = "" if table.installed else f", or install {PACKAGE} (pip install 'skill-health[bench]')"
     return (
-        f'no price is known for {spec}: add [tool.skill-health.router.prices."{spec}"] with input and output, US '
-        f"dollars for a million tokens (0 where it costs nothing), to the configuration{install}"
+        f'no price is known for {spec}: add [router.prices."{spec}"] with input and output, US dollars for a million '
+        f"tokens (0 where it costs nothing), to skill-health.toml (in pyproject.toml below tool.skill-health){install}"
     )
 
 

@@ -58,7 +58,7 @@ show router run --models lexical:bm25,lexical:overlap --time 2026-11-21T05:00:00
 
 heading 'Do the skills help? A script stands in for the agent, with effects that it makes up, so that this shows the method and nothing else'
 # It runs nothing but the oracles and verifiers of our own tasks, so it needs no sandbox; agents do.
-show effectiveness run tasks --agents scripted --sandbox none --time 2026-11-21T06:00:00Z --quiet
+show effectiveness run tasks --agents scripted --reps 2 --sandbox none --time 2026-11-21T06:00:00Z --quiet
 
 heading 'A month later: somebody has cut a section, praised the result and reworded a description'
 changelog=skills/changelog-entries/SKILL.md
@@ -77,4 +77,7 @@ show status
 
 cd - > /dev/null
 heading 'Written'
-find "$out/collection/reports" -maxdepth 1 -type f -o -name report.md -o -name comparison.md | sort
+{
+    find "$out/collection/reports" -maxdepth 1 -type f
+    find "$out/collection/reports" -name report.md -o -name comparison.md
+} | sort

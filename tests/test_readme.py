@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -49,3 +51,14 @@ def test_every_command_and_file_that_the_readme_names_is_there(run: Run, checkou
     commands = run("--help").stdout
     for name in set(re.findall(r"skill-health ([a-z]+)(?= |`|\n|$)", text)) - {"tests"}:
         assert re.search(rf"^  {name}\b", commands, re.MULTILINE), name
+
+
+@pytest.mark.real
+def test_the_simulated_study_that_the_readme_shows(run: Run, tmp_path: Path, checkout: Path) -> None:
+    section = (checkout / "README.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
+    found = re.search(r"\$ skill-health (.*?) \| head -(\d+)\n(.*?)```", section, re.DOTALL)
+    assert found is not None
+    shutil.copytree(checkout / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))
+    done = run(*found[1].split(), env={"COLUMNS": "100"}, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[: int(found[2])] == found[3].splitlines()

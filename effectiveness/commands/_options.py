@@ -24,14 +24,14 @@ class _Positive(click.FloatRange):
 tasks_options = all_of((
     click.argument("tasks", nargs=-1, metavar="[TASK]..."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
-    click.option("--skills", "skill_paths", multiple=True, metavar="PATH", help="The skills under test (all of the collection)."),
+    click.option("--skills", "skill_paths", multiple=True, metavar="PATH", help="The collection of skills, where it is not around the tasks."),
     click.option("--skip-unfit", is_flag=True, help="Go on without the tasks that fail the check."),
 ))  # fmt: skip
 """The tasks, and the skills that are tried on them."""
 
 study_options = all_of((
     click.option("--agents", multiple=True, callback=listed, metavar="LIST", help="Agents with models, as `effectiveness agents` names them."),
-    click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the plan's six); the control always is one."),
+    click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the first six of the manual, the control always)."),
     click.option("--hint", type=click.Choice(["no", "also", "only"]), help="Arms that name the skills to the agent: also, or only (no)."),
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each task in each arm (3)."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),

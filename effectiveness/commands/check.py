@@ -10,7 +10,11 @@ from skill_health.core.errors import CLEAN, FINDINGS
 @click.command(short_help="Audit tasks for leaks, and try each with nothing done and with its oracle.")
 @click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
 @click.option(
-    "--skills", "skill_paths", multiple=True, metavar="PATH", help="The skills under test (all of the collection)."
+    "--skills",
+    "skill_paths",
+    multiple=True,
+    metavar="PATH",
+    help="The collection of skills, where it is not around the tasks.",
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--static", is_flag=True, help="Run nothing: read the tasks and audit them for leaks only.")

@@ -41,7 +41,7 @@ def command(
     import json
 
     from effectiveness.rescore import Terms, rescore
-    from effectiveness.rescore_write import as_json, as_text
+    from effectiveness.rescore_write import as_json, as_text, verified_now
     from effectiveness.rescore_write import write as replace
     from effectiveness.runs import find_run, load_run
     from effectiveness.sandbox._load import back_end, pick
@@ -63,18 +63,19 @@ def command(
     image = config.effectiveness.image
     chosen = back_end(pick(sandbox or None, image))
     with locked(folder):
-        results = load_run(folder).results
+        kept = load_run(folder)
+        results, manifest = kept.results, kept.manifest
         if not results:
             raise UsageError(f"{folder} has no results yet")
         by_id = {task.id: task for task in tasks}
         trials = asyncio.run(rescore(folder, results, by_id, Terms(chosen, image, concurrency or os.cpu_count() or 1)))
         changed = any(trial.word == "changed" for trial in trials)
-        if write and changed:
+        written = write and (changed or verified_now(manifest, trials) != manifest)
+        if written:
             try:
-                replace(folder, trials)
+                replace(folder, manifest, trials)
             except OSError as error:
                 raise AbortedError(f"cannot write to {folder}: {error.strerror or error}") from error
-    written = write and changed
     if format_ == "json":
         echo(json.dumps(as_json(trials, written), indent=2, sort_keys=True) + "\n")
     else:

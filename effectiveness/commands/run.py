@@ -10,10 +10,11 @@ import click
 
 from effectiveness.commands._options import spending_options, study_options, tasks_options
 from router.commands._said import finish, here, say
-from skill_health.core.errors import CLEAN
+from skill_health.core.errors import CLEAN, UsageError
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
+    from effectiveness.conduct import Terms
     from effectiveness.prepare import Prepared
     from router.ended import Ended
 
@@ -37,6 +38,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
     Tasks that were not checked before are checked first, and that runs their oracles and verifiers without a sandbox.
     """
+    from effectiveness.begun_before import said_of_earlier
     from effectiveness.choices import choices
     from effectiveness.conduct import Terms, conduct
     from effectiveness.prepare import AT_ONCE, prepare
@@ -63,23 +65,30 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         keyless=options["dry_run"],
         concurrency=at_once,
     )
-    say(prepared.forecast.lines())
+    say([*prepared.forecast.lines(), *said_of_earlier(prepared.place, prepared.reports)])
     if options["dry_run"]:
         say(["dry run: no agent was started, nothing was written"])
         return CLEAN
     terms = Terms(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
-    _refuse(prepared, terms.max_runs is not None or terms.max_usd is not None, options["unsafe_no_cost_cap"])
+    _refuse(prepared, terms, options["unsafe_no_cost_cap"])
     _warn(prepared, terms.max_runs, terms.max_usd)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])
 
 
-def _refuse(prepared: Prepared, capped: bool, anyway: bool) -> None:
-    """Raise UsageError where an agent could spend without a cap, or at no known price."""
+def _refuse(prepared: Prepared, terms: Terms, anyway: bool) -> None:
+    """Raise UsageError where an agent could spend without a cap, at no known price, or not even for one trial."""
     from router.opening import refuse_spending
 
+    asked = [model for model in prepared.plan.models if not model.choice.agent.SIMULATED]
     if not anyway:
-        asked = [(model.spec, model.price) for model in prepared.plan.models if not model.choice.agent.SIMULATED]
-        refuse_spending(asked, capped, prepared.prices)
+        capped = terms.max_runs is not None or terms.max_usd is not None
+        refuse_spending([(model.spec, model.price) for model in asked], capped, prepared.prices)
+    dear = next((model for model in asked if terms.max_usd is not None and model.reserved > terms.max_usd), None)
+    if dear:
+        raise UsageError(
+            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, ${dear.reserved:.2f}: "
+            "give more, or a lower --max-usd-per-trial"
+        )
 
 
 def _warn(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> None:

@@ -12,7 +12,7 @@ from effectiveness.effects.facts import Facts, Subject
 from effectiveness.effects.pairs import negatives
 from effectiveness.effects.sheet import Cells, Column, Sheet
 from skill_health.core.stats.equivalence import Equivalence, equivalence
-from skill_health.core.stats.exchange import exchange
+from skill_health.core.stats.exchange import exchange, over_strata
 from skill_health.core.stats.multiplicity import holm
 
 ALPHA = 0.05
@@ -22,7 +22,8 @@ ALPHA = 0.05
 class Control:
     """A contrast that should show nothing, with the test of equivalence and the one of bias.
 
-    `narrow` says that it is over the negative-control tasks alone. `bias_p` is that of exchanging trials within tasks.
+    `narrow` says that it is over the negative-control tasks alone. `bias_p` is the larger of two p-values: that of
+    exchanging trials within tasks, and Student's over tasks; None where one of them cannot be had.
     """
 
     contrast: Contrast
@@ -78,8 +79,18 @@ def _of(column: Column, facts: Facts) -> Iterator[Control]:
                 narrow=narrow,
                 margin=facts.margin,
                 equivalence=equivalence(contrast.differences, facts.margin),
-                bias_p=exchange(list(_counts(contrast, tasks, column.cells))),
+                bias_p=_bias(contrast, tasks, column.cells),
             )
+
+
+def _bias(contrast: Contrast, tasks: Sequence[Subject], cells: Cells) -> float | None:
+    """Whether the arm matters in these tasks: both tests must find it, since each alone can be wrong.
+
+    Exchanging trials takes replications for independent, which those of an agent that nearly repeats itself are not.
+    Student's test does not, but is approximate where tasks are few.
+    """
+    within, over = exchange(list(_counts(contrast, tasks, cells))), over_strata(contrast.differences)
+    return None if within is None or over is None else max(within, over)
 
 
 def _counts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import fsum
 from typing import Any
 
 from effectiveness.records import CONTROL, SCORED, TARGET
@@ -108,6 +109,25 @@ def bracket(found: Mapping[str, Any] | None) -> str:
     if not found or found["low"] is None or found["high"] is None:
         return NOTHING
     return f"[{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
+
+
+def why(verdict: Mapping[str, Any]) -> str:
+    """The reason of a verdict without the verdict's own word in front; "" for none."""
+    return str(verdict["reason"] or "").removeprefix(f"{verdict['word']}: ")
+
+
+def spent(part: Mapping[str, Any]) -> str:
+    """What a run or a model of it cost, in words: what is not known is no zero, and made-up dollars are no money."""
+    models = part.get("models", (part,))
+    real = [each for each in models if not each["simulated"]]
+    known = [each["cost_usd"] for each in real if each["cost_usd"] is not None]
+    total = part["cost_usd"] if len(real) in (0, len(models)) else fsum(known) if known else None
+    if total is None:
+        return "cost not known"
+    if not real:
+        return f"{amount(total)} simulated US dollars"
+    lacking = any(each["cost_usd"] is None and each["scored"] for each in real)
+    return f"{'at least ' if lacking else ''}{amount(total)} US dollars"
 
 
 def place(leader: Mapping[str, Any]) -> tuple[str, str]:

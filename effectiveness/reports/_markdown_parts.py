@@ -16,7 +16,6 @@ Part = Mapping[str, Any]
 def head(report: Report) -> Iterator[str]:
     """What the run was, and what speaks against believing it."""
     ids = {task["task_id"] for model in report["models"] for task in model["tasks"]}
-    cost = "cost not known" if report["cost_usd"] is None else f"{_cells.amount(report['cost_usd'])} US dollars"
     yield "# Effectiveness report"
     yield ""
     if report["simulated"]:
@@ -30,7 +29,7 @@ def head(report: Report) -> Iterator[str]:
         f"Run {report['run_id']}, {report['created'] or 'at a time not known'}, skill-health {report['tool_version']}: {count(len(ids), 'task')}, "
         f"{count(len(report['models']), 'model')}, {count(report['replications'], 'replication')}, sandbox "
         f"{report['sandbox'] or 'not known'}, seed {report['seed']}; {report['scored']:,} of {count(report['planned'], 'trial')} scored "
-        f"({_cells.outcomes(report) or 'none run'}); {cost}."
+        f"({_cells.outcomes(report) or 'none run'}); {_cells.spent(report)}."
     )
     yield ""
     yield from (f"- Preliminary: {text(why)}" for why in report["preliminary"])
@@ -76,7 +75,7 @@ def skills(model: Part) -> Iterator[str]:
         by_arm = {arm["arm"]: arm for arm in skill["arms"]}
         sides = [by_arm.get(each[side]) if each else None for side in ("against", "arm")]
         reason = "; ".join(
-            filter(None, [verdict["reason"], *(f"preliminary: {why}" for why in verdict["preliminary"])])
+            filter(None, [_cells.why(verdict), *(f"preliminary: {why}" for why in verdict["preliminary"])])
         )
         rows.append([
             text(skill["skill"]), text(verdict["word"]), points(each["delta"]) if each else NOTHING, str(len(skill["tasks"])),

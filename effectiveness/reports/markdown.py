@@ -55,7 +55,8 @@ def _model(report: Report, model: Model) -> Iterator[str]:
 
 def _facts(model: Model) -> Iterator[str]:
     verdict, primary = model["verdict"], _cells.headline(model["contrasts"])
-    said = f"**{text(verdict['word'])}**" + (f": {text(verdict['reason'])}" if verdict["reason"] else "")
+    why = _cells.why(verdict)
+    said = f"**{text(verdict['word'])}**" + (f": {text(why)}" if why else "")
     if primary:
         name, tested = text(_cells.name_of(primary)), text(_cells.tested(primary))
         yield f"{name}: **{points(primary['delta'])}** points, {count(primary['tasks'], 'task')}, {tested}. Verdict: {said}."
@@ -70,14 +71,10 @@ def _facts(model: Model) -> Iterator[str]:
     yield from (f"- **Biased**: {text(why)}" for why in model["biased"])
     yield from (f"- Preliminary: {text(why)}" for why in verdict["preliminary"])
     yield from (f"- {text(note)}" for note in verdict["notes"])
-    yield f"- Trials: {text(_cells.outcomes(model)) or NOTHING}; {model['retried']:,} retried; {_spent(model)}"
+    yield f"- Trials: {text(_cells.outcomes(model)) or NOTHING}; {model['retried']:,} retried; {_cells.spent(model)}"
     if gone := _cells.missing(model):
         yield f"- {text(gone)}"
     yield ""
-
-
-def _spent(part: Model) -> str:
-    return "cost not known" if part["cost_usd"] is None else f"{_cells.amount(part['cost_usd'])} US dollars"
 
 
 def _plot(model: Model) -> Iterator[str]:

@@ -36,10 +36,9 @@ def _page(report: Report, look: Look) -> str:
 def _head(report: Report, look: Look, width: int) -> Iterator[str]:
     yield paint(cut(f"effectiveness run {report['run_id']}", width), "bold", look.color)
     ids = {task["task_id"] for model in report["models"] for task in model["tasks"]}
-    spent = "cost not known" if report["cost_usd"] is None else f"{_cells.amount(report['cost_usd'])} US dollars"
     yield from wrapped(
         f"{count(len(ids), 'task')}, {count(report['replications'], 'replication')}, sandbox {report['sandbox'] or 'not known'}, "
-        f"seed {report['seed']}; {report['scored']:,} of {count(report['planned'], 'trial')} scored; {spent}",
+        f"seed {report['seed']}; {report['scored']:,} of {count(report['planned'], 'trial')} scored; {_cells.spent(report)}",
         width,
     )
     yield from wrapped(f"Trials: {_cells.outcomes(report) or NOTHING}.", width)
@@ -85,7 +84,8 @@ def _verdict(model: Model, look: Look, width: int) -> Iterator[str]:
             width, "  ",
         )  # fmt: skip
     style = {"helps": "blue", "harmful": "yellow", "biased": "yellow"}.get(verdict["word"], "dim")
-    said = f"Verdict on the collection: {verdict['word']}" + (f" ({verdict['reason']})" if verdict["reason"] else "")
+    why = _cells.why(verdict)
+    said = f"Verdict on the collection: {verdict['word']}" + (f" ({why})" if why else "")
     yield from (paint(line, style, look.color) for line in wrapped(said, width, "  "))
     for note in verdict["notes"]:
         yield from wrapped(f"- {note}", width, "  ")
@@ -154,15 +154,14 @@ def _leaders(report: Report, look: Look, width: int) -> Iterator[str]:
 
 def _mind(report: Report, look: Look, width: int) -> Iterator[str]:
     yield paint("Mind", "bold", look.color)
-    said = [f"preliminary: {why}" for why in report["preliminary"]]
-    said += (f"preliminary: {why}" for why in _cells.grouped(_preliminary(report)))
+    said = [f"preliminary: {why}" for why in _preliminary(report)]
     for text in (*said, *report["notes"], _cells.INTENTION, _cells.READING, LEGEND):
         yield from wrapped(f"- {text}", width, "  ")
 
 
-def _preliminary(report: Report) -> dict[str, list[str]]:
-    """Why the verdicts on collections are preliminary, but for what holds for the whole run."""
-    return {
-        model["model"]: [why for why in model["verdict"]["preliminary"] if why not in report["preliminary"]]
-        for model in report["models"]
-    }
+def _preliminary(report: Report) -> Iterator[str]:
+    """Why the verdicts on collections are preliminary: what holds for the whole run, then by model, each once."""
+    reasons = {model["model"]: model["verdict"]["preliminary"] for model in report["models"]}
+    told = {said for name, found in reasons.items() for why in found for said in (why, f"{name}: {why}")}
+    yield from (why for why in report["preliminary"] if why not in told)
+    yield from _cells.grouped(reasons)

@@ -21,7 +21,7 @@ class Disk:
 
     def __init__(self, folders: Iterable[str], limits: Limits) -> None:
         self.folders, self.limits, self.said = tuple(folders), limits, ""
-        self._free = self._left()
+        self._free = self._begun = self._left()
         self._used, self._cost, self._looked = (0, 0), 0.0, time.monotonic()
 
     async def exceeded(self) -> bool:
@@ -64,8 +64,12 @@ class Disk:
         return state.f_bavail * state.f_frsize, state.f_ffree
 
     def _look(self) -> tuple[int, int]:
-        """The bytes on disk and the number of entries; it stops counting where a limit is broken."""
+        """The bytes on disk and the number of entries; it stops counting where a limit is broken.
+
+        Where a folder is locked against us, all that the file system has lost meanwhile is taken to be in there.
+        """
         size = count = 0
+        locked = False
         waiting = list(self.folders)
         while waiting:
             if len(folder := waiting.pop()) > _LONGEST:
@@ -79,10 +83,13 @@ class Disk:
                             size += entry.stat(follow_symlinks=False).st_blocks * 512
                             if entry.is_dir(follow_symlinks=False):
                                 waiting.append(entry.path)
-                        except OSError:
-                            continue
-            except OSError:
-                continue
+                        except OSError as error:
+                            locked = locked or isinstance(error, PermissionError)
+            except OSError as error:
+                locked = locked or isinstance(error, PermissionError)
             if 0 < self.limits.files < count or 0 < self.limits.disk_bytes < size:
                 break
+        if locked:
+            lost = [was - now for was, now in zip(self._begun, self._left(), strict=True)]
+            return max(size, lost[0]), max(count, lost[1])
         return size, count

@@ -7,7 +7,7 @@ import sys
 from functools import cache
 
 SUPERVISOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_inside.py")
-SUPERVISORS = ("_inside.py", "_forward.py", "_watch.py")
+SUPERVISORS = ("_inside.py", "_forward.py", "_guard.py", "_watch.py")
 HOME, WORKSPACE, TEMPORARY = "/home/agent", "/workspace", "/tmp"
 # Folders of programs and libraries. Where one is a link, as most are today, the link is what is shown.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -18,6 +18,8 @@ SETTINGS = (
     "/etc/pki/ca-trust/extracted", "/etc/mime.types", "/etc/magic", "/etc/services", "/etc/protocols", "/etc/terminfo",
     "/etc/fonts", "/etc/perl",
 )  # fmt: skip
+
+_INSTALLED = ("bin", "include", "lib", "lib64")
 
 
 @cache
@@ -35,7 +37,19 @@ def real_word(word: str, python: str = "") -> str:
 def interpreter_folders() -> tuple[str, ...]:
     """The folders that the interpreter needs beside those of the system."""
     prefixes = {os.path.realpath(prefix) for prefix in (sys.base_prefix, sys.base_exec_prefix)}
-    return tuple(sorted(prefix for prefix in prefixes if prefix != "/" and not is_below(prefix, SYSTEM)))
+    shown = (prefix for prefix in prefixes if prefix != "/" and not is_below(prefix, SYSTEM))
+    return tuple(sorted({folder for prefix in shown for folder in installation(prefix)}))
+
+
+def installation(prefix: str) -> tuple[str, ...]:
+    """The folders of what is installed below a prefix: all of it, where that is a place of its own.
+
+    A home, and what it has for programs, hold a user's keys beside them: of these only the programs and libraries.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))
+    if prefix not in (home, os.path.join(home, ".local")) and not is_below(home, (prefix,)):
+        return (prefix,)
+    return tuple(path for name in _INSTALLED if os.path.isdir(path := os.path.join(prefix, name)))
 
 
 def is_below(path: str, folders: tuple[str, ...]) -> bool:

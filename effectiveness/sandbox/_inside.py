@@ -11,7 +11,6 @@ import sys
 import time
 
 KILL, RESERVE = 9, 3.0
-PR_SET_CHILD_SUBREAPER = 36
 FIELDS = 11
 
 
@@ -30,7 +29,7 @@ def main() -> None:
     argv, env = texts[FIELDS : FIELDS + int(words)], texts[FIELDS + int(words) :]
     environment = dict(entry.split(b"=", 1) for entry in env if entry)
     given = stage_input(read_exactly(int(length)), environment.get(b"TMPDIR", cwd))
-    become_reaper()
+    beside("_guard").shut()
     forward = beside("_forward").connect(int(port), socket_path) if int(port) and socket_path else None
     said, say = os.pipe()
     State.child = os.fork()
@@ -100,14 +99,6 @@ def start(
         os.write(say, (getattr(error, "strerror", None) or str(error)).encode())
     finally:
         os._exit(127)
-
-
-def become_reaper() -> None:
-    """Make orphans below us our children, where we are not the first process of a namespace anyway."""
-    if os.getpid() != 1 and sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def wait_for(child: int) -> int:

@@ -52,7 +52,7 @@ def pick(name: str | None = None, image: str = "") -> str:
             raise UsageError(f"the sandbox {name} cannot be used: {chosen.missing()}")
         if needs_image(name) and not image:
             raise UsageError(
-                f"the sandbox {name} needs an image that agents can run in: [tool.skill-health.effectiveness] image"
+                f"the sandbox {name} needs an image that agents can run in: image in [effectiveness] of skill-health.toml"
             )
         return name
     reasons = []

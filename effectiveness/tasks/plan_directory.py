@@ -1,4 +1,4 @@
-"""The plan's directory: task.md, metadata.json, verify.sh, starting/, oracle/solve.sh."""
+"""A folder with task.md, metadata.json, verify.sh, starting/, oracle/solve.sh."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from effectiveness.tasks._folder import Folder, Refused
 from skill_health.core.registries import BadRecord, Record, parse_registries
 from skill_health.core.sources import MARKS, SourceFile
 
-TITLE = "the plan's directory"
+TITLE = "a folder with task.md and metadata.json"
 PROMPT, METADATA, VERIFIER, ORACLE, STARTING = "task.md", "metadata.json", "verify.sh", "oracle/solve.sh", "starting"
 
 

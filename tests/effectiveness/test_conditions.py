@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from effectiveness.conditions import parse_arm, parse_arms, prompt_of, staged
+from effectiveness.conditions import parse_arm, parse_arms, prompt_of, refuse_unknown, staged
 from effectiveness.copies import copies, make_copy, with_own
 from effectiveness.placebo import placebo
 from effectiveness.records import CONDITIONS, Arm, SkillCopy
@@ -178,3 +178,11 @@ def test_a_task_brings_skills_of_its_own(tmp_path: Path) -> None:
     assert list(found) == [*"abcdef", "own"]
     assert found["a"] == COPIES["a"]
     assert [file.path for file in found["own"].files] == ["SKILL.md", "helper"]
+
+
+def test_leaving_out_what_is_not_there_is_the_users_mistake() -> None:
+    refuse_unknown([parse_arm("leave_one_out:a"), parse_arm("full")], COPIES)
+    with pytest.raises(
+        UsageError, match=r"leaves out a skill that is not in the collection; did you mean 'sum-sheets'\?"
+    ):
+        refuse_unknown([parse_arm("leave_one_out:sum-sheet")], ["sum-sheets", "poems"])

@@ -170,9 +170,18 @@ def test_no_target_and_no_negative_are_told() -> None:
 @pytest.mark.parametrize(
     ("rate", "message"),
     [
-        (0.99, "passed 99 % without a skill when it was last tried: the control is near the ceiling"),
-        (0.85, "passed 85 % without a skill when it was last tried: the control is near the ceiling"),
-        (0.02, "passed 2 % without a skill when it was last tried: the control is near the floor"),
+        (
+            0.99,
+            "passed 99 % without a skill when it was last tried: a gain of the 21 points that could be detected has no",
+        ),
+        (
+            0.85,
+            "passed 85 % without a skill when it was last tried: a gain of the 21 points that could be detected has no",
+        ),
+        (
+            0.02,
+            "passed 2 % without a skill when it was last tried: a loss of the 21 points that could be detected has no",
+        ),
         (0.5, ""),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from effects_made import manifest, scripted
 from jsonschema import Draft202012Validator
 
 from effectiveness.effects.build import build_report
-from effectiveness.history import HISTORY, history_lines, record_run
+from effectiveness.history import HISTORY, history_lines, record_again, record_run
 from effectiveness.records import Result
 from router.manifest import digest
 from skill_health.core.errors import UsageError
@@ -112,3 +113,20 @@ def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
     for line in (tmp_path / HISTORY).read_bytes().splitlines():
         found = effect_history._line(line)
         assert found is not None and found.trials >= found.scored
+
+
+def test_results_that_were_replaced_are_the_last_word_again(tmp_path: Path) -> None:
+    given, report, results = made()
+    assert record_again(str(tmp_path), given, report, results) == 0 and not (tmp_path / HISTORY).exists()
+    record_run(str(tmp_path), given, report, results)
+    assert record_again(str(tmp_path), given, report, results) == 0
+    worse = [replace(result, outcome="fail", reward=0.0) for result in results]
+    lost = build_report(given, worse)
+    there = len((tmp_path / HISTORY).read_bytes().splitlines())
+    assert 0 < (new := record_again(str(tmp_path), given, lost, worse)) <= there
+    assert record_again(str(tmp_path), given, lost, worse) == 0
+    lines = [json.loads(line) for line in (tmp_path / HISTORY).read_bytes().splitlines()]
+    assert len(lines) == there + new and lines[there]["target"]["value"] == 0.0
+    # A later run knows better.
+    record_run(str(tmp_path), {**given, "run_id": "later"}, report, results)
+    assert record_again(str(tmp_path), given, report, results) == 0

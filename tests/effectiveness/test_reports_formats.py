@@ -81,7 +81,7 @@ def test_ascii_takes_no_more_room() -> None:
 def test_the_head_says_what_the_run_was() -> None:
     page = " ".join(lines(made(simulated=True, biased=["x is biased"], sandbox="none")))
     assert "effectiveness run 20261121T050000Z-ab12cd34" in page
-    assert "17 tasks, 3 replications, sandbox none, seed 1; 700 of 720 trials scored; 25 US dollars" in page
+    assert "17 tasks, 3 replications, sandbox none, seed 1; 700 of 720 trials scored; 25 simulated US dollars" in page
     assert "*** SIMULATED: a script stood in for the agent" in page
     assert "*** NOT ISOLATED" in page
     assert "*** BIASED: x is biased" in page
@@ -89,6 +89,43 @@ def test_the_head_says_what_the_run_was() -> None:
     assert "intention to treat" in page
     calm = " ".join(lines(REPORT))
     assert not any(word in calm for word in ("SIMULATED", "BIASED", "NOT ISOLATED"))
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        ([(False, 2.0, 9), (False, 0.5, 9)], "2.5 US dollars"),
+        ([(False, 2.0, 9), (False, None, 9)], "at least 2 US dollars"),
+        ([(False, 2.0, 9), (False, None, 0)], "2 US dollars"),
+        ([(False, None, 9)], "cost not known"),
+        ([(True, 3.0, 9)], "3 simulated US dollars"),
+        ([(True, 3.0, 9), (False, 2.0, 9)], "2 US dollars"),
+        ([(True, 3.0, 9), (False, None, 9)], "cost not known"),
+    ],
+)
+def test_money_that_was_not_spent_or_is_not_known(models: list[tuple[bool, float | None, int]], said: str) -> None:
+    parts = [{"simulated": fake, "cost_usd": usd, "scored": n} for fake, usd, n in models]
+    known = [part["cost_usd"] for part in parts if part["cost_usd"] is not None]
+    assert _cells.spent({"models": parts, "cost_usd": sum(known) if known else None}) == said
+    assert len(parts) > 1 or _cells.spent(parts[0]) == said
+
+
+def test_a_reason_does_not_repeat_its_verdict() -> None:
+    assert _cells.why({"word": "not testable", "reason": "not testable: 6 are needed"}) == "6 are needed"
+    assert _cells.why({"word": "biased", "reason": "not testable: 6 are needed"}) == "not testable: 6 are needed"
+    assert _cells.why({"word": "helps", "reason": None}) == ""
+
+
+def test_reasons_of_several_models_stand_there_once() -> None:
+    report = made(preliminary=["of the whole run"])
+    for model in report["models"]:
+        model["verdict"]["preliminary"] = ["no interval"]
+        report["preliminary"].append(f"{model['model']}: no interval")
+    found = [line for line in lines(report, 200) if "preliminary: " in line]
+    assert found == [
+        "- preliminary: of the whole run",
+        "- preliminary: agent-0:maker:model-0, agent-1:maker:model-1: no interval",
+    ]
 
 
 def test_the_headline_has_its_interval_its_n_and_its_verdict() -> None:

@@ -17,18 +17,21 @@ from report_runs import frozen, kept
 from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
 
 from effectiveness.cli import command
+from effectiveness.history import HISTORY
 from effectiveness.records import Result
 from effectiveness.rescore import NOTE, Rescored, Terms, rescore
-from effectiveness.rescore_write import as_json, as_text, write
+from effectiveness.rescore_write import as_json, as_text, verified_now, write
 from effectiveness.results import read_results
 from effectiveness.runs import Run
 from effectiveness.sandbox._api import Limits
 from effectiveness.sandbox._load import back_end
 from effectiveness.tasks._api import Script, Task
 from effectiveness.trial import run_trial
+from router.manifest import digest
 
 FIRST = "test -f out.txt"
 SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'
+RUN = frozen()
 RIGHT, WRONG, LATE, LOST = (
     "echo 3 > out.txt; echo all done",
     "echo 4 > out.txt",
@@ -152,7 +155,7 @@ def test_workspaces_that_attack(tmp_path: Path) -> None:
 def test_results_are_replaced(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG, LOST)
     trials = again(run, results, a_task(tmp_path, SECOND))
-    write(run, trials)
+    write(run, RUN, trials)
     assert read_results(f"{run}/results.jsonl") == [trial.after for trial in trials]
     verdict = record(Path(run, "trials/t1"), "verdict.json")
     assert (verdict["outcome"], verdict["imposed"], verdict["verifier_digest"]) == (
@@ -182,6 +185,27 @@ def test_what_is_said(tmp_path: Path) -> None:
     )
     assert "the results were replaced" in as_text(trials, written=True)
     assert json.loads(json.dumps(as_json(trials, False)))["trials"][1]["after"] == {"outcome": "fail", "reward": 0.0}
+
+
+def test_the_manifest_names_the_verifiers_that_judged(tmp_path: Path) -> None:
+    """Or `compare` would take two verifiers for one."""
+    run, results = made(tmp_path, RIGHT, LOST, "echo '@failure infrastructure'")
+    old, now = a_task(tmp_path, FIRST), a_task(tmp_path, SECOND)
+    assert old.verifier and now.verifier
+    first, second = RUN["tasks"][:2]
+    tasks = [first | {"id": "t1", "verifier_digest": old.verifier.digest}, second | {"verifier_digest": "x"}]
+    before = {**RUN, "tasks": tasks}
+    trials = again(run, results, now)
+    assert [trial.word for trial in trials] == ["changed", "same", "skipped"]
+    after = verified_now(before, trials)
+    # What was no matter of the verifier keeps nothing of the old one.
+    assert [task["verifier_digest"] for task in after["tasks"]] == [now.verifier.digest, "x"]
+    assert after["hashes"] == {**before["hashes"], "tasks": digest(after["tasks"])}
+    assert {**after, "tasks": 0, "hashes": 0} == {**before, "tasks": 0, "hashes": 0}
+    assert verified_now(before, again(run, results, None)) == before
+    # A verdict that stays the old one's is a mixture, and equal to neither.
+    mixed = verified_now(before, [trials[0], replace(trials[1], word="failed")])["tasks"][0]["verifier_digest"]
+    assert mixed not in (old.verifier.digest, now.verifier.digest)
 
 
 TASK = {
@@ -258,4 +282,8 @@ def test_a_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ended = CliRunner().invoke(command, ["rescore", "last", "--sandbox", "none", "--write"], standalone_mode=False)
     assert (ended.return_value, ended.exception) == (1, None), ended.output
     now = json.loads((place / "report.json").read_text())
+    lines = [json.loads(line) for line in (root / "reports" / HISTORY).read_text().splitlines()]
+    assert [(line["skill"], line["delta"]["value"]) for line in lines] == [
+        (None, 1.0), ("alpha", 1.0), (None, 0.0), ("alpha", 0.0),
+    ]  # fmt: skip
     assert then["models"][0]["outcomes"]["pass"] > 0 and not now["models"][0]["outcomes"].get("pass")

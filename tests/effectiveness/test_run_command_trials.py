@@ -151,7 +151,7 @@ REFUSED = {
     ),
     "no such cap": (["--max-usd-per-trial", "nan"], "is no amount of dollars"),
     "no time": (["--timeout", "0"], "is not in the range"),
-    "no arms": (["--arms", "leave_one_out:nothing"], "there is nothing to try: "),
+    "no skill": (["--arms", "leave_one_out:nothing"], "leaves out a skill that is not in the collection"),
     "both": (["--resume", "x", "--no-resume"], "exclude each other"),
 }
 
@@ -172,6 +172,7 @@ def test_what_is_refused_costs_nothing_and_leaves_nothing(call: Call, collection
         ("", [], "asks a server that may cost money: give --max-runs or --max-budget-usd"),
         ("", ["--max-runs", "5"], "no price is known for loop:here:m"),
         ("input = 1\noutput = 2\n", [], "asks a server that may cost money"),
+        ("input = 1\noutput = 2\n", ["--max-budget-usd", "2"], "less than one trial of loop:here:m may cost, $2.12"),
         ("input = 1\noutput = 2\n", ["--max-runs", "5"], ""),
         ("input = 0\noutput = 0\n", [], ""),
         ("", ["--unsafe-no-cost-cap"], ""),

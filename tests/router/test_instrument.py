@@ -552,4 +552,4 @@ def test_the_command_spends_nothing_unasked(
     code, _, err = cli("--models", "openai:gpt-5-mini")
     assert code == 2 and "--max-budget-usd" in err
     code, _, err = cli("--models", "openai:no-such-model", "--max-budget-usd", "1")
-    assert code == 2 and '[tool.skill-health.router.prices."openai:no-such-model"]' in err
+    assert code == 2 and '[router.prices."openai:no-such-model"]' in err

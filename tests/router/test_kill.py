@@ -15,6 +15,8 @@ import pytest
 from loopback import Loopback, Reaction, Seen, answer, ranking
 from nursery import Nursery, finish, python, rows, start
 
+from router.journal_read import read_past
+
 REPS, PROMPTS, SKILLS = 3, 20, 4
 MODELS = (
     "scripted:skill=0.7,malformed=0.2,abstain=0.1,latency=10",
@@ -270,7 +272,9 @@ def test_kills_of_a_run_that_asks_a_server(nursery: Nursery, collection: Path, t
     events = rows(folder / "attempts.jsonl")
     begun = [row for row in events if row["event"] == "start"]
     assert len(server.seen) <= len(begun) <= most
-    assert each * len(server.seen) <= sum(row["reserved_usd"] for row in begun) <= cap
+    assert each * len(server.seen) <= sum(row["reserved_usd"] for row in begun)
+    # What is settled counts as what it cost, what was cut off as all that was reserved for it.
+    assert each * len(found) <= read_past(str(folder), ("prompt_id", "model", "replication")).usd <= cap
 
 
 def react(seen: Seen) -> Reaction:

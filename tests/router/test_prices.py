@@ -142,7 +142,7 @@ def test_published_price(protocol: str, spec: str, source: str) -> None:
 def test_no_price_is_none(protocol: str, spec: str) -> None:
     table = price_table(Routing(providers=SERVERS), DAY)
     assert table.price_of(protocol, spec, spec.partition(":")[2]) is None
-    assert f'[tool.skill-health.router.prices."{spec}"]' in missing_price(spec, table)
+    assert f'[router.prices."{spec}"]' in missing_price(spec, table)
 
 
 def test_tiers_of_the_published_data() -> None:

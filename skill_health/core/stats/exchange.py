@@ -1,4 +1,4 @@
-"""Does it matter at all which of two arms a trial was in? An exact test that exchanges trials within their tasks."""
+"""Does it matter which of two arms a trial was in? An exact test that exchanges trials within their tasks, and Student's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from skill_health.core.stats._random import Floats
 
 Counts = tuple[int, int]
 """Successes and trials."""
+_FEWEST = 3
+"""Strata of which a spread can be told."""
 
 
 def exchange(pairs: Sequence[tuple[Counts, Counts]]) -> float | None:
@@ -24,7 +26,8 @@ def exchange(pairs: Sequence[tuple[Counts, Counts]]) -> float | None:
     trials the plain p-value is about half as often below 0.05 as it may be.
 
     It says nothing of strata that were not tried, and needs no minimum of strata; that is what tells it from the tests
-    of a mean over tasks.
+    of a mean over tasks. It takes the trials of a stratum and arm for independent: where these resemble each other, it
+    finds far too much (5 times out of 10 where each repeats the first). `over_strata` does not.
 
     Raises:
         ValueError: where not 0 <= successes <= trials.
@@ -45,6 +48,28 @@ def exchange(pairs: Sequence[tuple[Counts, Counts]]) -> float | None:
     reach = abs(seen - expected)
     beyond = float(chances[far > reach + 1e-9].sum())
     return tidy_p(beyond + 0.5 * float(chances[np.abs(far - reach) <= 1e-9].sum()))
+
+
+def over_strata(differences: Sequence[float]) -> float | None:
+    """Student's two-sided p of the mean of one difference for each stratum; None for fewer than three.
+
+    It holds where the trials of a stratum and arm resemble each other, or where an arm helps here and hurts there. Where
+    all differ by the same it is as small as can be: the spread says nothing then, and `exchange` alone may decide.
+
+    Raises:
+        ValueError: where a difference is not finite.
+    """
+    from scipy.special import stdtr  # type: ignore[import-untyped]
+
+    values = np.sort(np.asarray(differences, dtype=np.float64))
+    if not np.isfinite(values).all():
+        raise ValueError("differences must be finite")
+    if len(values) < _FEWEST:
+        return None
+    mean, error = abs(float(values.mean())), float(values.std(ddof=1)) / math.sqrt(len(values))
+    if error < 1e-12:
+        return tidy_p(0.0) if mean > 1e-12 else 1.0
+    return tidy_p(2 * float(stdtr(len(values) - 1, -mean / error)))
 
 
 def _hypergeometric(successes: int, trials: int, others: int) -> tuple[int, Floats]:

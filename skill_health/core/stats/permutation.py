@@ -11,7 +11,7 @@ from skill_health.core.stats._random import Floats, Stream
 
 _PATTERNS = 16
 """Non-zero differences up to which all sign patterns are enumerated."""
-_GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 60, 120, 840, 2520)
+_GRID = (*range(1, 65), 72, 90, 100, 110, 120, 840, 2520)
 """Denominators that are tried to write the differences as whole numbers: those of a few replications."""
 _WORK = 100_000_000
 """Additions that a convolution may take."""

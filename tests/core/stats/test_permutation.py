@@ -114,4 +114,6 @@ def test_differences_that_were_rounded_to_nine_digits_are_still_tied(parts: int)
     generator = np.random.default_rng(parts)
     for _ in range(60):
         exact = generator.integers(-parts, parts + 1, size=int(generator.integers(6, 16))) / parts
-        assert sign_flip([round(float(each), 9) for each in exact]) == pytest.approx(sign_flip(exact.tolist()), abs=1e-12)
+        assert sign_flip([round(float(each), 9) for each in exact]) == pytest.approx(
+            sign_flip(exact.tolist()), abs=1e-12
+        )
