@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks._populations import RESAMPLES, Floats, Hit, Test, chances, looked_up, related, right
 from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
-from skill_health.core.stats.exchange import exchange
+from skill_health.core.stats.exchange import exchange, over_strata
 from skill_health.core.stats.means import average
 from skill_health.core.stats.multiplicity import benjamini_hochberg, holm
 from skill_health.core.stats.permutation import sign_flip
@@ -102,6 +102,8 @@ def _biased(found: list[list[NDArray[np.int64]]], tasks: int) -> float | None:
         # A quarter of the tasks are negative controls.
         for arm, last in ((irrelevant, tasks), (irrelevant, tasks // 4), (full, tasks // 4)):
             hits = (arm[:last].sum(axis=1).tolist(), control[:last].sum(axis=1).tolist())
-            ps.append(exchange([((a, REPLICATIONS), (b, REPLICATIONS)) for a, b in zip(*hits, strict=True)]))
+            within = exchange([((a, REPLICATIONS), (b, REPLICATIONS)) for a, b in zip(*hits, strict=True)])
+            over = over_strata((arm[:last].mean(axis=1) - control[:last].mean(axis=1)).tolist())
+            ps.append(None if within is None or over is None else max(within, over))
             sizes.append(abs(float(arm[:last].mean() - control[:last].mean())))
     return _least([p if size > MARGIN or p is None else 1.0 for p, size in zip(holm(ps), sizes, strict=True)])

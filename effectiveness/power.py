@@ -23,12 +23,14 @@ def study_notes(plan: Plan, rates: Rates) -> list[str]:
     return [*_collection(plan, rates), *_skills(plan), *_controls(plan)]
 
 
-def _both(plan: Plan, one: str, other: str) -> list[Task]:
-    """The tasks that have both of these conditions, without a hint."""
+def _both(plan: Plan, condition: str) -> list[Task]:
+    """The tasks that have the control and this condition, with or without the hint as far as the run has both."""
+    arms = [arm for arm in plan.choices.arms if arm.condition == condition]
+    name = min((arm.name for arm in arms), key=len, default="")
     names: dict[str, set[str]] = {}
     for task_id, arm in plan.staged:
         names.setdefault(task_id, set()).add(arm.name)
-    return [task for task in plan.tasks if {one, other} <= names.get(task.id, set())]
+    return [task for task in plan.tasks if {name, CONTROL} <= names.get(task.id, set())]
 
 
 def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
@@ -36,7 +38,7 @@ def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
     from skill_health.core.stats.permutation import smallest_p
     from skill_health.core.stats.power import fewest_differing
 
-    targets = [task for task in _both(plan, TARGET, CONTROL) if not task.is_control]
+    targets = [task for task in _both(plan, TARGET) if not task.is_control]
     count, models = len(targets), len(plan.models)
     others = sum(task.is_control for task in plan.tasks)
     yield f"tasks: {count} with and without the skill that should help, {others} negative control{'s' * (others != 1)}"
@@ -44,21 +46,21 @@ def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
         yield f"warning: no task has both {TARGET} and {CONTROL}, so no verdict can be reached"
         return
     reps = f"{plan.choices.reps} replication{'s' * (plan.choices.reps != 1)}"
-    best = _detectable(count, plan.choices.reps)
-    yield f"detectable: at best a difference of {100 * best:.0f} points ({count} tasks, {reps}, 80 % power)"
+    best = _detectable(count, plan.choices.reps, models)
+    found = "no difference" if best is None else f"at best a difference of {100 * best:.0f} points"
+    yield f"detectable: {found} ({count} tasks, {reps}, 80 % power)"
     least = smallest_p(count)
-    contrasts = max(1, len(pairs({arm.name: arm for arm in plan.choices.arms})) - 1)
+    others = models * (len(pairs({arm.name: arm for arm in plan.choices.arms})) - 1)
     holm = f"{_p(least * models)} after Holm's correction for {models} agent{'s' * (models != 1)}"
-    yield (
-        f"smallest p: {_p(least)} where all {count} tasks differ; {holm}, {_p(least * models * contrasts)} for one other "
-        f"contrast alone among {models * contrasts} (Benjamini and Hochberg)"
-    )
+    one = f", {_p(least * others)} for one other contrast alone among {others} (Benjamini and Hochberg)"
+    yield f"smallest p: {_p(least)} where all {count} tasks differ; {holm}{one if others else ''}"
     needed = fewest_differing(models)
     if count < needed:
         yield f"warning: no verdict can be reached: {needed} tasks must differ, and there are {count}"
     elif count * _USUALLY < needed:
         yield f"warning: {needed} of {count} tasks must differ for a verdict, and usually about half of them do"
-    yield from _room(plan, rates, best)
+    if best is not None:
+        yield from _room(plan, rates, best)
 
 
 def _room(plan: Plan, rates: Rates, best: float) -> Iterator[str]:
@@ -87,16 +89,17 @@ def _skills(plan: Plan) -> Iterator[str]:
     """What can be said of single skills."""
     from skill_health.core.stats.power import fewest_differing
 
-    targets = [task for task in _both(plan, TARGET, CONTROL) if not task.is_control]
+    targets = [task for task in _both(plan, TARGET) if not task.is_control]
     counts = Counter(task.target_skill or "" for task in targets)
     alone = fewest_differing(1)
     enough = sorted(skill for skill, count in counts.items() if count >= alone)
     tests = max(1, len(enough) * len(plan.models))
     needed = fewest_differing(tests)
     for skill in enough:
-        best = 100 * _detectable(counts[skill], plan.choices.reps)
+        best = _detectable(counts[skill], plan.choices.reps, tests)
+        points = "" if best is None else f", at best {100 * best:.0f} points"
         short = "" if counts[skill] >= needed else f"; no verdict: {needed} must differ with {tests} tested together"
-        yield f"skill {skill}: {counts[skill]} tasks, at best {best:.0f} points{short}"
+        yield f"skill {skill}: {counts[skill]} tasks{points}{short}"
     few = sorted((skill for skill in counts if counts[skill] < alone), key=lambda skill: (-counts[skill], skill))
     if few:
         said = _some([f"{skill} ({counts[skill]} task{'s' * (counts[skill] != 1)})" for skill in few])
@@ -105,24 +108,28 @@ def _skills(plan: Plan) -> Iterator[str]:
 
 def _controls(plan: Plan) -> Iterator[str]:
     """Whether the negative controls can be shown to do nothing."""
+    from skill_health.core.stats.equivalence import narrowest
     from skill_health.core.stats.power import mde_from_sd
 
-    margin = plan.choices.margin
-    count = len(_both(plan, NEGATIVE, CONTROL))
+    margin, tasks = plan.choices.margin, _both(plan, NEGATIVE)
+    # Over all tasks and over the negative controls: both must be shown, and fewer tasks show less.
+    count = sum(task.is_control for task in tasks) or len(tasks)
     if not count:
         yield f"warning: no task has the arm {NEGATIVE}, so nothing shows that an irrelevant skill does nothing"
         return
     # Without a share for power what is left is half of the 90 % interval, which equivalence is judged by.
     half = mde_from_sd(count, _spread(plan.choices.reps), alpha=0.1, power=0.5)
+    half = None if half is None else max(half, narrowest(count))
     if half is None or half > margin:
         about = "" if half is None else f", whose interval will be about +-{100 * half:.0f} points"
-        yield f"note: a margin of {100 * margin:g} points cannot be shown with {count} tasks{about}"
+        kind = "negative control" if any(task.is_control for task in tasks) else "task"
+        yield f"note: a margin of {100 * margin:g} points cannot be shown with {count} {kind}{'s' * (count != 1)}{about}"
 
 
-def _detectable(tasks: int, reps: int) -> float:
-    from skill_health.core.stats.power import mde_paired
+def _detectable(tasks: int, reps: int, tests: int) -> float | None:
+    from skill_health.core.stats.detectable import least_detectable
 
-    return min(1.0, mde_paired(tasks, reps, _RATE, _WITHIN))
+    return least_detectable(tasks, reps, tests)
 
 
 def _spread(reps: int) -> float:

@@ -45,6 +45,8 @@ def ending(cell: Cell, output: Output, reading: Reading, seen: Seen | None) -> E
     capped = seen is not None and seen.failure == "capped"
     if seen is not None and capped:
         notes.append(seen.error)
+    if seen is not None and seen.barred:
+        notes.append(f"a call of a model was refused: {seen.barred}")
     imposed, error = _imposed(cell, output, reading, seen, capped)
     if not error and seen is not None and seen.failure == "unreachable":
         notes.append(f"at last the model could not be reached: {seen.error}")
@@ -70,7 +72,12 @@ def _imposed(
         return "fail", ""
     if output.stopped == "timeout":
         # Readers say so of an agent that was waiting for its server to come back: an outage is nobody's failure.
-        return ("infrastructure", reading.error) if reading.failure == "infrastructure" else ("timeout", "")
+        if reading.failure == "infrastructure":
+            return "infrastructure", reading.error
+        # Not all can say it, and the gateway has seen whether there ever was an answer.
+        if seen is not None and seen.errors and not seen.answered:
+            return "infrastructure", f"the model never answered: {seen.trouble}"
+        return "timeout", ""
     # Who is told that there is no more money breaks off; that is no failure of the infrastructure.
     if reading.failure == "refusal" or (reading.failure and not capped):
         return reading.failure, reading.error if reading.failure != "refusal" else ""
@@ -102,10 +109,11 @@ class Numbers:
 def numbers(cell: Cell, reading: Reading, seen: Seen | None) -> Numbers:
     """The tokens and the dollars of a trial.
 
-    Tokens: what the gateway metered, where it could meter every answer; else what the agent says of the whole; else
-    the part that the gateway metered, with a note. Dollars: tokens that the gateway metered times the price, which
-    holds for each request; else the agent's tokens times the price; else what the agent says. An agent's own dollars
-    come last, as they are those of its vendor's list, whoever was asked.
+    Tokens: what the gateway metered, where it could meter every answer; else what the agent says of the whole, where
+    that is no less than was metered; else the part that the gateway metered, with a note. Dollars: tokens that the
+    gateway metered times the price, which holds for each request; else the agent's tokens times the price; else what
+    the agent says, again no less than was metered. An agent's own dollars come last, as they are those of its vendor's
+    list, whoever was asked.
     """
     usage, source, notes = _tokens(reading, seen)
     if seen is not None and seen.cost_usd is not None and not seen.unmetered:
@@ -113,14 +121,17 @@ def numbers(cell: Cell, reading: Reading, seen: Seen | None) -> Numbers:
     priced = cost(cell.price, usage) if source == "agent" and seen is not None else None
     if priced is not None:
         return Numbers(usage, source, priced, "prices", notes)
-    return Numbers(usage, source, reading.cost_usd, "agent" if reading.cost_usd is not None else "", notes)
+    said, least = reading.cost_usd, (seen.cost_usd or 0.0) if seen is not None else 0.0
+    if said is None or said < least:
+        return Numbers(usage, source, None, "", notes)
+    return Numbers(usage, source, said, "agent", notes)
 
 
 def _tokens(reading: Reading, seen: Seen | None) -> tuple[Usage, Source, tuple[str, ...]]:
     metered = seen if seen is not None and seen.answered and _known(seen.usage) else None
     if metered and not metered.unmetered:
         return metered.usage, "gateway", ()
-    if _known(reading.usage):
+    if _known(reading.usage) and not (metered and _less(reading.usage, metered.usage)):
         return reading.usage, "agent", ()
     if metered:
         note = f"{metered.unmetered} answers did not tell their tokens: there were more than these"
@@ -130,3 +141,9 @@ def _tokens(reading: Reading, seen: Seen | None) -> tuple[Usage, Source, tuple[s
 
 def _known(usage: Usage) -> bool:
     return usage.input_tokens is not None or usage.output_tokens is not None
+
+
+def _less(said: Usage, metered: Usage) -> bool:
+    """Whether fewer tokens are said, read or written, than have passed."""
+    pairs = ((said.input_tokens, metered.input_tokens), (said.output_tokens, metered.output_tokens))
+    return any(one is not None and two is not None and one < two for one, two in pairs)

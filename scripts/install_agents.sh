@@ -33,7 +33,8 @@ if ! complete; then
     cp "$from/package.json" "$to/"
     # No lock file: it would have to name the packages of every platform, and registries do not have them all.
     # Only two install scripts are needed: they put the program for this machine in its place.
-    npm install --prefix "$to" --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+    npm install --prefix "$to" --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error \
+        --fetch-timeout=60000 --fetch-retries=2 >&2
     npm rebuild --prefix "$to" --loglevel=error @anthropic-ai/claude-code opencode-ai >&2
     for program in "${programs[@]}"; do
         mkdir "$to/$program"

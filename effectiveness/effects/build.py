@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from effectiveness.effects.absence import absence
 from effectiveness.effects.arms import arms
 from effectiveness.effects.contrasts import as_record, compare
 from effectiveness.effects.controls import Control, as_table, controls
@@ -113,13 +114,12 @@ def _scope(
     pair = primary(facts.arms)
     sides = (pair.arm, pair.against) if pair else ()
     planned = facts.planned(own, sides)
-    success = [by_name[side]["success"]["value"] if side in by_name else None for side in sides] or [None, None]
+    absent = absence(pair, own, column.cells, facts.replications) if pair else None
     evidence = Evidence(
         primary=found.primary(column.spec, scope),
         family=found.skills if scope.kind else found.models,
-        target=success[0],
-        control=success[1],
         missing=sum(by_name[side]["missing"] for side in sides if side in by_name) / planned if planned else 1.0,
+        absent=absent,
         margin=facts.margin,
         biased=biased,
         placebo=found.find(column.spec, scope, sides[0], sides[0].replace(TARGET, PLACEBO)) if sides else None,

@@ -28,13 +28,15 @@ class Contrast:
     """Two arms over the tasks that have both, `differences` one for each of them.
 
     `delta` has the interval of the bootstrap and the p-value of the sign-flip test, `student` the other interval.
-    `p_adjusted` is for the verdict, under the correction that `correction` names.
+    `shares` are those of the trials of these tasks that passed, in either arm. `p_adjusted` is for the verdict, under
+    the correction that `correction` names.
     """
 
     pair: Pair
     differences: tuple[float, ...]
     delta: Estimate
     student: Estimate
+    shares: tuple[float | None, float | None]
     wilcoxon_p: float | None
     normalised_gain: float | None
     deltas: Mapping[str, Estimate]
@@ -93,10 +95,15 @@ def compare(pair: Pair, tasks: Sequence[Subject], cells: Cells, seed: int) -> Co
             p=sign_flip(differences, seed=seed) if testable else None,
         ),
         student=paired_t(differences),
+        shares=(_share([one for one, _ in both]), _share([other for _, other in both])),
         wilcoxon_p=signed_rank(differences) if testable else None,
         normalised_gain=_normalised(both),
         deltas={name: _change(both, name) for name in DELTAS},
     )
+
+
+def _share(cells: Sequence[Cell]) -> float | None:
+    return sum(cell.passes for cell in cells) / sum(len(cell.trials) for cell in cells) if cells else None
 
 
 def _difference(one: Cell, other: Cell) -> float:

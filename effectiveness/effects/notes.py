@@ -19,8 +19,9 @@ def notes(sheet: Sheet, manifest: Mapping[str, Any], models: Sequence[Mapping[st
     if sheet.foreign:
         yield f"{sheet.foreign} results belong to no planned trial, or are a second one for the same; they are left out."
     planned = facts.planned(facts.tasks.values())
+    known = [column.spec for column in sheet.columns if column.cost_usd is not None]
     for column in sheet.columns:
-        yield from _of_column(column, planned)
+        yield from _of_column(column, planned, [spec for spec in known if spec != column.spec])
     for model in models:
         if (again := model["calibration"]) and again["verdict"] == "differs":
             found = f"{again['name']}, p = {again['sign_flip_p']:.2g}"
@@ -33,7 +34,8 @@ def notes(sheet: Sheet, manifest: Mapping[str, Any], models: Sequence[Mapping[st
         yield "No A/A arm: the run's own noise is known from the replications alone."
 
 
-def _of_column(column: Column, planned: int) -> Iterator[str]:
+def _of_column(column: Column, planned: int, others: Sequence[str]) -> Iterator[str]:
+    """The notes on one model; `others` are those whose trials' cost is known."""
     spec, results = column.spec, len(column.results)
     if results < planned:
         yield f"{spec}: {planned - results} of {planned} planned trials have no result."
@@ -44,8 +46,12 @@ def _of_column(column: Column, planned: int) -> Iterator[str]:
         said = ", ".join(f"{n} {word}" for word, n in kinds.items())
         yield f"{spec}: {missing} trials are missing data, not failures ({said})."
     scored = [result for result in column.results if result.scored]
-    unknown = sum(MEASURES["cost_usd"](result) is None for result in scored)
-    if 0 < unknown < len(scored):
-        yield f"{spec}: the cost of {unknown} of {len(scored)} scored trials is not known; the sum is of the others."
+    unknown = sum(MEASURES["cost_usd"](result) is None for result in column.results)
+    if 0 < unknown < results:
+        yield f"{spec}: the cost of {unknown} of {results} trials is not known; the sum is of the others."
+    elif unknown and others:
+        yield f"{spec}: what its trials cost is not known; the sum is of the other models' alone."
+    if again := sum(result.attempts > 1 for result in column.results):
+        yield f"{spec}: {again} trials were tried again; what their earlier attempts took is in no figure."
     if scored and not any(result.invoked != "not_observable" for result in scored):
         yield f"{spec}: whether a skill was opened cannot be observed."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from effectiveness.effects.absence import Absence
 from effectiveness.effects.arms import CEILING, FLOOR, shown
 from effectiveness.effects.contrasts import Contrast
 from effectiveness.effects.contrasts import note as why_not
@@ -13,6 +14,7 @@ from skill_health.core.stats.power import fewest_differing, preliminary
 
 ALPHA = 0.05
 Word = Literal["helps", "no evidence", "harmful", "not testable", "biased"]
+_SIGNS: Mapping[Word, int] = {"helps": 1, "harmful": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +22,15 @@ class Evidence:
     """What a verdict rests on.
 
     `primary` is the target against the control, None where the run does not have both. `family` is how many such
-    contrasts were tested together, `control` and `target` are the shares that passed, `missing` is the share of
-    the planned trials of these two arms that are not scored. `placebo` is the target against the placebo.
+    contrasts were tested together, `missing` is the share of the planned trials of these two arms that are not
+    scored, and `absent` whether they are missing by chance. `placebo` is the target against the placebo.
     """
 
     primary: Contrast | None
     family: int
-    control: float | None
-    target: float | None
     missing: float
     margin: float
+    absent: Absence | None = None
     biased: Sequence[str] = ()
     placebo: Contrast | None = None
 
@@ -46,6 +47,7 @@ def verdict(evidence: Evidence) -> dict[str, Any]:
         "tasks",
         "trials",
     )
+    reasons += filter(None, [evidence.absent.uneven if evidence.absent else ""])
     return {"word": word, "reason": reason, "notes": list(_notes(evidence, word)), "preliminary": reasons}
 
 
@@ -58,7 +60,7 @@ def _judged(evidence: Evidence) -> tuple[Word, str]:
     found = _significant(primary)
     if found:
         return ("helps" if found > 0 else "harmful"), _said(primary)
-    if reason := _extreme(evidence):
+    if reason := _extreme(primary):
         return "not testable", reason
     if not primary.testable:
         return "not testable", why_not(primary)
@@ -92,9 +94,9 @@ def _said(primary: Contrast) -> str:
     return f"{100 * (value or 0):+.1f} pp over {primary.tasks} tasks ({ends}{chance})"
 
 
-def _extreme(evidence: Evidence) -> str:
+def _extreme(primary: Contrast) -> str:
     """Why the control leaves no room for a difference; "" where it does."""
-    control, target = evidence.control, evidence.target
+    target, control = primary.shares
     if control is not None and control >= CEILING:
         return f"not testable: ceiling, {100 * control:.1f} % of the trials pass without the skill"
     if control is not None and target is not None and max(control, target) <= FLOOR:
@@ -103,7 +105,9 @@ def _extreme(evidence: Evidence) -> str:
 
 
 def _notes(evidence: Evidence, word: Word) -> Iterator[str]:
-    placebo, target = evidence.placebo, evidence.target
+    placebo, target = evidence.placebo, evidence.primary.shares[0] if evidence.primary else None
+    if word in _SIGNS and evidence.absent and (unsure := evidence.absent.unsure(_SIGNS[word])):
+        yield unsure
     if word == "helps":
         if placebo is not None and not _better(placebo):
             yield "not shown to be better than a placebo of the same length: it may be any text that helps"

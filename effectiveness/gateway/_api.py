@@ -74,3 +74,4 @@ class Seen:
     refused: int = 0
     errors: int = 0
     trouble: str = ""
+    barred: str = ""

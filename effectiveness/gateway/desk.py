@@ -97,15 +97,14 @@ class Desk:
             raise Rejected(429, f"the trial has counted tokens and listed models {_ASIDES:,} times, which must do")
         if route.kind == "count":
             asked = await self._asked(exchange, route)
-            if asked.why_not:
-                raise Rejected(400, asked.why_not)
+            self._check(asked)
         await self._forwarder.send(exchange, route.path, exchange.body, self._headers(exchange), None)
 
     async def _call(self, exchange: Exchange, route: Route) -> None:
         """A call of a model. Raises Rejected."""
         asked = await self._asked(exchange, route)
-        if asked.why_not and not self._terms.closed:
-            raise Rejected(400, asked.why_not)
+        if not self._terms.closed:
+            self._check(asked)
         call = await self._ledger.enter(len(exchange.body), asked.most)
         if isinstance(call, str):
             return await exchange.whole(400, error(self._protocol, 400, call), [JSON, *FINAL])
@@ -124,6 +123,12 @@ class Desk:
         finally:
             self._ledger.leave(call)
         return None
+
+    def _check(self, asked: Asked) -> None:
+        """Raise Rejected for what no trial may have."""
+        if asked.why_not:
+            self._ledger.bar(asked.why_not)
+            raise Rejected(400, asked.why_not)
 
     async def _asked(self, exchange: Exchange, route: Route) -> Asked:
         """What a request asks for, with its body unpacked. Raises Rejected."""

@@ -71,7 +71,7 @@ class Forwarder:
             exchange.method, self._endpoint.base_url + path, headers={**headers, **key}, content=content
         )
         # Ahead of our own timer: a handshake that is given up by httpx is cleaned up, one that is cancelled is not.
-        request.extensions["timeout"] = {"connect": min(_CONNECT, 0.9 * self._endpoint.timeout)}
+        request.extensions["timeout"] = {"connect": min(_CONNECT, 0.75 * self._endpoint.timeout)}
         transport, sound = self._connections.take(), False
         try:
             try:

@@ -70,6 +70,10 @@ class Ledger:
         """Note what a request to a model holds, whether it may pass or not."""
         self._evidence.look(body, data)
 
+    def bar(self, line: str) -> None:
+        """Note that a request asked for what no trial may have."""
+        self._seen = replace(self._seen, barred=self._scrub.line(line))
+
     async def enter(self, size: int, most: int) -> Call | str:
         """Let a call of a model begin, or say why it may not.
 

@@ -130,7 +130,8 @@ def _controls(report: Report, model: Model, look: Look, width: int) -> Iterator[
         yield from forest([_row(_cells.over(each), each) for each in controls["contrasts"]], look, width)
     if calibration:
         yield from wrapped(
-            f"Same arm twice (aa): {_cells.points(calibration['delta'])} points, {_cells.tested(calibration)}: {calibration['verdict']}",
+            f"Same arm twice (aa): {_cells.points(calibration['delta'])} points, {count(calibration['tasks'], 'task')}, "
+            f"{_cells.tested(calibration)}: {calibration['verdict']}",
             width,
             "  ",
         )

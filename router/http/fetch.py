@@ -86,7 +86,7 @@ async def fetch(
 ) -> Fetched | Failure:
     """Send one request. Never raises for what a server or a network does; cancellation passes through."""
     # Ahead of our own timer: a handshake that is given up by httpx is cleaned up, one that is cancelled is not.
-    request.extensions["timeout"] = {"connect": min(_CONNECT, 0.9 * endpoint.timeout)}
+    request.extensions["timeout"] = {"connect": min(_CONNECT, 0.75 * endpoint.timeout)}
     begun = idle = False
     try:
         async with asyncio.timeout(endpoint.timeout) as timer:

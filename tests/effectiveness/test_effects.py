@@ -166,7 +166,22 @@ def test_changes_of_use_are_paired_and_unknown_is_not_zero() -> None:
     arm = {each["arm"]: each for each in model["arms"]}
     assert arm["target"]["cost_usd"]["value"] is None and arm["control"]["cost_usd"]["value"] == 0.5
     assert arm["target"]["reward"]["value"] == 0.5
-    assert report["cost_usd"] == 4.0 and any("8 of 16 scored trials is not known" in note for note in report["notes"])
+    assert report["cost_usd"] == 4.0 and any("8 of 16 trials is not known" in note for note in report["notes"])
+
+
+def test_money_that_is_in_no_sum_is_told() -> None:
+    given = one_skill(8, models=("priced", "own"), replications=1)
+    found = [
+        trial(f"{at:03}", arm, 0, at > 1 or "infrastructure", model, attempts=3 if at == 1 else 1, cost_usd=usd)
+        for model, usd in (("priced", 0.25), ("own", None))
+        for at in range(8)
+        for arm in ("control", "target")
+    ]
+    report = build_report(given, found)
+    assert report["cost_usd"] == 4.0
+    assert "own: what its trials cost is not known; the sum is of the other models' alone." in report["notes"]
+    assert "priced: 2 trials were tried again; what their earlier attempts took is in no figure." in report["notes"]
+    assert not any(note.startswith("priced: the cost") for note in report["notes"])
 
 
 def test_invocation_has_three_values_and_success_given_it_is_apart() -> None:

@@ -110,13 +110,16 @@ def test_dollars_and_time_of_a_plan_are_the_sums_of_its_trials(tasks: int, reps:
 def test_the_plans_size_is_preliminary_and_its_gate_can_be_reached() -> None:
     said = notes(a_plan(tasks=many(15), reps=3))
     assert "tasks: 15 with and without the skill that should help, 5 negative controls" in said
-    assert "detectable: at best a difference of 21 points (15 tasks, 3 replications, 80 % power)" in said
+    assert "detectable: at best a difference of 25 points (15 tasks, 3 replications, 80 % power)" in said
     assert (
         "smallest p: 6.1e-05 where all 15 tasks differ; 6.1e-05 after Holm's correction for 1 agent, 0.00043 for one"
         in said
     )
     assert "warning: no verdict can be reached" not in said
-    assert "note: a margin of 10 points cannot be shown with 20 tasks, whose interval will be about +-11 points" in said
+    assert (
+        "note: a margin of 10 points cannot be shown with 5 negative controls, whose interval will be about +-45"
+        in said
+    )
     assert "margin of" not in notes(a_plan(tasks=many(40, 40), reps=9, margin=0.2))
 
 
@@ -157,9 +160,24 @@ def test_single_skills_need_tasks_of_their_own() -> None:
     said = notes(a_plan(tasks=many(15)))
     assert "warning: no verdict on single skills can be reached for maps-work (5 tasks), notes-work (5 tasks)" in said
     said = notes(a_plan(tasks=many(18)))
-    assert "skill maps-work: 6 tasks, at best 40 points; no verdict: 7 must differ with 3 tested together" in said
+    assert "skill maps-work: 6 tasks; no verdict: 7 must differ with 3 tested together" in said
     said = notes(a_plan(tasks=many(24)))
-    assert "skill maps-work: 8 tasks, at best 35 points\n" in said
+    assert "skill maps-work: 8 tasks, at best 78 points\n" in said
+
+
+def test_a_run_with_hints_only_is_about_the_target_with_the_hint() -> None:
+    said = notes(a_plan(tasks=many(15), arms=("target+hint", "negative+hint"), reps=3))
+    assert "tasks: 15 with and without the skill" in said and "no verdict can be reached" not in said.split("skill")[0]
+    assert "warning: no task has" not in said
+
+
+def test_one_contrast_alone_has_no_others() -> None:
+    said = notes(a_plan(tasks=many(15), arms=("target",), reps=3))
+    assert "6.1e-05 after Holm's correction for 1 agent\n" in said
+
+
+def test_what_no_difference_could_show_is_told() -> None:
+    assert "detectable: no difference (4 tasks, 3 replications, 80 % power)" in notes(a_plan(tasks=many(4), reps=3))
 
 
 def test_no_target_and_no_negative_are_told() -> None:
@@ -172,15 +190,15 @@ def test_no_target_and_no_negative_are_told() -> None:
     [
         (
             0.99,
-            "passed 99 % without a skill when it was last tried: a gain of the 21 points that could be detected has no",
+            "passed 99 % without a skill when it was last tried: a gain of the 25 points that could be detected has no",
         ),
         (
             0.85,
-            "passed 85 % without a skill when it was last tried: a gain of the 21 points that could be detected has no",
+            "passed 85 % without a skill when it was last tried: a gain of the 25 points that could be detected has no",
         ),
         (
             0.02,
-            "passed 2 % without a skill when it was last tried: a loss of the 21 points that could be detected has no",
+            "passed 2 % without a skill when it was last tried: a loss of the 25 points that could be detected has no",
         ),
         (0.5, ""),
     ],

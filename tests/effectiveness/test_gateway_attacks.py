@@ -145,7 +145,8 @@ def why_not(protocol: str, body: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_such_a_call_is_refused_and_said(protocol: str) -> None:
-    tools = {"gemini": [{"googleSearch": {}}]}.get(protocol, [{"type": "web_search_20250305", "name": "web"}])
+    google: list[dict[str, Any]] = [{"googleSearch": {}}]
+    tools = {"gemini": google}.get(protocol, [{"type": "web_search_20250305", "name": "web"}])
 
     async def main() -> None:
         async with Server(works) as server, opened(server, protocol) as gateway:
@@ -155,7 +156,7 @@ def test_such_a_call_is_refused_and_said(protocol: str) -> None:
         assert "only those are that the agent itself runs" in answer.json()["error"]["message"]
         seen = gateway.seen
         assert (len(server.got), seen.requests, seen.answered, seen.refused, seen.errors) == (1, 1, 1, 1, 0)
-        assert "is not for a trial" in seen.trouble
+        assert "is not for a trial" in seen.trouble and seen.barred == seen.trouble
 
     asyncio.run(main())
 

@@ -196,3 +196,74 @@ def test_without_negative_controls_nothing_is_claimed() -> None:
         "tasks": [], "arms": [], "contrasts": [], "passed": None,
         "note": "not testable: the run has neither negative-control tasks nor the arm negative",
     }  # fmt: skip
+
+
+def test_an_agent_that_repeats_itself_is_not_biased_by_what_eight_tasks_did() -> None:
+    control, irrelevant = [0] * 7 + [3] + [0, 3] * 6, [3] * 7 + [0] + [0, 3] * 6
+    (model,) = negative(control, irrelevant, control, 0)["models"]
+    (contrast,) = model["controls"]["contrasts"]
+    assert contrast["delta"]["value"] == 0.3 and contrast["differing"] == 8
+    # By trials it is 21 against 3; by tasks 7 against 1, which chance does 7 times in 100.
+    assert 0.02 < contrast["bias_p"] < 0.05 and contrast["failed"] is True
+    few = negative([*control[:8], *control[8:14]], [*irrelevant[:5], *control[5:7], 0, *control[8:14]], [0] * 14, 0)
+    (contrast,) = few["models"][0]["controls"]["contrasts"]
+    assert contrast["bias_p"] > 0.05 and contrast["failed"] is False
+
+
+def test_two_negative_controls_alone_never_mark_a_run() -> None:
+    given = manifest(fixture_like(0, 2, 1), ("control", "negative"), replications=3)
+    report = build_report(given, results(control=[0, 0], negative=[3, 3]))
+    (contrast,) = report["models"][0]["controls"]["contrasts"]
+    assert (contrast["bias_p"], contrast["failed"], report["biased"]) == (None, False, [])
+
+
+def without(found: list[Result], arm: str, tasks: range, replications: range) -> list[Result]:
+    """The same where these trials failed for the infrastructure's sake."""
+    return [
+        trial(each.task_id, arm, each.replication, "infrastructure")
+        if each.arm == arm and int(each.task_id) in tasks and each.replication in replications
+        else each
+        for each in found
+    ]
+
+
+def test_what_one_arm_alone_misses_is_not_taken_for_chance() -> None:
+    found = results(control=[1, 0] * 10, target=[3, 2] * 10)
+    report = build_report(only(20), without(found, "target", range(12), range(2, 3)))
+    verdict = report["models"][0]["verdict"]
+    assert verdict["word"] == "helps"
+    assert verdict["preliminary"][-1] == (
+        "not missing by chance, it seems: 12 of 60 trials of target, 0 of 60 of control (p = 0.00024)"
+    )
+    # Half as many of either arm: as many missing, and nothing to say.
+    even = without(without(found, "target", range(6), range(2, 3)), "control", range(6, 12), range(2, 3))
+    verdict = build_report(only(20), even)["models"][0]["verdict"]
+    assert not any("by chance" in each for each in verdict["preliminary"])
+    assert any("% of the trials are missing" in each for each in verdict["preliminary"])
+
+
+@pytest.mark.parametrize("harm", [False, True])
+def test_a_verdict_that_missing_trials_could_undo_says_so(harm: bool) -> None:
+    low, high = [0] * 12, [3] * 12
+    found = results(control=high if harm else low, target=low if harm else high)
+    for gone, unsure in ((1, False), (2, True)):
+        lost = without(without(found, "target", range(12), range(gone)), "control", range(12), range(gone))
+        verdict = build_report(only(12), lost)["models"][0]["verdict"]
+        assert verdict["word"] == ("harmful" if harm else "helps")
+        notes = [each for each in verdict["notes"] if each.startswith("rests on")]
+        sign = "+" if harm else "-"
+        assert notes == ([
+            f"rests on 48 missing trials being missing by chance: had all gone against it, the difference would be {sign}33.3 pp"
+        ] if unsure else [])  # fmt: skip
+
+
+def test_the_ceiling_is_that_of_the_tasks_that_are_compared() -> None:
+    """Tasks that name no target have a control, too, and no say in whether the others leave room."""
+    given = manifest(
+        [task(f"{n:03}", "one") for n in range(12)] + [task(f"{n:03}", None) for n in range(12, 112)],
+        ("control", "target", "full"),
+    )
+    found = results(control=[0, 2] * 6 + [3] * 100, target=[2, 0] * 6)
+    (model,) = build_report(given, found)["models"]
+    assert model["arms"][0]["success"]["value"] > 0.9
+    assert model["verdict"]["word"] == "no evidence"

@@ -1,4 +1,4 @@
-"""Does it matter which of two arms a trial was in? An exact test that exchanges trials within their tasks, and Student's."""
+"""Does it matter in which of two arms a trial was? Trials exchanged within their tasks, exactly; and Student's test."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def exchange(pairs: Sequence[tuple[Counts, Counts]]) -> float | None:
 def over_strata(differences: Sequence[float]) -> float | None:
     """Student's two-sided p of the mean of one difference for each stratum; None for fewer than three.
 
-    It holds where the trials of a stratum and arm resemble each other, or where an arm helps here and hurts there. Where
-    all differ by the same it is as small as can be: the spread says nothing then, and `exchange` alone may decide.
+    It holds where the trials of a stratum and arm resemble each other, or where an arm helps here and hurts there.
+    Where all differ by the same it is as small as can be: the spread says nothing, and `exchange` alone may decide.
 
     Raises:
         ValueError: where a difference is not finite.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from skill_health.core.stats.exchange import Counts, exchange
+from skill_health.core.stats.exchange import Counts, exchange, over_strata
 
 PAIR = st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)).map(
     lambda drawn: ((min(drawn[:2]), max(drawn[:2])), (min(drawn[2:]), max(drawn[2:])))
@@ -83,3 +83,32 @@ def test_it_errs_about_as_often_as_it_says(spread: float) -> None:
         p = exchange([((a, 3), (b, 3)) for a, b in zip(one, other, strict=True)])
         wrong += p is not None and p < 0.05
     assert 8 <= wrong <= 35
+
+
+@given(st.lists(st.integers(-3, 3), min_size=3, max_size=30))
+def test_students_test_over_strata_is_scipys(thirds: list[int]) -> None:
+    values = [each / 3 for each in thirds]
+    found = over_strata(values)
+    if len(set(thirds)) > 1:
+        assert found == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-6)
+    else:
+        assert found == (1.0 if thirds[0] == 0 else pytest.approx(0, abs=1e-9))
+    assert found == over_strata([-each for each in reversed(values)])
+
+
+def test_fewer_than_three_strata_have_no_spread() -> None:
+    assert over_strata([1.0, 1.0]) is None and over_strata([]) is None
+    with pytest.raises(ValueError, match="finite"):
+        over_strata([1.0, float("nan"), 0.0])
+
+
+def test_an_agent_that_repeats_itself_misleads_the_exchange_of_trials_alone() -> None:
+    """Each cell is one draw, three times: nothing differs but by chance."""
+    rng, alone, both = np.random.default_rng(2), 0, 0
+    for _ in range(300):
+        one, other = 3 * rng.integers(0, 2, 20), 3 * rng.integers(0, 2, 20)
+        within = exchange([((int(a), 3), (int(b), 3)) for a, b in zip(one, other, strict=True)]) or 1
+        over = over_strata(((one - other) / 3).tolist()) or 1
+        alone += within < 0.05
+        both += max(within, over) < 0.05
+    assert alone > 0.25 * 300 and both <= 0.08 * 300

@@ -117,3 +117,17 @@ def test_differences_that_were_rounded_to_nine_digits_are_still_tied(parts: int)
         assert sign_flip([round(float(each), 9) for each in exact]) == pytest.approx(
             sign_flip(exact.tolist()), abs=1e-12
         )
+
+
+@pytest.mark.parametrize("parts", [7, 11, 13, 16, 18, 48, 90])
+def test_it_is_exact_for_many_tasks_with_this_many_replications(parts: int) -> None:
+    whole = np.random.default_rng(parts).integers(-parts, parts + 1, size=24)
+    chances = {0: 1.0}
+    for step in np.abs(whole).tolist():
+        moved: dict[int, float] = {}
+        for total, chance in chances.items():
+            for to in (total - step, total + step):
+                moved[to] = moved.get(to, 0.0) + chance / 2
+        chances = moved
+    exact = sum(chance for total, chance in chances.items() if abs(total) >= abs(int(whole.sum())))
+    assert sign_flip((whole / parts).tolist()) == pytest.approx(exact, rel=1e-8)
