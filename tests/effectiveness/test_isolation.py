@@ -263,8 +263,10 @@ def test_many_processes(tmp_path: Path, sandbox: str) -> None:
 
 @pytest.mark.real
 def test_a_fork_bomb(tmp_path: Path) -> None:
-    result, _ = tried(tmp_path, "bomb() { bomb | bomb & }; bomb; sleep 5", limits=Limits(timeout_sec=8, processes=100))
-    assert result.outcome == "fail"
+    result, _ = tried(tmp_path, "bomb() { bomb | bomb & }; bomb; sleep 5", limits=Limits(timeout_sec=30, processes=100))
+    # Root's processes are not limited by the kernel: on a busy machine the clock may be there before the watcher.
+    assert result.outcome in ("fail", "timeout")
+    assert "the agent was stopped: " in " ".join(result.notes)
     assert gone("bomb() {")
 
 
