@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from effectiveness.effects.contrasts import LEAST
+from effectiveness.effects.contrasts import LEAST, within
 from effectiveness.effects.pairs import Pair
 from effectiveness.effects.sheet import Cell, Cells
 from skill_health.core.estimates import Estimate
@@ -101,8 +101,10 @@ def _change(pair: Pair, rows: Sequence[tuple[Fraction, Fraction]], seed: int) ->
     )
     differing = sum(each != 0 for each in by)
     p = sign_flip(by, seed=seed) if differing >= LEAST else None
-    delta = replace(paired_bootstrap(by, seed=seed), p=p)
-    return Change(pair.arm, pair.against, pair.kind, differing, paired_t(before), paired_t(after), delta, paired_t(by))
+    most = 2.0 if pair.against else 1.0
+    delta, student = replace(within(paired_bootstrap(by, seed=seed), most), p=p), within(paired_t(by), most)
+    was, now = (within(paired_t(side), 1.0) for side in (before, after))
+    return Change(pair.arm, pair.against, pair.kind, differing, was, now, delta, student)
 
 
 def correct(table: Mapping[Any, list[Change]], primary: bool) -> None:

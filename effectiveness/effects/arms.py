@@ -99,4 +99,4 @@ def _reward(cells: Sequence[Cell]) -> Estimate:
 
 def _measured(cells: Sequence[Cell], measure: str) -> Estimate:
     means = [mean for cell in cells if (mean := cell.mean(measure)) is not None]
-    return average(means, sum(len(cell.measures[measure]) for cell in cells))
+    return average(means, sum(len(cell.measures[measure]) for cell in cells), 0.0)

@@ -91,15 +91,21 @@ def compare(pair: Pair, tasks: Sequence[Subject], cells: Cells, seed: int) -> Co
         pair=pair,
         differences=differences,
         delta=replace(
-            paired_bootstrap(differences, None, RESAMPLES, seed),
+            within(paired_bootstrap(differences, None, RESAMPLES, seed), 1.0),
             p=sign_flip(differences, seed=seed) if testable else None,
         ),
-        student=paired_t(differences),
+        student=within(paired_t(differences), 1.0),
         shares=(_share([one for one, _ in both]), _share([other for _, other in both])),
         wilcoxon_p=signed_rank(differences) if testable else None,
         normalised_gain=_normalised(both),
         deltas={name: _change(both, name) for name in DELTAS},
     )
+
+
+def within(estimate: Estimate, most: float) -> Estimate:
+    """The same without what cannot be: no difference of shares is beyond 1, and no difference of such ones beyond 2."""
+    low, high = estimate.low, estimate.high
+    return estimate if low is None or high is None else replace(estimate, low=max(low, -most), high=min(high, most))
 
 
 def _share(cells: Sequence[Cell]) -> float | None:

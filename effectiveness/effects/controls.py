@@ -127,12 +127,18 @@ def _record(control: Control) -> dict[str, Any]:
         "over": "controls" if control.narrow else "all",
         "margin": control.margin,
         "tost_p": shown.p,
-        "ninety": None if shown.low is None else {"low": shown.low, "high": shown.high},
+        "ninety": _ninety(shown),
         "equivalent": shown.equivalent,
         "bias_p": control.bias_p,
         "bias_p_adjusted": control.bias_p_adjusted,
         "failed": control.failed,
     }
+
+
+def _ninety(found: Equivalence) -> dict[str, float] | None:
+    """The 90 % interval, without differences that cannot be."""
+    low, high = found.low, found.high
+    return None if low is None or high is None else {"low": max(low, -1.0), "high": min(high, 1.0)}
 
 
 def _note(found: Sequence[Control]) -> str:

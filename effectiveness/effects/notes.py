@@ -28,9 +28,10 @@ def notes(sheet: Sheet, manifest: Mapping[str, Any], models: Sequence[Mapping[st
             yield f"{model['model']}: the target differs from itself ({found}); one run in 20 does so by chance."
     if not facts.controls:
         yield "No negative-control task was run: only the arm negative can show that the run is biased."
-    if PLACEBO not in facts.arms:
+    conditions = {arm.condition for arm in facts.arms.values()}
+    if PLACEBO not in conditions:
         yield "No placebo: a gain may be that of any text of this length."
-    if AGAIN not in facts.arms:
+    if AGAIN not in conditions:
         yield "No A/A arm: the run's own noise is known from the replications alone."
 
 

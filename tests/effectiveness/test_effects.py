@@ -225,6 +225,46 @@ def test_every_arm_is_compared_with_what_it_should_be(arms: Sequence[str], names
                for pair in found)  # fmt: skip
 
 
+def intervals(value: Any, path: tuple[str, ...] = ()) -> Any:
+    """Every interval of a report with the names of where it stands."""
+    if isinstance(value, dict):
+        if value.get("low") is not None:
+            yield path, value["low"], value["high"]
+        for name, each in value.items():
+            yield from intervals(each, (*path, name))
+    elif isinstance(value, list):
+        for each in value:
+            yield from intervals(each, path)
+
+
+def test_no_interval_holds_what_cannot_be() -> None:
+    given = manifest(
+        [task(f"{n:03}", "one") for n in range(6)] + [task("9", "none")], ("control", "target", "negative")
+    )
+    found = passes("control", [0] * 6) + passes("target", [3] * 5 + [2]) + passes("negative", [2] + [3] * 5)
+    found = [
+        trial(r.task_id, r.arm, r.replication, r.outcome, turns=90 if r.task_id < "005" else 1, duration_ms=0.5)
+        for r in found
+    ]
+    shares, amounts = set(), set()
+    for path, low, high in intervals(build_report(given, found)):
+        if path[-1] in ("delta", "t", "ninety"):
+            shares |= {low, high}
+        elif "arms" in path:
+            amounts.add(low)
+    assert max(shares) == 1.0 and min(shares) >= -1.0
+    assert min(amounts) == 0.0
+
+
+def test_a_run_with_hints_only_has_its_placebo_and_its_second_target() -> None:
+    given = manifest(
+        fixture_like(3, 1), [arm.name for arm in parse_arms(("control", "target", "placebo", "aa"), "only")]
+    )
+    said = " ".join(build_report(given, [])["notes"])
+    assert "No placebo" not in said and "No A/A" not in said
+    assert "No placebo" in " ".join(build_report(one_skill(), [])["notes"])
+
+
 def test_the_target_again_calibrates_and_nothing_else() -> None:
     assert calibration({arm: parse_arm(arm) for arm in ("control", "aa", "target")}) is not None
     assert calibration({arm: parse_arm(arm) for arm in ("control", "aa")}) is None
