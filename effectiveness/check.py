@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from threading import Event
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from effectiveness.agents._api import Output
 from effectiveness.check_leaks import leaks
-from effectiveness.check_runs import State, Verified, nothing_done, solved
+from effectiveness.check_runs import State, nothing_done, solved
 from effectiveness.check_skills import own_skills, skill_faults, skill_notes, skill_texts, spread
 from effectiveness.rewards import INFRASTRUCTURE, PASS
+from effectiveness.script_run import Terms, last_line
 from effectiveness.tasks._api import Task
+from effectiveness.trial_verify import Verified
 from skill_health.core.skill import Skill
 
 # Folders where agents look for skills and settings: every arm would have what lies there.
@@ -48,39 +49,49 @@ class Checked:
 
 
 def check_tasks(
-    tasks: Sequence[Task], skills: Sequence[Skill], root: str = "", *, execute: bool = True, jobs: int = 0
+    tasks: Sequence[Task], skills: Sequence[Skill], root: str = "", terms: Terms | None = None
 ) -> tuple[Checked, ...]:
     """Check tasks, in their order, against all skills of the collection; their files are read below `root`.
 
-    `execute` runs the oracle and the verifier of each task, which is code of the task, without a sandbox: in fresh
-    folders outside the repository, with an environment in which nothing of the user's is, a time limit, and an end for
-    the whole process group. `jobs` is how many tasks are tried at once (0: one for each processor).
+    On these `terms` the oracle and the verifier of each task, which is code of the task, are run: in a sandbox as in a
+    trial, in fresh folders outside the repository. Without any, nothing is run. To be called from the main thread,
+    where no event loop runs.
 
     Raises AbortedError where the temporary folder is no place for that.
     """
     given = skill_texts(skills, root)
-    common, stop = spread(given), Event()
+    common = spread(given)
+    names = {one.name for one in given}
 
-    def check(task: Task) -> Checked:
-        texts = (*given, *(skill for skill in own_skills(task) if skill.name not in {one.name for one in given}))
+    def look(task: Task) -> Checked:
+        texts = (*given, *(skill for skill in own_skills(task) if skill.name not in names))
         found = [*_static(task, [skill.name for skill in texts])]
         told = list(dict.fromkeys(leaks(task, texts, common)))
         found += [Fault("leak", leak.message) for leak in told if leak.certain]
         notes = [*_notes(task), *(f"perhaps a leak: {leak.message}" for leak in told if not leak.certain)]
-        if not execute or not task.runnable or task.verifier is None or stop.is_set():
-            return Checked(task, tuple(found), tuple(notes))
-        start = nothing_done(task, stop)
-        end = solved(task, stop) if task.oracle is not None else None
-        found += dict.fromkeys([*_start_faults(start), *(_end_faults(end) if end else ())])
-        notes += _state_notes(start, end)
-        return Checked(task, tuple(found), tuple(notes), start, end)
+        return Checked(task, tuple(found), tuple(notes))
 
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        try:
-            return tuple(pool.map(check, tasks))
-        except BaseException:
-            stop.set()
-            raise
+    return tuple(map(look, tasks)) if terms is None else asyncio.run(_tried(tasks, look, terms))
+
+
+async def _tried(tasks: Sequence[Task], look: Callable[[Task], Checked], terms: Terms) -> tuple[Checked, ...]:
+    """Each task looked at and tried, some at once: while one is looked at, the scripts of others go on."""
+    slots = asyncio.Semaphore(terms.at_once)
+
+    async def one(task: Task) -> Checked:
+        async with slots:
+            checked = look(task)
+            if not task.runnable or task.verifier is None:
+                return checked
+            start = await nothing_done(task, terms)
+            end = await solved(task, terms) if task.oracle is not None else None
+        found = dict.fromkeys([*_start_faults(start), *(_end_faults(end) if end else ())])
+        return replace(
+            checked, faults=(*checked.faults, *found), notes=(*checked.notes, *_state_notes(start, end)),
+            nothing_done=start, solved=end,
+        )  # fmt: skip
+
+    return tuple(await asyncio.gather(*map(one, tasks)))
 
 
 def _static(task: Task, names: Sequence[str]) -> Iterator[Fault]:
@@ -106,7 +117,7 @@ def _notes(task: Task) -> Iterator[str]:
 def _start_faults(state: State) -> Iterator[Fault]:
     """What is wrong when nothing was done."""
     yield from _verifier_faults(state, "nothing done")
-    if any(one.verdict.outcome == PASS for one in state.verified):
+    if any(one.verdict.outcome == PASS for one in _verified(state)):
         yield Fault("no-op-passes", "the verifier passes although nothing was done")
 
 
@@ -114,29 +125,28 @@ def _end_faults(state: State) -> Iterator[Fault]:
     """What is wrong after the oracle."""
     ran = state.oracle
     if ran is not None and ran.exit_code != 0:
-        how = "did not end within its time limit" if ran.exit_code is None else f"ended with exit code {ran.exit_code}"
-        yield Fault("oracle-error", f"the oracle {how}{_said(ran.last_words)}")
+        yield Fault("oracle-error", f"the oracle {_how(ran)}{_said(ran)}")
     yield from _verifier_faults(state, "the oracle's work done")
-    worst = next((one for one in state.verified if one.verdict.outcome != PASS), None)
+    worst = next((one for one in _verified(state) if one.verdict.outcome != PASS), None)
     if worst and worst.verdict.outcome != INFRASTRUCTURE:
-        yield Fault("oracle-fails", f"the verifier fails the oracle{_said(worst.ran.last_words)}")
-    elif worst is None and (reward := state.verified[0].verdict.reward) != 1:
+        yield Fault("oracle-fails", f"the verifier fails the oracle{_said(worst.output)}")
+    elif worst is None and (reward := state.tried[0].verified.verdict.reward) != 1:
         yield Fault("oracle-reward", f"the oracle's reward is {reward:g}, not 1")
 
 
 def _verifier_faults(state: State, when: str) -> Iterator[Fault]:
-    first = state.verified[0]
-    for one in state.verified:
+    first = state.tried[0].verified
+    for one in _verified(state):
         if one.verdict.outcome == INFRASTRUCTURE:
-            yield Fault("verifier-error", f"with {when}: {one.verdict.problem}{_said(one.ran.last_words)}")
+            yield Fault("verifier-error", f"with {when}: {one.verdict.problem}{_said(one.output)}")
             break
         if one.verdict.problem:
             yield Fault("reward", f"with {when}: {one.verdict.problem}")
             break
-    if any(_result(one) != _result(first) for one in state.verified):
-        results = ", ".join(f"{one.verdict.outcome} ({_shown(one.verdict.reward)})" for one in state.verified)
+    if any(_result(one) != _result(first) for one in _verified(state)):
+        results = ", ".join(f"{one.verdict.outcome} ({_shown(one.verdict.reward)})" for one in _verified(state))
         yield Fault("verifier-varies", f"with {when} the verifier does not say the same each time: {results}")
-    if changed := next((one.changed for one in state.verified if one.changed), ()):
+    if changed := next((one.changed for one in state.tried if one.changed), ()):
         more = f" and {len(changed) - _MOST_PATHS} more" if len(changed) > _MOST_PATHS else ""
         yield Fault("verifier-changes", f"the verifier changes the workspace: {', '.join(changed[:_MOST_PATHS])}{more}")
 
@@ -145,17 +155,29 @@ def _state_notes(start: State, end: State | None) -> Iterator[str]:
     if end is not None and not end.changes:
         yield "the oracle changes no file: the final message alone is judged"
     for state in filter(None, (start, end)):
-        if len({(one.ran.stdout, one.ran.stderr) for one in state.verified}) > 1:
+        if len({(one.output.stdout, one.output.stderr) for one in _verified(state)}) > 1:
             yield "the verifier's output differs from run to run; its verdict does not"
             return
 
 
 def _result(one: Verified) -> tuple[object, ...]:
     verdict = one.verdict
-    return verdict.outcome, verdict.reward, tuple(sorted(verdict.values.items())), one.ran.exit_code
+    return verdict.outcome, verdict.reward, tuple(sorted(verdict.values.items())), one.output.exit_code
 
 
-def _said(words: str) -> str:
+def _verified(state: State) -> list[Verified]:
+    return [one.verified for one in state.tried]
+
+
+def _how(ran: Output) -> str:
+    """How a program came to an end that is not the right one."""
+    if ran.exit_code is not None:
+        return f"ended with exit code {ran.exit_code}"
+    return f"was stopped: {ran.stopped}" if ran.stopped not in ("", "timeout") else "did not end within its time limit"
+
+
+def _said(ran: Output) -> str:
+    words = last_line(ran)
     return f"; it said: {words}" if words else ""
 
 

@@ -1,4 +1,4 @@
-"""A script of a task as a process: clean environment, time limit, bounded output, and nothing of it left running."""
+"""A command as a process: clean environment, time limit, bounded output, and nothing of it left running."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Event
 from typing import IO
 
 MAX_OUTPUT = 64 << 10
@@ -33,12 +32,6 @@ class Ran:
     exit_code: int | None
     stdout: str = ""
     stderr: str = ""
-
-    @property
-    def last_words(self) -> str:
-        """The last line that it wrote, errors first; "" for none."""
-        lines = (self.stderr.strip() or self.stdout.strip()).splitlines()
-        return lines[-1].strip()[:200] if lines else ""
 
 
 def clean_environment(home: str, temporary: str, more: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
@@ -62,13 +55,8 @@ def clean_environment(home: str, temporary: str, more: Iterable[tuple[str, str]]
     }
 
 
-def run_process(
-    argv: Sequence[str], cwd: str, environment: Mapping[str, str], timeout_sec: float, stop: Event | None = None
-) -> Ran:
-    """Run a command without input, in a process group of its own that does not outlive this call.
-
-    Where another thread sets `stop` it ends as after a timeout.
-    """
+def run_process(argv: Sequence[str], cwd: str, environment: Mapping[str, str], timeout_sec: float) -> Ran:
+    """Run a command without input, in a process group of its own that does not outlive this call."""
     try:
         process = subprocess.Popen(
             argv, cwd=cwd, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -79,18 +67,16 @@ def run_process(
     with process:
         kept = {stream: bytearray() for stream in (process.stdout, process.stderr) if stream is not None}
         try:
-            ended = _read_until_end(process, kept, time.monotonic() + timeout_sec, stop)
+            ended = _read_until_end(process, kept, time.monotonic() + timeout_sec)
         finally:
             _kill_group(process.pid)
         process.wait()
-        _read_until_end(process, kept, time.monotonic() + _GRACE, None, drain=True)
+        _read_until_end(process, kept, time.monotonic() + _GRACE, drain=True)
         texts = [bytes(data).decode("utf-8", "replace") for data in kept.values()]
     return Ran(process.returncode if ended else None, *texts)
 
 
-def _read_until_end(
-    process: subprocess.Popen[bytes], kept: Pipes, deadline: float, stop: Event | None, drain: bool = False
-) -> bool:
+def _read_until_end(process: subprocess.Popen[bytes], kept: Pipes, deadline: float, drain: bool = False) -> bool:
     """Read both pipes until the process ends (to drain them: until they are closed); False where time is up first."""
     with selectors.DefaultSelector() as selector:
         for stream, buffer in kept.items():
@@ -100,7 +86,7 @@ def _read_until_end(
             if (drain and not open_pipes) or (not drain and process.poll() is not None):
                 return True
             left = deadline - time.monotonic()
-            if left <= 0 or (stop and stop.is_set()):
+            if left <= 0:
                 return False
             if not open_pipes:
                 with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,29 +1,33 @@
-"""The verifier over a workspace, and the two states that it must tell apart: nothing done, and the oracle's."""
+"""The two states that a verifier must tell apart, nothing done and the oracle's, each verified as a trial would be."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from threading import Event
 
-from effectiveness.check_process import Ran, clean_environment, run_process
-from effectiveness.check_workspace import Places, differences, fresh_places, snapshot, stage_script, write_files
-from effectiveness.rewards import RUNNER, Verdict, clear_runner, judge, read_reward
+from effectiveness.agents._api import Output
+from effectiveness.check_workspace import differences, snapshot, write_files
+from effectiveness.sandbox._run import SandboxError, to_the_end
+from effectiveness.script_run import Around, Terms, run_script
 from effectiveness.tasks._api import Script, Task
-from effectiveness.tasks._scripts import ORACLE, REWARDS, VERIFIER, WORKSPACE
+from effectiveness.tasks._scripts import ORACLE
+from effectiveness.trial_verify import Verified, verify
+from effectiveness.workspace import Workplace, fresh, removed, workplace
 
 RUNS = 3
 # What an oracle says at last, for tasks whose verifier reads the final message.
 FINAL = ("oracle/final.txt", "final.txt")
+# A shell's exit code of what cannot be run.
+_NOT_RUN = 127
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """One verification: its verdict, the process, and what the verifier changed in the workspace."""
+class Tried:
+    """One verification, and what the verifier changed in the workspace."""
 
-    verdict: Verdict
-    ran: Ran
+    verified: Verified
     changed: tuple[str, ...] = ()
 
 
@@ -31,97 +35,63 @@ class Verified:
 class State:
     """A state of the workspace, verified RUNS times.
 
-    `oracle` is the oracle's process and `changes` counts the paths that it changed; None and 0 for nothing done.
+    `oracle` is how the oracle's program ended and `changes` counts the paths that it changed; None and 0 for nothing
+    done.
     """
 
-    verified: tuple[Verified, ...]
-    oracle: Ran | None = None
+    tried: tuple[Tried, ...]
+    oracle: Output | None = None
     changes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A verifier that is ready to run: its folder, the words of its command, its environment, and its rewards."""
-
-    staged: str
-    rewards: str
-    argv: tuple[str, ...]
-    environment: tuple[tuple[str, str], ...]
-    script: Script
+async def nothing_done(task: Task, terms: Terms) -> State:
+    """The starting state, verified. Raises AbortedError where the temporary folder is no place for that."""
+    async with _begun(task, terms) as at:
+        return State(await _verified(task, at))
 
 
-def prepare(task: Task, places: Places, name: str, workspace: str = "") -> Prepared:
-    """Stage the verifier of a task, which comes into being only now, with an empty folder for its rewards.
-
-    `name` is a folder for it beside the workspace. A score that somebody has left in the workspace is deleted. Where
-    the verifier sees the workspace at another path than we do, that is `workspace`. Raises ValueError for a task
-    without a verifier.
-    """
-    if task.verifier is None:
-        raise ValueError(f"the task {task.id} has no verifier")
-    staged, rewards = places.beside(f"{name}-verifier"), places.beside(f"{name}-rewards")
-    clear_runner(places.workspace)
-    if any(RUNNER.encode() in file.data for file in task.verifier.files):
-        _leave_final(places)
-    inside = workspace or places.workspace
-    targets = {WORKSPACE: inside, VERIFIER: staged, REWARDS: rewards}
-    argv = stage_script(task.verifier, staged, task.places, targets)
-    more = {"VERIFIER_DIR": rewards, "FINAL_MESSAGE": places.final}
-    return Prepared(staged, rewards, tuple(argv), _variables(task.verifier, task, inside, more), task.verifier)
-
-
-def verify(task: Task, places: Places, name: str) -> Verified:
-    """Run the verifier of a task over a workspace, once, as `prepare` has staged it; without a sandbox."""
-    before = snapshot(places.workspace)
-    ready = prepare(task, places, name)
-    ran = _run(ready.argv, ready.environment, places, ready.script.timeout_sec)
-    verdict = judge(task.grading, ran.exit_code, read_reward(ready.rewards, places.workspace))
-    clear_runner(places.workspace)
-    return Verified(verdict, ran, tuple(differences(before, snapshot(places.workspace))))
-
-
-def nothing_done(task: Task, stop: Event) -> State:
-    """The starting state, verified."""
-    with fresh_places(task.folder, stop) as places:
-        write_files(places.workspace, task.files)
-        return State(tuple(verify(task, places, f"run-{nth}") for nth in range(RUNS)))
-
-
-def solved(task: Task, stop: Event) -> State:
-    """The state that the oracle leaves, verified. Raises ValueError for a task without an oracle."""
+async def solved(task: Task, terms: Terms) -> State:
+    """The state that the oracle leaves, verified. Raises as `nothing_done`, and ValueError for a task without one."""
     if task.oracle is None:
         raise ValueError(f"the task {task.id} has no oracle")
-    with fresh_places(task.folder, stop) as places:
-        write_files(places.workspace, task.files)
-        before = snapshot(places.workspace)
-        staged = places.beside("oracle")
-        targets = {WORKSPACE: places.workspace, ORACLE: staged}
-        argv = stage_script(task.oracle, staged, task.places, targets)
-        environment = _variables(task.oracle, task, places.workspace, {})
-        ran = _run(argv, environment, places, task.oracle.timeout_sec)
+    async with _begun(task, terms) as at:
+        before = await _snapshot(at)
+        output = await _oracle(task, task.oracle, at)
         said = next((file.data for file in task.oracle.files if file.path in FINAL), b"")
-        with open(places.final, "wb") as stream:
+        with open(at.places.final, "wb") as stream:
             stream.write(said)
-        changes = len(differences(before, snapshot(places.workspace)))
-        return State(tuple(verify(task, places, f"run-{nth}") for nth in range(RUNS)), ran, changes)
+        changes = len(differences(before, await _snapshot(at)))
+        return State(await _verified(task, at), output, changes)
 
 
-def _variables(script: Script, task: Task, workspace: str, more: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(workspace)}
-    return (*task.env, *script.env, *above.items(), *more.items())
+@asynccontextmanager
+async def _begun(task: Task, terms: Terms) -> AsyncIterator[Workplace]:
+    """Fresh folders with the starting files, removed afterwards."""
+    places = fresh(task)
+    async with removed(places.base):
+        write_files(places.workspace, task.files)
+        yield workplace(task, places, terms.sandbox, terms.image)
 
 
-def _run(argv: Sequence[str], variables: Iterable[tuple[str, str]], places: Places, timeout_sec: float) -> Ran:
-    environment = clean_environment(places.home, places.temporary, variables)
-    ran = run_process(argv, places.workspace, environment, timeout_sec, places.stop)
-    # The name of the temporary folder is another one each time.
-    shown = [text.replace(places.base, "<temporary>") for text in (ran.stdout, ran.stderr)]
-    return Ran(ran.exit_code, *shown)
+async def _oracle(task: Task, oracle: Script, at: Workplace) -> Output:
+    folder = at.places.beside("oracle")
+    try:
+        return await run_script(task, oracle, at, Around(folder, {ORACLE: folder}, {}))
+    except (OSError, SandboxError) as error:
+        return Output(_NOT_RUN, stderr=str(error).encode("utf-8", "replace"))
 
 
-def _leave_final(places: Places) -> None:
-    """The final message in the workspace, where verifiers written for the plan's own runner look for it."""
-    folder = os.path.join(places.workspace, RUNNER)
-    os.mkdir(folder, 0o700)
-    with open(places.final, "rb") as said, open(os.path.join(folder, "final.txt"), "xb") as copy:
-        copy.write(said.read())
+async def _verified(task: Task, at: Workplace) -> tuple[Tried, ...]:
+    found = []
+    before = await _snapshot(at)
+    for nth in range(RUNS):
+        verified = await verify(task, at, f"run-{nth}")
+        after = await _snapshot(at)
+        found.append(Tried(verified, tuple(differences(before, after))))
+        before = after
+    return tuple(found)
+
+
+async def _snapshot(at: Workplace) -> dict[str, str]:
+    """The workspace now; who cancels meanwhile waits, since the folder is removed afterwards."""
+    return await to_the_end(asyncio.to_thread(snapshot, at.places.workspace))

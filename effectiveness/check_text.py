@@ -76,4 +76,4 @@ def _record(one: Checked) -> dict[str, Any]:
 def _state(state: State | None) -> list[dict[str, Any]] | None:
     if state is None:
         return None
-    return [{"outcome": one.verdict.outcome, "reward": one.verdict.reward} for one in state.verified]
+    return [{"outcome": one.verified.verdict.outcome, "reward": one.verified.verdict.reward} for one in state.tried]

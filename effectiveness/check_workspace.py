@@ -1,4 +1,4 @@
-"""Folders of one check: a workspace, staged scripts, rewards; and whether a workspace is still what it was."""
+"""Folders for one piece of work: a workspace, staged scripts, rewards; and whether a workspace is what it was."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Event
 
 from effectiveness.rewards import RUNNER
 from effectiveness.tasks._api import Script
@@ -29,17 +28,13 @@ _HUGE = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of one trial of a check, all fresh, beside each other below `base`.
-
-    What runs there ends where somebody sets `stop`.
-    """
+    """The folders of one trial or of one try of a check, all fresh, beside each other below `base`."""
 
     base: str
     workspace: str
     home: str
     temporary: str
     final: str
-    stop: Event
 
     def beside(self, name: str) -> str:
         """A further folder beside the workspace, made now."""
@@ -48,17 +43,7 @@ class Places:
         return place
 
 
-@contextmanager
-def fresh_places(tasks_folder: str, stop: Event) -> Iterator[Places]:
-    """Folders below the system's temporary one, removed afterwards. Raises AbortedError as `make_places` does."""
-    places = make_places(tasks_folder, stop)
-    try:
-        yield places
-    finally:
-        remove_tree(places.base)
-
-
-def make_places(tasks_folder: str, stop: Event, prefix: str = "skill-health-") -> Places:
+def make_places(tasks_folder: str, prefix: str) -> Places:
     """Folders below the system's temporary one, which whoever asks for them removes.
 
     Raises AbortedError where that lies in the same git repository as the task: an agent there could read the verifier.
@@ -79,7 +64,7 @@ def make_places(tasks_folder: str, stop: Event, prefix: str = "skill-health-") -
         os.mkdir(folder, 0o700)
     with open(final, "xb"):
         pass
-    return Places(base, workspace, home, temporary, final, stop)
+    return Places(base, workspace, home, temporary, final)
 
 
 def remove_tree(folder: str) -> None:

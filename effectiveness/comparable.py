@@ -74,9 +74,9 @@ def differences(run: Manifest, baseline: Manifest) -> Iterator[str]:
         if value(run) != value(baseline):
             yield f"{what} {_plain(value(baseline))} -> {_plain(value(run))}"
     for name in sorted({*run["limits"], *baseline["limits"]}):
-        was, now = baseline["limits"].get(name), run["limits"].get(name)
+        was, now = (side["limits"].get(name) for side in (baseline, run))
         if was != now:
-            yield f"limit {name} {_plain(was)} -> {_plain(now)}"
+            yield f"limit {name} {_given(was)} -> {_given(now)}"
     old = {str(model["spec"]): model for model in baseline["models"]}
     for model in run["models"]:
         if before := old.get(str(model["spec"])):
@@ -132,3 +132,7 @@ def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value)) or "none"
     return "not known" if value is None else "none" if value == "" else str(value)
+
+
+def _given(limit: Any) -> str:
+    return "not given" if limit is None else _plain(limit)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from effectiveness.check import Checked, Fault, check_tasks
 from effectiveness.prepare_inputs import Inputs
+from effectiveness.sandbox._load import back_end
+from effectiveness.script_run import Terms
 from effectiveness.tasks._api import Task
 from router.manifest import digest
 from router.prompts._load import problem_line
@@ -19,15 +22,15 @@ _SHOWN = 3
 
 
 def fit_tasks(
-    inputs: Inputs, skip: bool, *, look_only: bool = False
+    inputs: Inputs, skip: bool, sandbox: str, image: str = "", *, look_only: bool = False
 ) -> tuple[tuple[Task, ...], list[dict[str, Any]], list[str]]:
     """The tasks that may be used, the ones that may not as a manifest holds them, and lines that somebody should know.
 
-    Oracles and verifiers are run where that was not done before for the same task and skills; with `look_only` they are
-    not, and nothing is written. Raises UsageError for tasks that must not be used, unless they are to be skipped, and
-    where none is left.
+    Oracles and verifiers are run in the back end `sandbox` where that was not done before for the same task and skills
+    in the same one; with `look_only` they are not, and nothing is written. Raises UsageError for tasks that must not be
+    used, unless they are to be skipped, and where none is left.
     """
-    checked, tried = _checked(inputs, look_only)
+    checked, tried = _checked(inputs, sandbox, image, look_only)
     bad = [{"task": one.task.id, "reasons": [_said(fault) for fault in one.faults]} for one in checked if not one.ok]
     broken = [{"task": problem.path, "reasons": [problem_line(problem)]} for problem in inputs.problems]
     skipped = sorted([*bad, *broken], key=lambda each: str(each["task"]))
@@ -43,14 +46,15 @@ def fit_tasks(
     return fit, skipped, lines
 
 
-def _checked(inputs: Inputs, look_only: bool) -> tuple[tuple[Checked, ...], int]:
+def _checked(inputs: Inputs, sandbox: str, image: str, look_only: bool) -> tuple[tuple[Checked, ...], int]:
     """The checks of all tasks, in their order, and how many of them were tried with their oracles, now or before."""
-    marks = {task.id: _mark(task, inputs) for task in inputs.tasks}
+    marks = {task.id: _mark(task, inputs, sandbox, image) for task in inputs.tasks}
     known = cache.load(_CACHE).get("tasks")
     known = known if isinstance(known, dict) else {}
     there = {task.id: found for task in inputs.tasks if (found := _stored(task, known.get(marks[task.id]))) is not None}
     others = [task for task in inputs.tasks if task.id not in there]
-    fresh = check_tasks(others, inputs.skills, inputs.skills_root, execute=not look_only) if others else ()
+    terms = None if look_only else Terms(back_end(sandbox), image, os.cpu_count() or 1)
+    fresh = check_tasks(others, inputs.skills, inputs.skills_root, terms) if others else ()
     if fresh and not look_only:
         records = {marks[one.task.id]: _record(one) for one in fresh}
         kept = dict(
@@ -61,12 +65,13 @@ def _checked(inputs: Inputs, look_only: bool) -> tuple[tuple[Checked, ...], int]
     return tuple(all_of_them[task.id] for task in inputs.tasks), len(there) + (0 if look_only else len(fresh))
 
 
-def _mark(task: Task, inputs: Inputs) -> str:
+def _mark(task: Task, inputs: Inputs, *where: str) -> str:
     """A hash of everything that the check of a task depends on."""
     scripts = [script.digest if script else "" for script in (task.verifier, task.oracle)]
     named = [task.target_skill, task.irrelevant_skill, task.related_skill, task.unrelated_skill]
     skills = [skill.digest for skill in inputs.copies_of(task).values()]
-    return digest([__version__, task.format, task.digest, scripts, named, list(task.blockers), task.grading, skills])
+    of_task = [task.format, task.digest, scripts, named, list(task.blockers), task.grading]
+    return digest([__version__, *of_task, skills, list(where)])
 
 
 def _record(one: Checked) -> dict[str, Any]:

@@ -12,17 +12,16 @@ from effectiveness.keep import NAME, BadArchive, unpack
 from effectiveness.records import Outcome, Result
 from effectiveness.rewards import INFRASTRUCTURE
 from effectiveness.runs import TRIALS
-from effectiveness.sandbox._api import BackEnd, Box
 from effectiveness.sandbox._run import to_the_end
+from effectiveness.script_run import Terms
 from effectiveness.tasks._api import Task
 from effectiveness.tasks._folder import is_inside
 from effectiveness.trial_files import FINAL, MAX_FINAL, TRIAL, VERDICT
 from effectiveness.trial_outcome import VERIFIED, outcome_of
 from effectiveness.trial_verify import Verified, clear_for_verifier, verify
-from effectiveness.workspace import Workplace, fresh, removed
+from effectiveness.workspace import fresh, removed, workplace
 from effectiveness.workspace_tree import read_tree
 from skill_health.core.files import read_bytes, read_small
-from skill_health.core.roots import git_top
 from skill_health.core.strict_json import JsonProblem, parse_object
 
 Word = Literal["same", "changed", "failed", "skipped"]
@@ -46,15 +45,6 @@ class Rescored:
     verifier_digest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """Where verifiers run, and how many at once."""
-
-    sandbox: BackEnd
-    image: str = ""
-    at_once: int = 2
-
-
 async def rescore(folder: str, results: Sequence[Result], tasks: Mapping[str, Task], terms: Terms) -> list[Rescored]:
     """Verify the trials of the run in `folder` again, in the order of their results; `tasks` are given by their ids.
 
@@ -74,11 +64,12 @@ async def _one(folder: str, result: Result, task: Task | None, terms: Terms) -> 
     if isinstance(kept, str) or task is None:
         return Rescored(result, result, "skipped", (str(kept),))
     place, trial, verdict = kept
+    digest = task.verifier.digest if task.verifier else None
     try:
-        verified = await _verified(place, trial, task, terms)
+        # The check before the run has tried the verifier of then; another one may hang whatever it is given.
+        verified = await _verified(place, trial, task, terms, verdict.get("verifier_digest") == digest)
     except (BadArchive, OSError) as error:
         return Rescored(result, result, "skipped", (f"the kept workspace cannot be used: {error}",))
-    digest = task.verifier.digest if task.verifier else None
     reasons = [*_causes(trial, task, verdict, digest)]
     if verified.verdict.outcome == INFRASTRUCTURE:
         return Rescored(result, result, "failed", (verified.verdict.problem, *reasons))
@@ -86,7 +77,7 @@ async def _one(folder: str, result: Result, task: Task | None, terms: Terms) -> 
     now = verified.verdict
     after = replace(
         result, outcome=outcome_of(imposed, now), reward=now.reward, rewards=dict(now.values), error="",
-        notes=tuple(dict.fromkeys((*result.notes, NOTE))),
+        notes=tuple(dict.fromkeys((*result.notes, *filter(None, [now.problem]), NOTE))),
     )  # fmt: skip
     differences = [*_differences(result, after)]
     if not differences:
@@ -113,7 +104,7 @@ def _kept(folder: str, result: Result, task: Task | None) -> tuple[str, dict[str
     return place, trial, verdict
 
 
-async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: Terms) -> Verified:
+async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: Terms, proved: bool) -> Verified:
     """The verification of a kept workspace. Raises BadArchive and OSError."""
     places = fresh(task)
     async with removed(places.base):
@@ -124,9 +115,8 @@ async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: Ter
         skills = str(trial.get("skills_folder") or "")
         if skills and is_inside(skills):
             clear_for_verifier(places.workspace, read_tree(places.workspace), skills, places.base)
-        inside = terms.sandbox.layout(Box(places.workspace, places.home, places.temporary))
-        hidden = (git_top(task.folder) or task.folder, os.path.dirname(place)) if task.folder else ()
-        return await verify(task, Workplace(places, terms.sandbox, inside, hidden, terms.image))
+        at = workplace(task, places, terms.sandbox, terms.image, os.path.dirname(place))
+        return await verify(task, at, proved=proved)
 
 
 def _causes(trial: Mapping[str, Any], task: Task, verdict: Mapping[str, Any], digest: str | None) -> Iterable[str]:

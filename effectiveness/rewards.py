@@ -66,15 +66,6 @@ class Verdict:
     problem: str = ""
 
 
-def clear_rewards(folder: str) -> None:
-    """An empty folder for rewards at this path; what was there is deleted, a link without following it."""
-    if os.path.islink(folder) or os.path.isfile(folder):
-        os.unlink(folder)
-    elif os.path.lexists(folder):
-        shutil.rmtree(folder)
-    os.makedirs(folder, mode=0o700)
-
-
 def clear_runner(workspace: str) -> None:
     """Delete `.runner` from a workspace: an agent could have written a score there."""
     place = os.path.join(workspace, RUNNER)
@@ -104,17 +95,22 @@ def read_reward(folder: str, workspace: str = "") -> Reward | NoReward:
     return NoReward("missing", f"the verifier wrote neither {REWARD_JSON} nor {REWARD_TXT}")
 
 
-def judge(grading: Grading, exit_code: int | None, found: Reward | NoReward) -> Verdict:
+def judge(
+    grading: Grading, exit_code: int | None, found: Reward | NoReward, *, stopped: str = "", proved: bool = False
+) -> Verdict:
     """The verdict on one verification; `exit_code` is None after a timeout and negative after a signal.
 
     With grading "exit" (the plan's verify.sh) zero passes and all else fails, and a reward only grades it; without one
     the reward is 1 or 0. With grading "reward" (SkillsBench, Harbor) a reward of at least 1 passes, whatever the exit
     code; without a reward nothing is known.
+
+    `stopped` is the limit that the verifier broke, "" for none. Where it did not come to its own end nothing is known,
+    unless it is `proved` that it does so over work that is no agent's: then it is an agent's work that fails.
     """
-    if exit_code is None:
-        return Verdict(INFRASTRUCTURE, None, problem="the verifier took longer than its time limit")
-    if exit_code < 0:
-        return Verdict(INFRASTRUCTURE, None, problem=f"the verifier was ended by signal {-exit_code}")
+    if cut := _cut_short(exit_code, stopped):
+        if proved:
+            return Verdict(FAIL, 0.0, "exit", problem=f"{cut}, which only the agent's work can have brought about")
+        return Verdict(INFRASTRUCTURE, None, problem=cut)
     if grading == "reward":
         if isinstance(found, NoReward):
             return Verdict(INFRASTRUCTURE, None, problem=f"{found.message} (exit code {exit_code})")
@@ -129,6 +125,14 @@ def judge(grading: Grading, exit_code: int | None, found: Reward | NoReward) -> 
     elif found.value == (1 if exit_code else 0):
         problem = f"the exit code {exit_code} and the reward {found.value:g} contradict each other"
     return Verdict(outcome, found.value, found.source, found.values, problem)
+
+
+def _cut_short(exit_code: int | None, stopped: str) -> str:
+    """How a verifier was kept from its own end, "" where it was not."""
+    if exit_code is None:
+        more = stopped if stopped != "timeout" else ""
+        return f"the verifier was stopped: {more}" if more else "the verifier took longer than its time limit"
+    return f"the verifier was ended by signal {-exit_code}" if exit_code < 0 else ""
 
 
 def _read_json(path: str, name: str, keys: tuple[str, ...]) -> Reward | NoReward:

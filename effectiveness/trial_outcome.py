@@ -11,11 +11,14 @@ from effectiveness.gateway._api import Seen
 from effectiveness.probe_rules import DISAGREEMENT, disagreements
 from effectiveness.records import Outcome, Source
 from effectiveness.rewards import INFRASTRUCTURE, Verdict
+from effectiveness.sandbox._load import back_end
 from router.prices import cost
 from router.records import Usage
 
 # What an agent did itself is its own failure, be its work as good as it may.
 _BROKEN = ("disk", "output", "processes")
+# A program that a signal has ended: so a shell adds the number of the signal, of which there are so many.
+_SHELL, _SIGNALS = 128, 64
 VERIFIED = ("", "timeout", "refusal", "fail")
 """The outcomes, known before verification, with which there is still something to verify."""
 
@@ -47,6 +50,8 @@ def ending(cell: Cell, output: Output, reading: Reading, seen: Seen | None) -> E
         notes.append(seen.error)
     if seen is not None and seen.barred:
         notes.append(f"a call of a model was refused: {seen.barred}")
+    if _own_signal(cell, output, seen):
+        notes.append(f"the agent ended with exit code {output.exit_code}, by a signal from inside its own sandbox")
     imposed, error = _imposed(cell, output, reading, seen, capped)
     if not error and seen is not None and seen.failure == "unreachable":
         notes.append(f"at last the model could not be reached: {seen.error}")
@@ -78,12 +83,27 @@ def _imposed(
         if seen is not None and seen.errors and not seen.answered:
             return "infrastructure", f"the model never answered: {seen.trouble}"
         return "timeout", ""
+    # Else an agent that sees itself failing could have every such trial made again, by killing all that it can.
+    if reading.failure == "infrastructure" and _own_signal(cell, output, seen):
+        return "fail", ""
     # Who is told that there is no more money breaks off; that is no failure of the infrastructure.
     if reading.failure == "refusal" or (reading.failure and not capped):
         return reading.failure, reading.error if reading.failure != "refusal" else ""
     if seen is not None and not seen.requests and output.exit_code:
         return "infrastructure", f"the agent ended with exit code {output.exit_code} before it asked its model"
     return "", ""
+
+
+def _own_signal(cell: Cell, output: Output, seen: Seen | None) -> bool:
+    """Whether a signal ended an agent that was at work, and nobody but itself can have sent it.
+
+    Programs that catch one say so by the exit code that a shell would have. Without an answer of its model, or where
+    others can reach its processes, nobody knows whose doing it was.
+    """
+    code = output.exit_code
+    by_signal = code is not None and (code < 0 or _SHELL < code <= _SHELL + _SIGNALS)
+    apart = "processes" in back_end(cell.back_end).ISOLATES
+    return by_signal and apart and seen is not None and seen.answered > 0
 
 
 def outcome_of(imposed: Outcome | Literal[""], verdict: Verdict | None) -> Outcome:

@@ -5,33 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from effectiveness.agents._api import Command, Output
-from effectiveness.check_process import MAX_OUTPUT, clean_environment
-from effectiveness.check_runs import Prepared, prepare
-from effectiveness.check_workspace import remove_tree
+from effectiveness.agents._api import Output
+from effectiveness.check_workspace import Places, remove_tree
 from effectiveness.rewards import INFRASTRUCTURE, RUNNER, Verdict, clear_runner, judge, read_reward
-from effectiveness.sandbox._api import Box, Limits
-from effectiveness.sandbox._run import SandboxError, run
+from effectiveness.sandbox._run import SandboxError
+from effectiveness.script_run import Around, run_script
 from effectiveness.tasks._api import Task
+from effectiveness.tasks._scripts import REWARDS, VERIFIER
 from effectiveness.workspace import Workplace
-from effectiveness.workspace_programs import search_path
 from effectiveness.workspace_tree import Tree, remove_special
 
 NOTES = f"{RUNNER}/notes.txt"
 MAX_NOTES = 64 << 10
 _TRIAL, _SKILLS = "verify", "skills"
-_READ = 8 << 20
 _NO_VERIFIER = "the task has no verifier"
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """One verification: its verdict, the process, and the remarks that the verifier left.
-
-    In what it printed, the name of the trial's own folder, which is another one each time, is replaced.
-    """
+    """One verification: its verdict, the process, and the remarks that the verifier left."""
 
     verdict: Verdict
     output: Output
@@ -56,45 +50,32 @@ def clear_for_verifier(workspace: str, tree: Tree, folder: str, aside: str) -> l
     return notes
 
 
-async def verify(task: Task, at: Workplace) -> Verified:
-    """Run the verifier of a task over the workspace of a trial; its other places are fresh, with the final message.
+async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool = False) -> Verified:
+    """Run the verifier of a task over a workspace, in its sandbox; `name` is of its folders beside the workspace.
 
-    It may write in the workspace, which is kept already. Raises nothing for what an agent may have done to it.
+    It may write in the workspace, which is kept already; a score that somebody left there is deleted before. `proved`
+    says that this verifier is known to end by itself over work that is no agent's, as the check before a run shows.
+    Raises nothing for what an agent may have done to the workspace.
     """
     if task.verifier is None:
         return Verified(Verdict(INFRASTRUCTURE, None, problem=_NO_VERIFIER), Output(None))
-    places, inside = at.places, at.inside
+    places = at.places
     try:
-        ready = prepare(task, places, _TRIAL, inside.workspace)
+        folder, rewards = places.beside(f"{name}-verifier"), places.beside(f"{name}-rewards")
+        _clear_runner(places.workspace)
+        if any(RUNNER.encode() in file.data for file in task.verifier.files):
+            _leave_final(places)
+        variables = {"VERIFIER_DIR": rewards, "FINAL_MESSAGE": places.final}
+        around = Around(folder, {VERIFIER: folder, REWARDS: rewards}, variables, (places.final,), (rewards,))
+        output = await run_script(task, task.verifier, at, around)
     except OSError as error:
         said = f"the verifier cannot be staged ({error.strerror or error})"
         return Verified(Verdict(INFRASTRUCTURE, None, problem=said), Output(None))
-    shown = (ready.staged, places.final)
-    box = Box(
-        places.workspace, places.home, places.temporary, shown, (ready.rewards,), hidden=at.hidden, image=at.image
-    )
-    seen = at.sandbox.layout(box)
-    isolated = "files" in at.sandbox.ISOLATES
-    more = [("PATH", search_path(isolated)), *ready.environment]
-    command = Command(ready.argv, clean_environment(seen.home, seen.temporary, more))
-    try:
-        output = await run(at.sandbox, box, command, _limits(ready))
     except SandboxError as error:
         return Verified(Verdict(INFRASTRUCTURE, None, problem=f"the verifier: {error}"), Output(None))
-    remarks = _remarks(places.workspace)
-    reward = read_reward(ready.rewards, places.workspace)
-    code = output.exit_code
-    verdict = judge(task.grading, code, reward)
-    if output.stopped and output.stopped != "timeout":
-        verdict = Verdict(INFRASTRUCTURE, None, problem=f"the verifier was stopped: {output.stopped}")
-    hidden = places.base.encode()
-    out, err = (text[:MAX_OUTPUT].replace(hidden, b"<temporary>") for text in (output.stdout, output.stderr))
-    return Verified(verdict, replace(output, stdout=out, stderr=err), remarks)
-
-
-def _limits(ready: Prepared) -> Limits:
-    # Much may be printed of what an agent has made large; that is no reason to stop, only not to keep it.
-    return Limits(timeout_sec=ready.script.timeout_sec, output_bytes=_READ)
+    reward = read_reward(rewards, places.workspace)
+    verdict = judge(task.grading, output.exit_code, reward, stopped=output.stopped, proved=proved)
+    return Verified(verdict, output, _remarks(places.workspace))
 
 
 def _remarks(workspace: str) -> bytes:
@@ -105,6 +86,14 @@ def _remarks(workspace: str) -> bytes:
     with suppress(OSError), os.fdopen(os.open(os.path.join(workspace, NOTES), flags), "rb") as stream:
         return stream.read(MAX_NOTES)
     return b""
+
+
+def _leave_final(places: Places) -> None:
+    """The final message in the workspace, where verifiers written for the plan's own runner look for it."""
+    folder = os.path.join(places.workspace, RUNNER)
+    os.mkdir(folder, 0o700)
+    with open(places.final, "rb") as said, open(os.path.join(folder, "final.txt"), "xb") as copy:
+        copy.write(said.read())
 
 
 def _clear_runner(workspace: str) -> None:

@@ -7,7 +7,6 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from threading import Event
 
 from effectiveness.agents._api import Command
 from effectiveness.cell import Cell
@@ -107,7 +106,7 @@ async def removed(base: str) -> AsyncIterator[None]:
 
 def fresh(task: Task) -> Places:
     """Folders for a trial or for a verification of this task, which `removed` removes. Raises AbortedError."""
-    places = make_places(task.folder, Event(), PREFIX)
+    places = make_places(task.folder, PREFIX)
     hold(places.base)
     sweep(os.path.dirname(places.base), PREFIX)
     return places
@@ -128,11 +127,14 @@ def open_workplace(cell: Cell, place: str = "") -> Workplace:
         remove_tree(places.base)
         let_go(places.base)
         raise AbortedError(f"cannot stage a trial in {places.base}: {error.strerror or error}") from None
-    sandbox = back_end(cell.back_end)
+    return workplace(cell.task, places, back_end(cell.back_end), cell.image, os.path.dirname(place))
+
+
+def workplace(task: Task, places: Places, sandbox: BackEnd, image: str = "", *hidden: str) -> Workplace:
+    """Folders with the sandbox in which their work is done: the task's repository is `hidden` from it, and these."""
     inside = sandbox.layout(Box(places.workspace, places.home, places.temporary))
-    top = git_top(cell.task.folder) if cell.task.folder else None
-    hidden = tuple(filter(None, (top or cell.task.folder, os.path.dirname(place))))
-    return Workplace(places, sandbox, inside, hidden, cell.image)
+    top = git_top(task.folder) if task.folder else None
+    return Workplace(places, sandbox, inside, tuple(filter(None, (top or task.folder, *hidden))), image)
 
 
 def staged_files(cell: Cell) -> dict[str, File]:

@@ -103,6 +103,8 @@ def _changes(old: Any, new: Any) -> str:
     changed = [name for name in before if name in after and _core(before[name]) != _core(after[name])]
     parts = (("no longer there:", gone), ("new:", come), ("changed:", changed))
     said = [f"{verb} {_some(names)}" for verb, names in parts if names]
+    if old == new and list(before) == list(after):
+        return "the same names; something that they stand for was edited since"
     return ", ".join(said) or "in another order"
 
 

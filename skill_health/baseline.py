@@ -40,7 +40,8 @@ def with_baseline(report: Report, root: str, config: Config, reason: str | None,
             left.append(finding)
     notes = list(report.warnings)
     if reason is not None:
-        notes.append(f"wrote {config.baseline or BASELINE}: {sum(map(len, known.values()))} findings")
+        total = sum(map(len, known.values()))
+        notes.append(f"wrote {config.baseline or BASELINE}: {total} finding{'s' * (total != 1)}")
         if left:
             notes.append(f"not added to the baseline: {len(left)} findings; --grow-baseline adds them")
     return report._replace(findings=tuple(left), baselined=matched, warnings=tuple(notes))

@@ -132,7 +132,7 @@ def test_inline_comments_silence_and_must_be_used(run: Run, write: Write) -> Non
 def test_the_baseline_hides_what_is_known_and_only_shrinks(run: Run, write: Write, tmp_path: Path) -> None:
     write(COLLECTION)
     done = run("lint", "--write-baseline", "inherited")
-    assert done.returncode == 0 and "wrote skill-health-baseline.json: 1 findings" in done.stdout
+    assert done.returncode == 0 and "wrote skill-health-baseline.json: 1 finding" in done.stdout
     assert run("lint").returncode == 0, "a baseline under the default name counts without being named"
     path = tmp_path / "skill-health-baseline.json"
     entries = json.loads(path.read_text())["findings"]

@@ -199,11 +199,11 @@ def test_polite_and_in_order(site: Site) -> None:
 
 
 def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}/"
-    assert check_urls([url], delay=0, allow_private=True)[url].reason == "connection failed"
+    # A port that is bound and not listened at refuses everybody, and nobody else can take it meanwhile.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}/"
+        assert check_urls([url], delay=0, allow_private=True)[url].reason == "connection failed"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ What it is given, the same in every arm: settings of ours and nobody else's, eve
 web (searches cost money that no count of tokens shows), no questions asked, and none of the skills that it brings,
 unless one of that name is staged, which takes its place: a control is free of skills.
 
-It looks for skills in the workspace, not in the folders above. A subagent's tools are not in its stream.
+Every model that it asks for a purpose of its own is the one of the trial. It looks for skills in the workspace, not in
+the folders above. A subagent's tools are not in its stream.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _LISTED = lazy(r"(?m)^(\S+) \[Enabled\](?: \[Built-in\])?\r?\n {2}Description:")
 _HEADS = ("Discovered Agent Skills:", "No skills discovered")
 _NOISE = ("Warning: ", "YOLO mode", "[STARTUP]", "Loaded cached", "Ripgrep is not available")
 _BUILT_IN = ("antigravity-support", "skill-creator")
+# What it calls the models that it asks beside the user's: for loops after 30 turns, for compressing what was said.
+_OF_ITS_OWN = ("gemini-3-flash-base", "loop-detection-double-check", "chat-compression-default")
 _WEB = ("google_web_search", "web_fetch")
 _SUBAGENTS = frozenset(("invoke_agent", "codebase_investigator", "generalist", "cli_help", "browser_agent"))
 _TRUNCATED = "Model response was truncated"
@@ -90,9 +93,11 @@ def _files(job: Job) -> tuple[File, ...]:
         "tools": {"exclude": list(_WEB)},
         "skills": {"disabled": [name for name in _BUILT_IN if name not in {skill.name for skill in job.skills}]},
     }
+    asks = {"extends": "base", "modelConfig": {"model": job.model}}
+    settings["modelConfigs"] = {"customAliases": dict.fromkeys(_OF_ITS_OWN, asks)}
     if job.max_output_tokens:
         limit = {"generateContentConfig": {"maxOutputTokens": job.max_output_tokens}}
-        settings["modelConfigs"] = {"overrides": [{"match": {"model": job.model}, "modelConfig": limit}]}
+        settings["modelConfigs"]["overrides"] = [{"match": {"model": job.model}, "modelConfig": limit}]
     return (File(".gemini/settings.json", json.dumps(settings, indent=1).encode("ascii")),)
 
 

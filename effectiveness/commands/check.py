@@ -18,6 +18,9 @@ from skill_health.core.errors import CLEAN, FINDINGS
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--static", is_flag=True, help="Run nothing: read the tasks and audit them for leaks only.")
+@click.option(
+    "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."
+)
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Tasks tried at once (one for each processor).")
 @click.option("--notes", is_flag=True, help="Also say what is not supported and what may be a leak.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
@@ -26,6 +29,7 @@ def command(
     skill_paths: tuple[str, ...],
     config_file: str | None,
     static: bool,
+    sandbox: str | None,
     jobs: int | None,
     notes: bool,
     format_: str,
@@ -35,22 +39,32 @@ def command(
     The files are right; no skill holds what a task is verified by, and what the agent gets gives nothing away; the
     oracle passes, and doing nothing fails; the verifier says the same three times and leaves the workspace as it is.
 
-    This runs the oracle and the verifier of each task without a sandbox: check tasks of strangers with --static.
+    The oracle and the verifier of each task run in a sandbox without a network, as verifiers do in a trial; with
+    --static nothing runs at all. The sandbox `none` keeps them from nothing.
     """
+    import os
+
     from effectiveness.check import check_tasks
     from effectiveness.check_skills import collection
     from effectiveness.check_text import as_json, as_text
+    from effectiveness.sandbox._load import back_end, pick
+    from effectiveness.script_run import Terms
     from effectiveness.tasks._load import load_tasks
     from skill_health.core.console import echo
     from skill_health.core.errors import UsageError
     from skill_health.lint import configure, prefix
 
-    tasks_root, _ = configure(tasks, config_file, {})
+    tasks_root, config = configure(tasks, config_file, {})
     loaded = load_tasks(tasks, tasks_root)
     root, skills = collection(skill_paths, config_file, tasks_root)
     if not skills and not all(task.skills for task in loaded.tasks):
         raise UsageError(f"no skill below {', '.join(skill_paths) or root}: name the skills under test with --skills")
-    checked = check_tasks(loaded.tasks, skills, root, execute=not static, jobs=jobs or 0)
+    terms = None
+    if not static:
+        image = config.effectiveness.image
+        chosen = back_end(pick(sandbox or config.effectiveness.sandbox or None, image))
+        terms = Terms(chosen, image, jobs or os.cpu_count() or 1)
+    checked = check_tasks(loaded.tasks, skills, root, terms)
     if format_ == "json":
         echo(as_json(checked, loaded.problems))
     else:

@@ -40,11 +40,12 @@ def command(
     import asyncio
     import json
 
-    from effectiveness.rescore import Terms, rescore
+    from effectiveness.rescore import rescore
     from effectiveness.rescore_write import as_json, as_text, verified_now
     from effectiveness.rescore_write import write as replace
     from effectiveness.runs import find_run, load_run
     from effectiveness.sandbox._load import back_end, pick
+    from effectiveness.script_run import Terms
     from effectiveness.tasks._load import load_tasks
     from router.choices import reports_folder
     from router.locks import locked

@@ -36,7 +36,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     A run that was stopped goes on where it was when the same command is given again. Exit 1 where negative controls
     show a bias, or where an agent does not see the skills that it should, 3 where trials are left.
 
-    Tasks that were not checked before are checked first, and that runs their oracles and verifiers without a sandbox.
+    Tasks that were not checked before are checked first, which runs their oracles and verifiers in the same sandbox.
     """
     from effectiveness.begun_before import said_of_earlier
     from effectiveness.choices import choices
@@ -44,13 +44,15 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     from effectiveness.prepare import AT_ONCE, prepare
     from effectiveness.prepare_check import fit_tasks
     from effectiveness.prepare_inputs import load_inputs
+    from effectiveness.sandbox._load import pick
     from router.choices import reports_folder
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs = load_inputs(tasks, options["skill_paths"], options["config_file"])
     chosen = choices(options, inputs.config.effectiveness)
-    fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], look_only=options["dry_run"])
+    sandbox = pick(chosen.sandbox or None, chosen.image)
+    fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], sandbox, chosen.image, look_only=options["dry_run"])
     say(lines)
     at_once = options["concurrency"] or AT_ONCE
     prepared = prepare(

@@ -57,7 +57,7 @@ def build_report(manifest: Mapping[str, Any], results: Sequence[Result]) -> dict
             "planned": sum(model["planned"] for model in models),
             "scored": sum(model["scored"] for model in models),
             "outcomes": _summed([model["outcomes"] for model in models]),
-            "cost_usd": _cost(sheet),
+            "cost_usd": _cost(sheet, facts),
             "biased": [f"{model['model']}: {reason}" for model in models for reason in model["biased"]],
             "preliminary": _preliminary(models),
             "notes": list(notes(sheet, manifest, models)),
@@ -150,8 +150,10 @@ def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     return {word: sum(each.get(word, 0) for each in counts) for word in words}
 
 
-def _cost(sheet: Sheet) -> float | None:
-    known = [column.cost_usd for column in sheet.columns if column.cost_usd is not None]
+def _cost(sheet: Sheet, facts: Facts) -> float | None:
+    """Dollars that were spent: made-up ones of a simulated model are no part of them."""
+    pairs = zip(sheet.columns, facts.models, strict=True)
+    known = [one.cost_usd for one, model in pairs if one.cost_usd is not None and not model.get("simulated")]
     return math.fsum(known) if known else None
 
 

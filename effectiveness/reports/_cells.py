@@ -120,10 +120,10 @@ def spent(part: Mapping[str, Any]) -> str:
     """What a run or a model of it cost, in words: what is not known is no zero, and made-up dollars are no money."""
     models = part.get("models", (part,))
     real = [each for each in models if not each["simulated"]]
-    known = [each["cost_usd"] for each in real if each["cost_usd"] is not None]
-    total = part["cost_usd"] if len(real) in (0, len(models)) else fsum(known) if known else None
-    if total is None:
+    known = [each["cost_usd"] for each in real or models if each["cost_usd"] is not None]
+    if not known:
         return "cost not known"
+    total = fsum(known)
     if not real:
         return f"{amount(total)} simulated US dollars"
     lacking = any(each["cost_usd"] is None and each["scored"] for each in real)

@@ -64,6 +64,6 @@ def pick(name: str | None = None, image: str = "") -> str:
             return candidate
         reasons.append(chosen.missing())
     raise UsageError(
-        f"there is no sandbox to run agents in: {'; '.join(reasons)}; "
+        f"there is no sandbox to run agents and verifiers in: {'; '.join(reasons)}; "
         f"or run them with all rights of yours by --sandbox {NONE}"
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from router.commands._options import collection_options, model_options, run_options
-from router.commands._said import say
+from router.commands._said import here, say
 from router.commands.run import _dry, _end
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.times import time_option
@@ -170,7 +170,7 @@ def _run(
     for name, form in (("comparison.json", "json"), ("comparison.md", "md")):
         write_text(os.path.join(ended.folder, name), rendered(found, form))
     click.echo(rendered(found, options["format_"]), nl=False)
-    say([f"written: {ended.folder}"])
+    say([f"written: {here(ended.folder)}"])
     return FINDINGS if found["lost"] or ended.untrusted else CLEAN
 
 

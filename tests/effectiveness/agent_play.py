@@ -32,16 +32,17 @@ class Play:
     """What the model does. `watched` maps names of skills to their descriptions, `folder` is where they are staged.
 
     `work` is the command that it runs after it has opened what it was offered; `half` the one that it runs where no
-    watched skill is offered ("" for none). `reader` chooses how a skill is opened: by a tool for skills where there is
-    one ("skill"), a tool for files ("file") or the shell ("shell"); what is not there falls back to the shell. `error`
-    is a status and a body that every call of a model gets instead; with `refuses` the model refuses in its protocol's
-    own way.
+    watched skill is offered ("" for none); `before` counts the commands that come to nothing before either. `reader`
+    chooses how a skill is opened: by a tool for skills where there is one ("skill"), a tool for files ("file") or the
+    shell ("shell"); what is not there falls back to the shell. `error` is a status and a body that every call of a
+    model gets instead; with `refuses` the model refuses in its protocol's own way.
     """
 
     watched: Mapping[str, str] = field(default_factory=dict)
     folder: str = ".agents/skills"
     work: str = "printf 'done\\n' > out.txt"
     half: str = ""
+    before: int = 0
     final: str = "All done."
     reader: str = "skill"
     error: tuple[int, Mapping[str, Any]] | None = None
@@ -87,7 +88,8 @@ def move(play: Play, asked: Asked) -> Call | str:
         return "ok"
     seen = offered(play, asked.text)
     work = play.work if seen else play.half
-    calls = [*(_open(play, asked, name) for name in seen), *([_run(asked, work)] if work else [])]
+    idle = [f"echo step {number}" for number in range(play.before)]
+    calls = [*(_open(play, asked, name) for name in seen), *(_run(asked, words) for words in (*idle, work) if words)]
     if asked.answered >= len(calls):
         return play.final
     name, arguments = calls[asked.answered]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -10,19 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from effectiveness.agents._api import Job, Output, Reading
 from effectiveness.check_process import clean_environment
-from effectiveness.check_runs import Verified, verify
 from effectiveness.check_skills import collection
-from effectiveness.check_workspace import Places, fresh_places, write_files
+from effectiveness.check_workspace import Places, make_places, remove_tree, write_files
 from effectiveness.conditions import parse_arm, prompt_of, staged
 from effectiveness.copies import copies
 from effectiveness.records import SkillCopy
+from effectiveness.sandbox._load import back_end
 from effectiveness.tasks._api import Task
 from effectiveness.tasks._load import load_tasks
+from effectiveness.trial_verify import Verified, verify
+from effectiveness.workspace import workplace
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
@@ -83,7 +85,7 @@ class Bench:
         output = self.run(agent, **more)
         reading: Reading = agent.read(output, self.job)
         Path(self.places.final).write_text(reading.final_message, encoding="utf-8")
-        return reading, verify(self.task, self.places, "run")
+        return reading, asyncio.run(verify(self.task, workplace(self.task, self.places, back_end("none"))))
 
 
 @contextmanager
@@ -99,7 +101,8 @@ def bench(
         chosen = staged(task, parse_arm(arm), found or {})
         assert not isinstance(chosen, str), chosen
         skills = chosen
-    with fresh_places(task.folder, Event()) as places:
+    places = make_places(task.folder, "bench-")
+    try:
         write_files(places.workspace, task.files)
         for skill in skills:
             write_files(os.path.join(places.workspace, ".agents/skills", skill.name), skill.files)
@@ -108,3 +111,5 @@ def bench(
             home=places.home, temporary=places.temporary, skills=tuple(skills), arm=arm, task=task,
         )  # fmt: skip
         yield Bench(places, replace(given, **job), task)
+    finally:
+        remove_tree(places.base)

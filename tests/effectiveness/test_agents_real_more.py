@@ -128,6 +128,18 @@ def test_no_prompt_is_a_command_and_answers_have_a_limit(stage: Stage) -> None:
     assert 777 in limits
 
 
+@on("gemini-cli")
+def test_a_long_trial_asks_its_own_model_alone(stage: Stage) -> None:
+    """After 30 turns it looks for loops, by a model of its own choice where nobody has named another."""
+    (task, *_) = TASKS
+    result, _ = stage.trial(task, "target", replace(stage.play(task), before=40))
+    asked = [request for request in stage.server.requests if request.model_call]
+    assert {request.path.partition("/models/")[2].partition(":")[0] for request in asked} == {"some-model-1"}
+    assert any(not request.has_tools for request in asked), "it never looked for loops"
+    assert (result.outcome, result.error) == ("pass", "")
+    assert not any("refused" in note for note in result.notes)
+
+
 def failure(agent: str, status: int, message: str, code: str) -> tuple[int, dict[str, Any]]:
     if agent == "gemini-cli":
         return status, {"error": {"code": status, "message": message, "status": code.upper()}}

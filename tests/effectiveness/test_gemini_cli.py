@@ -50,12 +50,20 @@ def test_nothing_is_sent_to_its_vendor_and_no_built_in_skill_is_left() -> None:
     assert found["privacy"] == {"usageStatisticsEnabled": False} and found["telemetry"] == {"enabled": False}
     assert found["general"]["enableAutoUpdate"] is False
     assert found["skills"]["disabled"] == ["antigravity-support", "skill-creator"]
-    assert "modelConfigs" not in found
+    assert "overrides" not in found["modelConfigs"]
     # A staged skill of that name takes the built-in one's place.
     assert settings(skills=(made_skill("skill-creator"),))["skills"]["disabled"] == ["antigravity-support"]
     (limit,) = settings(max_output_tokens=900)["modelConfigs"]["overrides"]
     assert limit["match"] == {"model": JOB.model}
     assert limit["modelConfig"]["generateContentConfig"] == {"maxOutputTokens": 900}
+
+
+def test_it_asks_no_model_but_the_one_of_the_trial() -> None:
+    """After 30 turns it looks for loops, and in a long conversation it compresses: by models of its own choice."""
+    for found in (settings(), settings(max_output_tokens=900)):
+        aliases = found["modelConfigs"]["customAliases"]
+        assert set(aliases) == {"gemini-3-flash-base", "loop-detection-double-check", "chat-compression-default"}
+        assert all(one == {"extends": "base", "modelConfig": {"model": JOB.model}} for one in aliases.values())
 
 
 def test_a_prompt_is_never_a_command_of_the_program() -> None:

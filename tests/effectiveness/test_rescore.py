@@ -19,13 +19,14 @@ from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, veri
 from effectiveness.cli import command
 from effectiveness.history import HISTORY
 from effectiveness.records import Result
-from effectiveness.rescore import NOTE, Rescored, Terms, rescore
+from effectiveness.rescore import NOTE, Rescored, rescore
 from effectiveness.rescore_write import as_json, as_text, verified_now, write
 from effectiveness.results import read_results
 from effectiveness.runs import Run
 from effectiveness.sandbox._api import Limits
 from effectiveness.sandbox._load import back_end
-from effectiveness.tasks._api import Script, Task
+from effectiveness.script_run import Terms
+from effectiveness.tasks._api import Script, Task, script
 from effectiveness.trial import run_trial
 from router.manifest import digest
 
@@ -53,7 +54,9 @@ def a_task(tmp_path: Path, check: str | Script | None) -> Task:
     return task(tmp_path, verifier(check) if isinstance(check, str) else check)
 
 
-def made(tmp_path: Path, *texts: str, check: str = FIRST, sandbox: str = "none") -> tuple[str, list[Result]]:
+def made(
+    tmp_path: Path, *texts: str, check: str | Script | None = FIRST, sandbox: str = "none"
+) -> tuple[str, list[Result]]:
     """The folder of a run with one trial for each agent."""
     run = tmp_path / "run"
     results = []
@@ -104,7 +107,8 @@ def test_a_changed_task_is_said(tmp_path: Path) -> None:
 
 
 def test_a_verifier_that_broke_then_and_works_now(tmp_path: Path) -> None:
-    run, results = made(tmp_path, RIGHT, check="kill -9 $$")
+    lost = task(tmp_path, script(("no-such-program-here",), (), 5.0))
+    run, results = made(tmp_path, RIGHT, check=lost.verifier)
     assert results[0].outcome == "infrastructure"
     trials = again(run, results, a_task(tmp_path, FIRST))
     assert (trials[0].word, trials[0].after.outcome, trials[0].after.error) == ("changed", "pass", "")
@@ -115,6 +119,16 @@ def test_a_verifier_that_breaks_now_changes_nothing(tmp_path: Path) -> None:
     trials = again(run, results, a_task(tmp_path, "kill -9 $$"))
     assert trials[0].word == "failed" and trials[0].after == results[0]
     assert trials[0].reasons[0] == "the verifier was ended by signal 9"
+
+
+def test_work_that_a_verifier_does_not_survive(tmp_path: Path) -> None:
+    """The verifier of then was seen to end by itself by the check of then; of another one nobody knows that."""
+    run, results = made(tmp_path, "echo 'kill -9 $PPID' > work.sh", check="sh work.sh; true")
+    assert results[0].outcome == "fail"
+    (same,) = again(run, results, a_task(tmp_path, "sh work.sh; true"))
+    assert (same.word, same.reasons) == ("same", ())
+    (other,) = again(run, results, a_task(tmp_path, "sh work.sh; exit 0"))
+    assert other.word == "failed" and other.reasons[0] == "the verifier was ended by signal 9"
 
 
 def test_what_cannot_be_verified_again(tmp_path: Path) -> None:

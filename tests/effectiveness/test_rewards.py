@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,6 @@ from effectiveness.rewards import (
     MAX_BYTES,
     NoReward,
     Reward,
-    clear_rewards,
     clear_runner,
     judge,
     read_reward,
@@ -110,24 +111,6 @@ def test_the_plans_score_is_read_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nothing", "folder", "file", "link"])
-def test_stale_rewards_are_removed(kind: str, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    rewards(outside, reward_txt="1")
-    folder = tmp_path / "rewards"
-    if kind == "folder":
-        folder.mkdir()
-        rewards(folder, reward_txt="1")
-    elif kind == "file":
-        folder.write_text("1")
-    elif kind == "link":
-        folder.symlink_to(outside)
-    clear_rewards(str(folder))
-    assert folder.is_dir() and not folder.is_symlink() and list(folder.iterdir()) == []
-    assert (outside / "reward.txt").read_text() == "1"
-
-
-@pytest.mark.parametrize("kind", ["nothing", "folder", "file", "link"])
 def test_a_forged_score_is_removed(kind: str, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -189,12 +172,28 @@ def test_verdicts(
     assert problem in verdict.problem and bool(problem) == bool(verdict.problem)
 
 
+@pytest.mark.parametrize("grading", ["exit", "reward"])
+@pytest.mark.parametrize(("code", "stopped", "problem"), [
+    (None, "timeout", "took longer than its time limit"), (None, "disk", "was stopped: disk"), (-9, "", "by signal 9"),
+])  # fmt: skip
+def test_who_kept_a_verifier_from_its_end(grading: Any, code: int | None, stopped: str, problem: str) -> None:
+    """The work of an agent, where the verifier is known to end by itself over any other; else nobody knows."""
+    unknown = judge(grading, code, reward(1), stopped=stopped)
+    assert (unknown.outcome, unknown.reward) == ("infrastructure", None) and problem in unknown.problem
+    verdict = judge(grading, code, reward(1), stopped=stopped, proved=True)
+    assert (verdict.outcome, verdict.reward) == ("fail", 0.0)
+    assert problem in verdict.problem and "the agent's work" in verdict.problem
+    assert judge(grading, 0, reward(1), proved=True) == judge(grading, 0, reward(1))
+    assert judge("reward", 0, NONE, proved=True).outcome == "infrastructure"
+
+
 @given(st.binary(max_size=60), st.sampled_from(("reward.json", "reward.txt")))
 def test_any_bytes_are_a_finite_reward_or_none(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str
 ) -> None:
     folder = tmp_path_factory.getbasetemp() / "any-reward"
-    clear_rewards(str(folder))
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     (folder / name).write_bytes(data)
     found = read_reward(str(folder))
     assert isinstance(found, NoReward) or all(math.isfinite(value) for value in (found.value, *found.values.values()))

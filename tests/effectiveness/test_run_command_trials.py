@@ -41,9 +41,9 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were checked, which is not done for each test anew: it takes a process for each of 6 tries."""
     seen: list[str] = []
 
-    def remember(tasks: Any, skills: Any, root: str, execute: bool = True, jobs: int = 0) -> Any:
+    def remember(tasks: Any, skills: Any, root: str, terms: Any = None) -> Any:
         seen.extend(task.id for task in tasks)
-        return check.check_tasks(tasks, skills, root, execute=False)
+        return check.check_tasks(tasks, skills, root)
 
     monkeypatch.setattr(prepare_check, "check_tasks", remember)
     return seen

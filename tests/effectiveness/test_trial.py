@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,6 +39,7 @@ from effectiveness.records import SCORED
 from effectiveness.results import from_line, to_line
 from effectiveness.rewards import Verdict
 from effectiveness.sandbox._api import Limits
+from effectiveness.tasks._api import script
 from effectiveness.trial import run_trial
 from effectiveness.trial_outcome import ending, numbers, outcome_of
 from router.prices import Price, Rates
@@ -154,14 +156,27 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
         assert record(place, "verdict.json")["imposed"] == "infrastructure"
 
 
-@pytest.mark.parametrize(("check", "error"), [
-    ("kill -9 $$", "the verifier was ended by signal 9"),
+@BOTH
+@pytest.mark.parametrize(("work", "error"), [
+    ("kill -9 $PPID", "the verifier was ended by signal 9"),
     ("sleep 5", "the verifier took longer than its time limit"),
 ])  # fmt: skip
-def test_a_verifier_that_breaks(tmp_path: Path, check: str, error: str) -> None:
-    made = task(tmp_path, verifier(check, timeout_sec=0.3))
+def test_work_that_keeps_its_verifier_from_the_end(tmp_path: Path, work: str, error: str, sandbox: str) -> None:
+    """The check has seen this verifier end by itself, so the work that it runs is to blame."""
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
+    made = task(tmp_path, verifier("bash work.sh; true", timeout_sec=1.0))
+    result, place = run(tmp_path, cell(made, agent(f"echo '{work}' > work.sh"), sandbox))
+    assert (result.outcome, result.reward, result.error) == ("fail", 0.0, "")
+    assert result.notes == (f"{error}, which only the agent's work can have brought about",)
+    assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
+
+
+def test_a_verifier_that_cannot_be_started(tmp_path: Path) -> None:
+    made = task(tmp_path, script(("no-such-program-here",), (), 5.0))
     result, place = run(tmp_path, cell(made, agent("echo x > out.txt"), "none"))
-    assert (result.outcome, result.reward, result.error) == ("infrastructure", None, error)
+    said = "the verifier: the program cannot be started: No such file or directory"
+    assert (result.outcome, result.reward, result.error) == ("infrastructure", None, said)
     assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
 
 
@@ -310,9 +325,12 @@ def test_errors_that_stop_the_run(tmp_path: Path, status: int, body: dict[str, A
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    with AgentServer(Play()) as server:
-        made = with_model(cell(task(tmp_path, verifier("exit 0")), asking("ask('x')"), "none"), server)
-    result, _ = run(tmp_path, made)
+    # A port that is bound and not listened at refuses everybody, and nobody else can take it meanwhile.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{held.getsockname()[1]}"
+        made = with_model(cell(task(tmp_path, verifier("exit 0")), asking("ask('x')"), "none"), nobody)
+        result, _ = run(tmp_path, made)
     assert result.outcome == "infrastructure" and "127.0.0.1" in result.error
     assert result.cost_usd == 0.0
 
@@ -400,6 +418,43 @@ def test_endings(tmp_path: Path, output: Output, reading: Reading, seen: Seen | 
     end = ending(cell(task(tmp_path, None), agent("")), output, reading, seen)
     assert end.imposed == imposed
     assert bool(end.error) == (imposed in ("infrastructure", "quota", "auth")) or reading.failure == "infrastructure"
+
+
+CUT = replace(DONE, failure="infrastructure", error="its stream ends early")
+
+
+@pytest.mark.parametrize(("code", "seen", "sandbox", "imposed"), [
+    (-9, Seen(requests=1, answered=1), "bubblewrap", "fail"),
+    (-15, Seen(requests=3, answered=2), "docker", "fail"),
+    (143, Seen(requests=1, answered=1), "podman", "fail"),
+    (-9, Seen(requests=1, answered=1), "none", "infrastructure"),
+    (-9, Seen(requests=1), "bubblewrap", "infrastructure"),
+    (-9, None, "bubblewrap", "infrastructure"),
+    (1, Seen(requests=1, answered=1), "bubblewrap", "infrastructure"),
+    (128, Seen(requests=1, answered=1), "bubblewrap", "infrastructure"),
+    (255, Seen(requests=1, answered=1), "bubblewrap", "infrastructure"),
+])  # fmt: skip
+def test_a_signal_from_inside(tmp_path: Path, code: int, seen: Seen | None, sandbox: str, imposed: str) -> None:
+    made = cell(task(tmp_path, None), agent(""), sandbox)
+    end = ending(made, Output(code), CUT, seen)
+    assert end.imposed == imposed and end.verify == (imposed == "fail")
+    assert bool(end.notes) == (imposed == "fail") and bool(end.error) == (imposed != "fail")
+    # Who came to the end of its task is judged by its work, however its program ended then.
+    assert ending(made, Output(code), DONE, seen or Seen(requests=1)).imposed == ""
+    stopped = replace(seen or Seen(requests=1), failure="quota", error="no credit")
+    assert ending(made, Output(code), CUT, stopped).imposed == "quota"
+
+
+@pytest.mark.parametrize("signal", ["KILL", "TERM"])
+def test_an_agent_that_kills_all_that_it_can(tmp_path: Path, signal: str) -> None:
+    needs_bubblewrap()
+    text = f"ask('x')\nprint('@failure infrastructure', flush=True)\nos.system('kill -{signal} -1')\nos.wait()"
+    made = cell(task(tmp_path, verifier("exit 0")), asking(text))
+    with AgentServer(Play()) as server:
+        result, _ = run(tmp_path, with_model(made, server))
+    assert (result.outcome, result.error) == ("fail", "")
+    assert result.exit_code == {"KILL": -9, "TERM": -15}[signal]
+    assert any("by a signal from inside its own sandbox" in note for note in result.notes)
 
 
 def test_an_unfinished_conversation_is_no_disagreement(tmp_path: Path) -> None:

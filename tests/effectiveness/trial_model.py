@@ -39,10 +39,10 @@ def asking(text: str, **more: Any) -> Agent:
     return agent(f"SKILLS = {SKILLS!r}\n{_ASK}{text}", "python", PROTOCOLS=("openai",), **more)
 
 
-def with_model(what: Cell, server: AgentServer) -> Cell:
-    """The cell with the server behind its gateway."""
+def with_model(what: Cell, server: AgentServer | str) -> Cell:
+    """The cell with the server, or whoever is at that address, behind its gateway."""
     from dataclasses import replace
 
-    endpoint = Endpoint(server.url, KEY, ("Authorization", f"Bearer {KEY}"))
+    endpoint = Endpoint(server if isinstance(server, str) else server.url, KEY, ("Authorization", f"Bearer {KEY}"))
     choice = Choice("script:m", what.choice.agent, "script", "m", "openai")
     return replace(what, choice=choice, upstream=Upstream(endpoint, "openai"))
