@@ -18,7 +18,8 @@ test-real: $(STAMP)
 	$(PIP) --no-deps --requirement tests/requirements-real.txt
 	@bash scripts/install_sandbox.sh
 	@bash scripts/install_agents.sh
-	SKILL_HEALTH_AGENTS=$(CURDIR)/build/agents $(RUN) pytest -m real -n 2 --dist loadfile
+	@bash scripts/install_browser.sh
+	SKILL_HEALTH_AGENTS=$(CURDIR)/build/agents SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser $(RUN) pytest -m real -n 2 --dist loadfile
 
 lint: $(STAMP)
 	$(RUN) ruff check .
@@ -55,5 +56,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "skill-health needs Python 3.11 or later; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
 	$(PIP) --constraint constraints.txt hatchling editables
-	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev,bench,embed,acp]'
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev,bench,embed,acp,report]'
 	@touch $@

@@ -20,7 +20,8 @@ from benchmarks._table import machine
 LINTER = ("hook", "collection", "scale", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
 EFFECTIVENESS = ("trials",)
-QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS)
+PAGE = ("page",)
+QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE)
 NOT_MEASURED = "Not measured: "
 
 
@@ -46,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
     if given.tree is not None and not given.tree.is_dir():
         parser.error(f"--tree: no such folder: {given.tree}")
     named = set(given.names)
-    groups = {"router": {*ROUTER}, "effectiveness": {*EFFECTIVENESS}}
+    groups = {"router": {*ROUTER}, "effectiveness": {*EFFECTIVENESS}, "page": {*PAGE}}
     kind = next(
         (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"
     )

@@ -23,7 +23,8 @@ from router.scores.judge import Column, Sheet, judge
 from router.scores.length import length_slope
 from router.scores.metrics import PRIMARY, measure
 from router.scores.numbers import number, proportion
-from router.scores.position import Tables, position, positions
+from router.scores.places import Tables
+from router.scores.position import position, positions
 from router.scores.skills import skills
 from router.scores.stability import stability
 from router.scores.standing import EFFECT, detectable, notes, reasons, statements

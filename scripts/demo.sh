@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job over the fixtures: a healthy collection, a rotten one, and what a month and a careless edit do to a copy of
-# the healthy one, to its score and to its routing; a simulated agent with and without the skills; and all of it joined. All dates are fixed, so that the output is the same on any day. Writes below build/demo/ only.
+# the healthy one, to its score and to its routing; a simulated agent with and without the skills; and all of it joined, at
+# last as a page. All dates are fixed, so that the output is the same on any day. Writes below build/demo/ only.
 # Usage: scripts/demo.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -60,6 +61,9 @@ heading 'Do the skills help? A script stands in for the agent, with effects that
 # It runs nothing but the oracles and verifiers of our own tasks, so it needs no sandbox; agents do.
 show effectiveness run tasks --agents scripted --reps 2 --sandbox none --time 2026-11-21T06:00:00Z --quiet
 
+heading 'The page of that day'
+show report --as-of 2026-11-21
+
 heading 'A month later: somebody has cut a section, praised the result and reworded a description'
 changelog=skills/changelog-entries/SKILL.md
 sed -i.orig -e '/^## Gotchas/,/^## Integration/{' -e '/^## Integration/!d' -e '}' "$changelog"
@@ -75,9 +79,13 @@ show router sweep --since HEAD~1 --models lexical:bm25,lexical:overlap --time 20
 heading 'What is known of each skill: health, routing, effect (simulated), and what to ask next'
 show status
 
+heading 'All of it as one page, with pictures and what has changed since the last one; it opens from disk'
+show report --as-of 2026-12-21
+
 cd - > /dev/null
 heading 'Written'
 {
-    find "$out/collection/reports" -maxdepth 1 -type f
+    find "$out/collection/reports" -maxdepth 1 -type f ! -name index.html
     find "$out/collection/reports" -name report.md -o -name comparison.md
 } | sort
+printf '\nOpen this in a browser: %s\n' "$out/collection/reports/index.html"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from skill_health.core.config import Config
 from skill_health.effect_history import read_effects
+from skill_health.engine import Result
+from skill_health.formats._api import Report
 from skill_health.lint import lint
 from skill_health.lint_run import BASELINE
 from skill_health.profiles import COMPAT
@@ -19,6 +22,21 @@ from skill_health.router_history import single
 from skill_health.skill_record import build_records
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The records, and the lint run that they rest on.
+
+    `report` leaves out what a baseline knows, `whole` does not. `digests` are those of all skills as they would be
+    staged now, by name.
+    """
+
+    status: Status
+    digests: Mapping[str, str | None]
+    report: Report
+    whole: Report
+    result: Result
+
+
 def read_status(
     paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool
 ) -> tuple[Status, Mapping[str, str | None]]:
@@ -26,7 +44,16 @@ def read_status(
 
     `folder` holds the reports. Raises UsageError as `lint` does; whatever the histories hold costs a note at most.
     """
-    report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    joined = read_joined(paths, root, config, as_of, folder, jobs, use_cache)
+    return joined.status, joined.digests
+
+
+def read_joined(
+    paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool
+) -> Joined:
+    """The same together with the lint run behind it, for whoever shows more of it than the records do."""
+    whole, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    report = whole
     if config.profile != COMPAT and (config.baseline or os.path.exists(os.path.join(root, BASELINE))):
         from skill_health.baseline import with_baseline
 
@@ -38,4 +65,5 @@ def read_status(
     records = build_records(report, result, routed, effects, config.fail_on)
     notes = (*report.warnings, *(routed.problems if routed else ()), *(effects.problems if effects else ()))
     place = Place(tuple(paths), report.prefix)
-    return Status(records, routed, effects, place, report.version, report.profile, notes), digests
+    status = Status(records, routed, effects, place, report.version, report.profile, notes)
+    return Joined(status, digests, report, whole, result)

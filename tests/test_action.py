@@ -124,6 +124,32 @@ def test_what_is_installed(runner: Runner, version: str, wanted: str) -> None:
     assert (runner.root / "pip").read_text().split()[-2:] == ["--", wanted]
 
 
+def test_the_page_needs_its_extra(runner: Runner) -> None:
+    assert (
+        runner("install", page="p.html").returncode == runner("install", page="p.html", version="0.1.0").returncode == 0
+    )
+    assert [line.split()[-1] for line in (runner.root / "pip").read_text().splitlines()] == [
+        "/action/path[report]",
+        "skill-health[report]==0.1.0",
+    ]
+
+
+@pytest.mark.real
+def test_the_page(runner: Runner) -> None:
+    runner.skill("tidy", TIDY)
+    assert runner("run", command="daily", page="reports/index.html").returncode == 0
+    page = (runner.work / "reports" / "index.html").read_text(encoding="utf-8")
+    assert "tidy" in page and page.rstrip().endswith("</html>")
+    assert "This is the first run" in runner.summary() and "## Skills that need something" in runner.summary()
+    runner.skill("tidy", TIDY.replace("name: tidy", "name: other"))
+    done = runner("run", page="reports/index.html", profile="plan")
+    assert done.returncode == 1, "the page does not make a failure good"
+    assert "fix first" in (runner.work / "reports" / "index.html").read_text(encoding="utf-8")
+    (runner.work / "kept.html").write_text("something else")
+    done = runner("run", page="kept.html/no")
+    assert done.returncode == 1 and "::warning::skill-health: the page could not be made" in done.stderr
+
+
 def test_lint(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     done = runner("run")
@@ -204,6 +230,7 @@ def test_the_example_keeps_the_history(tmp_path: Path) -> None:
     assert keep() == "", "a run that wrote nothing keeps nothing"
     (work / "reports").mkdir()
     (work / "reports" / "skill-health-history.jsonl").write_text("{}\n")
+    (work / "reports" / "index.html").write_text("the page, which is an artifact")
     (work / "other").write_text("")
     assert keep().count("Skill health of 20") == 1
     assert keep().count("\n") == 1

@@ -159,7 +159,7 @@ def test_other_names_are_no_own_command(name: str) -> None:
         (["prompt"], 130, "really: ", "skill-health: interrupted\n"),
         (["wrong"], 3, "", "skill-health: error: the command 'wrong' "),
         (["gone"], 3, "", "skill-health: error: the command 'gone' (acme_missing:command) cannot be loaded: "),
-        (["gret"], 2, "", "skill-health: error: there is no command 'gret'; did you mean 'greet'? "),
+        (["greeet"], 2, "", "skill-health: error: there is no command 'greeet'; did you mean 'greet'? "),
         (["xyzzy"], 2, "", "skill-health: error: there is no command 'xyzzy' (see 'skill-health --help')\n"),
         (["--nope"], 2, "", "skill-health: error: No such option"),
         (["odd"], 0, "café → \\udc80\n", ""),

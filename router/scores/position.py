@@ -11,11 +11,11 @@ from router.records import NONE, Result
 from router.scores.facts import Facts
 from router.scores.judge import Column, Judged, Sheet
 from router.scores.numbers import Number, not_testable, number
+from router.scores.places import Tables, places
 from skill_health.core.stats.position import clustered_slope, tv_position_test
 
 LOCAL = "local"
 _LOCAL = "it is computed here, and does not depend on the order"
-Tables = Sequence[Sequence[Sequence[int]]]
 
 
 def positions(sheet: Sheet) -> dict[str, Tables]:
@@ -56,10 +56,18 @@ def positions(sheet: Sheet) -> dict[str, Tables]:
 
 
 def position(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> dict[str, Any]:
-    """The distance of the places picked from those expected without bias, and the slope of being right by place."""
+    """The distance of the places picked from those expected without bias, the slope of being right by place, and more.
+
+    That is what both rest on, place by place (see `places`); nothing where the order does not matter.
+    """
     if column.model.kind == LOCAL:
-        return {"tv": not_testable(_LOCAL), "slope": not_testable(_LOCAL)}
-    return {"tv": _distance(column, facts, tables), "slope": _slope(column)}
+        return {"tv": not_testable(_LOCAL), "slope": not_testable(_LOCAL), "places": []}
+    rows = column.tested(lambda row: row.prompt.target != NONE and row.result.target_position is not None)
+    return {
+        "tv": _distance(column, facts, tables),
+        "slope": _slope(rows),
+        "places": places(len(facts.shown), tables.get(column.model.spec, ()), rows),
+    }
 
 
 def _distance(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> Number:
@@ -68,8 +76,7 @@ def _distance(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> Num
     return number(tv_position_test(tables[column.model.spec], len(facts.shown), seed=facts.seed))
 
 
-def _slope(column: Column) -> Number:
+def _slope(rows: Sequence[Judged]) -> Number:
     """The change of the log odds of a right answer for each place further down, on prompts whose skill is listed."""
-    rows: list[Judged] = column.tested(lambda row: row.prompt.target != NONE and row.result.target_position is not None)
-    places = [float(row.result.target_position or 0) for row in rows]
-    return number(clustered_slope(places, [row.right for row in rows], [row.cluster for row in rows]))
+    down = [float(row.result.target_position or 0) for row in rows]
+    return number(clustered_slope(down, [row.right for row in rows], [row.cluster for row in rows]))

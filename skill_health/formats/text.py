@@ -35,13 +35,14 @@ def _finding(report: Report, finding: Finding, color: bool) -> Iterator[str]:
     code = paint(finding.code, "bold", color)
     yield f"{paint(place, 'bold', color)} {severity} {code} {clean(finding.message)}"
     if finding.source.strip():
-        yield from _excerpt(finding, color)
+        yield from excerpt(finding, color)
     if finding.help:
         yield f"    {paint('help:', 'cyan', color)} {clean(finding.help)}"
     yield ""
 
 
-def _excerpt(finding: Finding, color: bool) -> Iterator[str]:
+def excerpt(finding: Finding, color: bool) -> Iterator[str]:
+    """The line that a finding points at, cut to what a terminal shows, and a line with carets under what is wrong."""
     at = finding.col - 1
     start = max(0, at - _WIDTH // 2) if at > _WIDTH - 20 else 0
     shown = finding.source[start : start + _WIDTH]

@@ -450,6 +450,14 @@ def test_a_frozen_manifest_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert frozen.differences(stored, manifest_of(plan)) == []
 
 
+def test_the_same_names_over_other_contents_are_said_to_be_edited() -> None:
+    """A hash may cover more than the names that a manifest keeps of what it covers."""
+    then, now = ({"staged": {"t": {"target": ["a"]}}, "hashes": {"staged": mark}} for mark in "xy")
+    assert frozen.differences(then, now) == [
+        "the hash of staged differs (the same names; something that they stand for was edited since)"
+    ]
+
+
 def test_the_loop_itself_is_cheap(tmp_path: Path) -> None:
     plan = plan_of(
         scripted("scripted:malformed=0.1"), prompts=[replace(PROMPTS[0], prompt_id=f"q{n}") for n in range(200)]

@@ -27,6 +27,7 @@ from router.scores.metrics import METRICS, measure
 from router.scores.position import positions
 from router.scores.usage import quantile
 from skill_health.core.stats.groups import group_deviations
+from skill_health.core.validation import problems
 
 MODELS = ("maker:one", "maker:two")
 STATUSES = [
@@ -564,6 +565,79 @@ def test_places_are_those_of_the_orders_that_were_shown(orders: str) -> None:
                     assert order[place - 1] == order[row[replication] - 1]
             picks = [row.result for row in column.scored if row.prompt == each]
             assert [table[at][at] for at in range(3)] == [result.picked_position for result in picks]
+
+
+@pytest.mark.parametrize("listed", [1, 3, 12, 13, 25])
+@pytest.mark.parametrize("orders", ["cyclic", "plan"])
+def test_places_are_counted_as_picked_expected_and_right(orders: str, listed: int) -> None:
+    names = [f"s{at:02}" for at in range(listed)]
+    prompts = [prompt(f"p{at}", names[at % listed] if at % 5 else None) for at in range(24)]
+    given_ = manifest(prompts, replications=3, skills=names, orders=orders, seed=11)
+
+    def answer(rng: random.Random, asked: Prompt, order: tuple[str, ...]) -> list[str]:
+        first = [asked.expected or NONE] if rng.random() < 0.4 else [rng.choice(order[: len(order) // 2 + 1])]
+        return [] if rng.random() < 0.1 else first
+
+    results = simulate(given_, {"maker:one": answer}, 4)
+    found = model_of(build_report(given_, results))["position"]
+    spans = [(each["first"], each["last"]) for each in found["places"]]
+    assert [at for first, last in spans for at in range(first, last + 1)] == list(range(1, listed + 1))
+    assert len(spans) == (listed if listed <= 12 else 10)
+    assert max(last - first for first, last in spans) - min(last - first for first, last in spans) <= 1
+
+    picked: Counter[int] = Counter()
+    expected: Counter[int] = Counter()
+    right: dict[int, list[bool]] = {}
+    for each in prompts:
+        own = [one for one in results if one.prompt_id == each.prompt_id]
+        shown = {
+            one.replication: presentation(names, each.prompt_id, "maker:one", one.replication, 11, orders)
+            for one in own
+        }
+        for one in own:
+            if each.expected:
+                place = shown[one.replication].index(each.expected) + 1
+                right.setdefault(place, []).append(one.ranking[:1] == (each.expected,))
+        picks = [one for one in own if one.ranking and one.ranking[0] != NONE]
+        if len(picks) > 1:
+            for one in picks:
+                picked[shown[one.replication].index(one.ranking[0])] += 1
+                # Each of the prompt's orders with a pick is as likely for this one, in units of 1/6 call.
+                for other in picks:
+                    expected[shown[other.replication].index(one.ranking[0])] += 6 // len(picks)
+    calls = sum(picked.values())
+    assert calls == found["tv"]["n"] > 0
+    for each, (first, last) in zip(found["places"], spans, strict=True):
+        here = range(first - 1, last)
+        assert each["calls"] == sum(picked[at] for at in here)
+        assert each["picked"] == pytest.approx(each["calls"] / calls, abs=1e-6)
+        assert each["expected"] == pytest.approx(sum(expected[at] for at in here) / 6 / calls, abs=1e-6)
+        among = [was for at in here for was in right.get(at + 1, ())]
+        assert each["right"]["n"] == len(among)
+        assert each["right"]["value"] == (pytest.approx(sum(among) / len(among), abs=1e-6) if among else None)
+    if listed <= 12:
+        gaps = sum(abs(each["picked"] - each["expected"]) for each in found["places"])
+        assert gaps / 2 == pytest.approx(found["tv"]["value"], abs=1e-4)
+
+
+def test_places_without_a_second_call_know_only_who_is_right() -> None:
+    given_ = manifest([prompt("p1", "alpha"), prompt("p2", None)])
+    results = simulate(given_, {"maker:one": lambda rng, each, order: [order[0]]}, 1)
+    report = build_report(given_, results)
+    for each in model_of(report)["position"]["places"]:
+        assert (each["calls"], each["picked"], each["expected"]) == (0, None, None)
+    assert sum(each["right"]["n"] for each in model_of(report)["position"]["places"]) == 1
+    local = build_report(given_ | {"models": [given_["models"][0] | {"kind": "local"}]}, results)
+    assert model_of(local)["position"]["places"] == []
+    assert model_of(build_report(given_ | {"catalogue": []}, []))["position"]["places"] == []
+
+
+def test_reports_of_before_the_places_stay_valid() -> None:
+    given_ = manifest([prompt("p1", "alpha")], replications=2)
+    report = build_report(given_, simulate(given_, {"maker:one": lambda rng, each, order: [order[0]]}, 1))
+    assert problems("router-report", report) == []
+    del report["models"][0]["position"]["places"]
+    assert problems("router-report", report) == []
 
 
 def test_orders_that_cannot_be_made_again_are_no_evidence_of_bias() -> None:

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs what the tests of the page need: Debian's Chromium, and the accessibility checker axe-core at the version of
+# tests/browser below build/browser. Does nothing where they are there; says what to do where it may not install.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+from=tests/browser
+to=${1:-build/browser}
+axe=$to/node_modules/axe-core/axe.min.js
+
+say() { printf 'browser: %s\n' "$*" >&2; }
+
+if ! command -v chromium > /dev/null; then
+    if [[ $(id -u) -ne 0 ]] || ! command -v apt-get > /dev/null; then
+        say "chromium is missing: install it with your package manager; the tests that drive it are skipped"
+    else
+        say "installing chromium"
+        export DEBIAN_FRONTEND=noninteractive
+        install=(apt-get install --yes --quiet --no-install-recommends chromium fonts-liberation)
+        "${install[@]}" > /dev/null || { apt-get update --quiet > /dev/null; "${install[@]}" > /dev/null; }
+    fi
+fi
+
+if ! { cmp -s "$from/package.json" "$to/package.json" && [[ -f $axe ]]; }; then
+    if ! command -v npm > /dev/null; then
+        say "npm is missing: install Node.js 20 or later, which brings it; the accessibility test is skipped"
+        exit 0
+    fi
+    say "installing axe-core into $to"
+    rm -rf "$to"
+    mkdir -p "$to"
+    cp "$from/package.json" "$to/"
+    # No lock file, as for the agents: the checker has no dependencies.
+    npm install --prefix "$to" --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error \
+        --fetch-timeout=60000 --fetch-retries=2 >&2
+fi

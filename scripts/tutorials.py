@@ -1,0 +1,106 @@
+"""Runs the tutorials: writes their files, runs their commands, and puts what they print into the pages.
+
+A fenced block `console` holds commands ("$ ...") with what they print; a block whose info string names a path after the
+language is that file. A line "…" stands for any number of lines. What differs from run to run (times, the names of
+runs, commits) is not compared.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "tutorials"
+FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
+CHANGING = (
+    (re.compile(r"\b\d{8}T\d{6}Z-[0-9a-f]{8}\b"), "RUN"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?"), "DATE"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b"), "COMMIT"),
+)
+ELLIPSIS = "…\n"
+
+
+class Shell:
+    """Commands as a user types them, in a folder of their own, with a home in which ~/skill-health is this checkout."""
+
+    def __init__(self, folder: Path) -> None:
+        home = folder / "home"
+        home.mkdir()
+        (home / "skill-health").symlink_to(ROOT)
+        self.cwd = folder / "here"
+        self.cwd.mkdir()
+        self.folder = folder
+        self.environment = {
+            "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+            "HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1", "TZ": "UTC", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
+            "SKILL_HEALTH_CACHE_DIR": str(folder / "cache"), "PRE_COMMIT_HOME": str(folder / "pre-commit"),
+            "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "you", "GIT_AUTHOR_EMAIL": "you@example.com",
+            "GIT_COMMITTER_NAME": "you", "GIT_COMMITTER_EMAIL": "you@example.com",
+        }  # fmt: skip
+        self.code = 0
+
+    def run(self, command: str) -> str:
+        """What a command prints, both streams together as on a terminal; `cd` and `$?` go on to the next one."""
+        place = self.folder / "place"
+        script = f'(exit {self.code})\n{command}\ncode=$?\npwd > "{place}"\nexit $code\n'
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=self.cwd, env=self.environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, encoding="utf-8", timeout=300,
+        )  # fmt: skip
+        self.code = done.returncode
+        self.cwd = Path(place.read_text().strip())
+        return done.stdout
+
+
+def alike(shown: str, printed: str) -> bool:
+    """Whether a page shows what was printed, but for what changes from run to run and what it leaves out."""
+    parts = [re.escape(part) for part in plain(shown).split(ELLIPSIS)]
+    return re.fullmatch("(?:.*\n)*?".join(parts), plain(printed)) is not None
+
+
+def plain(text: str) -> str:
+    """A text with a word in the place of everything that changes from run to run."""
+    for pattern, word in CHANGING:
+        text = pattern.sub(word, text)
+    return text
+
+
+def rerun(text: str, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Each command of a page, what the page shows, and what it prints now, in order; files are written on the way."""
+    shell = Shell(folder)
+    for language, path, body in FENCE.findall(text):
+        if path:
+            (shell.cwd / path).parent.mkdir(parents=True, exist_ok=True)
+            (shell.cwd / path).write_text(body, encoding="utf-8")
+        elif language == "console":
+            _, *pairs = COMMAND.split(body)
+            for command, shown in zip(pairs[::2], pairs[1::2], strict=True):
+                yield command, shown, shell.run(command)
+
+
+def main() -> None:
+    """Bring the pages up to date; a part that still says what is printed stays as it is."""
+    for page in sorted(FOLDER.glob("*.md")):
+        text = page.read_text("utf-8")
+        folder = Path(tempfile.mkdtemp())
+        done = 0
+        for command, shown, printed in rerun(text, folder):
+            head = f"$ {command}\n"
+            at = text.index(head + shown, done) + len(head)
+            new = shown if alike(shown, printed) else printed
+            text = text[:at] + new + text[at + len(shown) :]
+            done = at + len(new)
+        page.write_text(text, encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""`skill-health badge`: what a question comes to, as a badge for a README."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from skill_health.commands.lint import common_options
+from skill_health.core.errors import CLEAN
+
+
+@click.command(short_help="Make a badge: SVG, or JSON for a shields endpoint.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--skill", metavar="NAME", help="The badge of one skill, by its name or path.")
+@click.option(
+    "--what",
+    type=click.Choice(["health", "routing", "effect", "verdict"]),
+    default="health",
+    help="The question that it answers (health).",
+)
+@click.option("--format", "format_", type=click.Choice(["svg", "json"]), default="svg", help="What to make (svg).")
+@click.option("--output", metavar="FILE", help="Write it to a file instead of the terminal.")
+@click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@common_options
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Make a badge that says how a collection, or one skill, does.
+
+    Health is checked now; routing and effect are read from the histories of the last runs. What is not known is grey,
+    and what a simulated run found says so.
+    """
+    from skill_health.core.console import clean, echo
+    from skill_health.core.files import write_text
+    from skill_health.page.asked import asked, page_of, skill_path
+    from skill_health.page.badge import badge, endpoint, svg
+
+    page = page_of(asked(paths, options), options)
+    made = badge(page, options["what"], skill_path(page, options["skill"]) if options["skill"] else None)
+    text = svg(made) if options["format_"] == "svg" else endpoint(made)
+    if options["output"]:
+        write_text(options["output"], text)
+        echo(f"written: {clean(options['output'])}\n", err=True)
+    else:
+        echo(text)
+    return CLEAN

@@ -1,0 +1,75 @@
+"""`skill-health picture`: one picture of the page as a file, for a README."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from skill_health.commands.lint import common_options
+from skill_health.core.errors import CLEAN, UsageError
+
+_ENDINGS = (".png", ".svg")
+
+
+@click.command(short_help="Write one picture of the page as PNG or SVG.")
+@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--skill", metavar="NAME", help="A picture of one skill, by its name or path.")
+@click.option("--output", metavar="FILE", help="Where to write it, with .png or .svg at its end (NAME.png).")
+@click.option("--dark", is_flag=True, help="In the colours for a dark ground.")
+@click.option("--scale", type=click.FloatRange(0.25, 8), default=2.0, help="Pixels of a PNG for each of its own (2).")
+@click.option("--list", "list_", is_flag=True, help="List the pictures; all arguments are paths.")
+@click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@common_options
+def command(name: str | None, paths: tuple[str, ...], **options: Any) -> int:
+    """Write the picture of this name; without one, list the names and titles of all that there are data for."""
+    from skill_health.core.console import clean, echo
+    from skill_health.page.asked import asked, page_of, skill_path
+    from skill_health.page.pictures._load import collection_pictures, skill_pictures
+
+    if options["list_"]:
+        name, paths = None, (*((name,) if name else ()), *paths)
+    file = options["output"] or f"{name}.png"
+    if not file.lower().endswith(_ENDINGS):
+        raise UsageError(f"cannot write {file}: its name must end with .png or .svg")
+    page = page_of(asked(paths, options), options)
+    path = skill_path(page, options["skill"]) if options["skill"] else None
+    pictures = collection_pictures(page) if path is None else skill_pictures(page, path)
+    if name is None:
+        width = max((len(each.name) for each in pictures), default=0)
+        echo("".join(f"{each.name:{width}}  {clean(' '.join(each.title.split()))}\n" for each in pictures))
+        return CLEAN
+    _write(_named(pictures, name), file, options["dark"], options["scale"])
+    echo(f"written: {clean(file)}\n")
+    return CLEAN
+
+
+def _named(pictures: Sequence[Any], name: str) -> Any:
+    """The picture of this name. Raises UsageError, with the nearest name, where there is none."""
+    from skill_health.core.near import nearest
+
+    for each in pictures:
+        if each.name == name:
+            return each
+    if os.path.exists(name):
+        hint = "to list those of a folder: skill-health picture --list PATH"
+    elif near := nearest(name, [each.name for each in pictures]):
+        hint = f"did you mean {near}?"
+    else:
+        hint = "skill-health picture --list names those that there are data for"
+    raise UsageError(f"there is no picture {name!r}: {hint}")
+
+
+def _write(picture: Any, file: str, dark: bool, scale: float) -> None:
+    from skill_health.core.files import write_bytes
+
+    try:
+        from skill_health.page.draw import png, svg_file
+
+        drawn = svg_file(picture, dark).encode() if file.lower().endswith(".svg") else png(picture, scale, dark)
+    except ImportError as error:
+        raise UsageError(f"a picture needs {error.name}: pip install 'skill-health[report]'") from error
+    write_bytes(file, drawn)

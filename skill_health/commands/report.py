@@ -1,0 +1,107 @@
+"""`skill-health report`: one page that answers the four questions."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from skill_health.commands.lint import common_options
+from skill_health.core.errors import CLEAN, UsageError
+
+if TYPE_CHECKING:
+    from skill_health.page.model import Page
+
+PAGE = "index.html"
+
+
+@click.command(short_help="Make one page of everything that is known.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@click.option("--output", metavar="FILE", help="Where to write it (html: index.html among the reports; else printed).")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["html", "json", "md"]),
+    default="html",
+    help="The page, what it adds to the other reports as JSON, or a summary in Markdown (html).",
+)
+@common_options
+def command(paths: tuple[str, ...], **options: Any) -> int:
+    """Make a page that says whether skills are sound, found and of use, with pictures, verdicts and next commands.
+
+    Health is checked now; routing and effect are read from the histories and the reports of the last runs. The page
+    is one file that needs no network, and says what has changed since the page that it replaces. The exit code is 0
+    whatever it says: `lint` and `daily` are the gates.
+    """
+    from skill_health.core.console import clean, echo
+    from skill_health.core.files import write_text
+    from skill_health.page.asked import asked, page_of
+
+    about = asked(paths, options)
+    form, page_file = options["format_"], os.path.join(about.folder, PAGE)
+    output = options["output"] or (page_file if form == "html" else "")
+    if output:
+        _check(output, form)
+    last = output if form == "html" else page_file
+    page = page_of(about, options, os.path.dirname(os.path.abspath(output or page_file)), last)
+    text = _render(page, form)
+    if not output:
+        echo(text)
+        return CLEAN
+    if form != "html":
+        _check_head(output, text)
+    write_text(output, text)
+    told = clean(f"written: {_short(output)}")
+    said = ", ".join(f"{topic} {page.answers[at].word}" for at, topic in _TOPICS.items())
+    echo(f"{told} ({said})\n" if form == "html" else f"{told}\n", err=form != "html")
+    return CLEAN
+
+
+_FOREIGN = "{} was not made by this command, and is left as it is: name another --output"
+_TOPICS = {1: "gates:", 2: "routing:", 3: "effect:", 4: "together:"}
+
+
+def _render(page: Page, form: str) -> str:
+    if form == "json":
+        from skill_health.page.document import render as as_json
+
+        return as_json(page)
+    if form == "md":
+        from skill_health.page.summary import render as as_markdown
+
+        return as_markdown(page)
+    from skill_health.page.html import render as as_html
+
+    return as_html(page)
+
+
+def _check(output: str, form: str) -> None:
+    """Raise UsageError where the output cannot be written, or is somebody else's."""
+    if os.path.isdir(output) or output.endswith(os.sep):
+        raise UsageError(f"cannot write {output}: it is a folder; name a file, such as {os.path.join(output, PAGE)}")
+    if form == "html":
+        from skill_health.page.changes import read_page_file
+
+        if read_page_file(output) is None:
+            raise UsageError(_FOREIGN.format(output))
+    elif os.path.lexists(output) and not os.path.isfile(output):
+        raise UsageError(f"cannot write {output}: it is no regular file")
+
+
+def _check_head(output: str, text: str) -> None:
+    """Raise UsageError where there is a file that does not begin like what is to replace it."""
+    from skill_health.core.files import read_bytes
+
+    if os.path.lexists(output):
+        raw, problem = read_bytes(output)
+        head = "\n".join(text.split("\n", 2)[:2]).encode()
+        if problem or (raw.strip() and not raw.startswith(head)):
+            raise UsageError(_FOREIGN.format(output))
+
+
+def _short(path: str) -> str:
+    """The path as it is seen from here."""
+    whole, here = os.path.abspath(path), os.getcwd().rstrip(os.sep) + os.sep
+    return os.path.relpath(whole) if whole.startswith(here) else path

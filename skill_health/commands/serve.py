@@ -1,0 +1,48 @@
+"""`skill-health serve`: the page on this machine, rebuilt when something changes."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from typing import Any
+
+import click
+
+from skill_health.commands.lint import common_options
+from skill_health.core.errors import CLEAN
+
+
+@click.command(short_help="Show the page on this machine, rebuilt when something changes.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="The port on 127.0.0.1; 0: any free (8000).")
+@click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@common_options
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
+    """Serve the page of `report` on 127.0.0.1, and to no other machine, until Ctrl-C.
+
+    It is built anew, and loads itself anew, when a skill, a registry, a task, the configuration, a history or a report
+    changes. Nothing is written.
+    """
+    import gc
+
+    from skill_health.core.console import echo
+    from skill_health.page.live import site
+    from skill_health.page.server import Server
+
+    named = ctx.get_parameter_source("as_of") is not click.core.ParameterSource.DEFAULT
+
+    def day() -> date:
+        """The day that was named, else that of now: a server may run past midnight."""
+        return options["as_of"] if named else date.today()
+
+    live, folder = site(paths, options, day)
+    with Server(live, folder, options["port"]) as server:
+        # A process that lives on has to clean up behind itself, unlike one that runs a hook.
+        gc.enable()
+        live.refresh(strict=True)
+        echo(f"{server.url} shows the page; Ctrl-C ends it\n")
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        server.serve_forever()
+    return CLEAN

@@ -1,0 +1,5 @@
+(() => {
+  "use strict";
+  const events = new EventSource("events");
+  events.addEventListener("rebuilt", () => location.reload());
+})();

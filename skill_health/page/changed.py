@@ -1,0 +1,117 @@
+"""What changed since the last page, and what to do next, as the page shows them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from skill_health.page.anchors import anchor
+from skill_health.page.model import Cell, Page
+from skill_health.page.origin import Doc
+
+_FIELDS = {
+    "recall": "recall %",
+    "recall_model": "routed by",
+    "effect": "effect in points",
+    "effect_verdict": "effect",
+    "tokens": "listing tokens",
+    "stale_claims": "stale claims",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A skill by its name. `place` is its part of the page, "" where it has none or the name is not enough."""
+
+    name: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A skill and what changed in it: the field, the cell before and the cell after."""
+
+    skill: Named
+    what: tuple[tuple[str, Cell, Cell], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Everything that changed since the page of the day `as_of`, which version `version` made."""
+
+    as_of: str
+    version: str
+    added: tuple[Named, ...]
+    removed: tuple[Named, ...]
+    skills: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A step that is due, with the skills that it is for. `command` is "" where no command does it."""
+
+    gap: str
+    advice: str
+    command: str
+    skills: tuple[Named, ...]
+
+
+def changes(page: Page) -> Changes | None:
+    """What changed since the last page; None where this is the first."""
+    told = page.own.get("changes")
+    if told.value is None:
+        return None
+    present = {skill.value["path"] for skill in page.status["skills"]}
+    since = told.get("since").value or {}
+    return Changes(
+        str(since.get("as_of", "")),
+        str(since.get("version", "")),
+        tuple(_named(each, present) for each in told.get("added")),
+        tuple(_named(each, present) for each in told.get("removed")),
+        tuple(
+            Change(_named(each, present), tuple(_field(what) for what in each.get("what")))
+            for each in told.get("skills")
+        ),
+    )
+
+
+def tasks(page: Page) -> tuple[Task, ...]:
+    """Every step that is due, once, in the order of the questions."""
+    times = Counter(skill.value["name"] for skill in page.status["skills"])
+    paths = {skill.value["name"]: skill.value["path"] for skill in page.status["skills"]}
+    return tuple(
+        Task(
+            step.value["gap"],
+            step.value["advice"],
+            step.value["command"],
+            tuple(
+                Named(name, anchor(paths[name]) if times[name] == 1 else "") for name in step.value.get("skills") or ()
+            ),
+        )
+        for step in page.status.get("next")
+    )
+
+
+def _named(each: Doc, present: set[str]) -> Named:
+    """A skill that is told as its path, or as an object with a path and perhaps a name."""
+    told = each.value if isinstance(each.value, dict) else {"path": each.value}
+    path = str(told["path"])
+    folder = path.rpartition("/")[0].rpartition("/")[2] or path
+    return Named(str(told.get("name") or folder), anchor(path) if path in present else "")
+
+
+def _field(what: Doc) -> tuple[str, Cell, Cell]:
+    field = str(what["field"].value)
+    return _FIELDS.get(field, field), _value(field, what["before"]), _value(field, what["after"])
+
+
+def _value(field: str, told: Doc) -> Cell:
+    value = told.value
+    if value is None or value == "":
+        return Cell("–", None, told.origin)
+    if isinstance(value, float):
+        if field in ("recall", "effect"):
+            sign = "+" if field == "effect" else ""
+            return Cell(f"{value * 100:{sign}.1f}", value * 100, told.origin)
+        return Cell(f"{value:.2f}", value, told.origin)
+    return Cell(f"{value:,}" if isinstance(value, int) else str(value), value, told.origin)

@@ -1,0 +1,118 @@
+"""What has changed since the page that is about to be overwritten: its state is read back from it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from skill_health.core.files import read_bytes
+
+STATE = "skill-health/page-state/1"
+MARKER = 'id="skill-health-state"'
+FOREIGN = "what stands in the place of the last page is no page of skill-health: what has changed is not known"
+_MOST = 64 << 20
+_TEXTS = ("name", "verdict", "recall_model", "effect_verdict")
+_NUMBERS = ("score", "recall", "effect", "tokens", "stale_claims")
+FIELDS = ("verdict", "score", "recall_model", "recall", "effect_verdict", "effect", "tokens", "stale_claims", "name")
+
+
+def read_page_file(path: str) -> str | None:
+    """The text of a page of ours, damaged or not; "" where there is none yet, None where something else is there."""
+    try:
+        size = os.path.getsize(path)
+    except OSError:
+        return None if os.path.lexists(path) else ""
+    # Opening a pipe would wait for somebody to write.
+    if not os.path.isfile(path) or size > _MOST:
+        return None
+    raw, problem = read_bytes(path)
+    text = raw.decode("utf-8", "replace")
+    return text if not problem and (not text.strip() or MARKER in text) else None
+
+
+def read_state(path: str) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+    """The state that a page keeps, None where there is none, and a note where it is damaged. Never raises."""
+    text = read_page_file(path)
+    if text is None:
+        return None, (FOREIGN,)
+    if not text.strip():
+        return None, ()
+    start = text.find(">", text.index(MARKER)) + 1
+    end = text.find("</script", start)
+    try:
+        found = json.loads(text[start:end] if start and end >= 0 else "", parse_constant=_refuse)
+        return _checked(found, True), ()
+    except (ValueError, RecursionError):
+        return None, ("the state in the last page is damaged: what has changed since is not known",)
+
+
+def with_basis(now: Mapping[str, Any], old: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The state to keep in the page: that of now, and as `previous` the one that it is compared with.
+
+    Where nothing has changed since the last page, what that was compared with stays: the same input makes the same
+    page again.
+    """
+    basis: Mapping[str, Any] | None = old
+    if old is not None and old["skills"] == now["skills"]:
+        basis = old["previous"]
+    previous = None if basis is None else {key: basis[key] for key in ("as_of", "version", "skills")}
+    return {**now, "previous": previous}
+
+
+def changes(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The part `changes` of the page's document; None where there is nothing to compare with."""
+    before = state["previous"]
+    if before is None:
+        return None
+    old, new = before["skills"], state["skills"]
+    both = [path for path in sorted(new) if path in old]
+    skills = [{"path": path, "name": new[path]["name"], "what": _what(old[path], new[path])} for path in both]
+    return {
+        "since": {"as_of": before["as_of"], "version": before["version"]},
+        "added": [{"path": path, "name": new[path]["name"]} for path in sorted(new.keys() - old.keys())],
+        "removed": [{"path": path, "name": old[path]["name"]} for path in sorted(old.keys() - new.keys())],
+        "skills": [each for each in skills if each["what"]],
+    }
+
+
+def _what(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"field": key, "before": old[key], "after": new[key]} for key in FIELDS if old[key] != new[key]]
+
+
+def _checked(value: Any, outer: bool) -> dict[str, Any]:
+    """A state as far as it is used. Raises ValueError where it is none."""
+    if not isinstance(value, dict) or (outer and value.get("schema") != STATE):
+        raise ValueError("not a state")
+    skills = value.get("skills")
+    if not isinstance(skills, dict) or not all(isinstance(value.get(key), str) for key in ("as_of", "version")):
+        raise ValueError("not a state")
+    found = {
+        "as_of": value["as_of"],
+        "version": value["version"],
+        "skills": {path: _skill(skill) for path, skill in skills.items()},
+    }
+    previous = value.get("previous")
+    return found | ({"previous": None if previous is None else _checked(previous, False)} if outer else {})
+
+
+def _skill(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("not a skill")
+    texts = {key: value.get(key) for key in _TEXTS}
+    numbers = {key: value.get(key) for key in _NUMBERS}
+    if not all(each is None or isinstance(each, str) for each in texts.values()):
+        raise ValueError("not a text")
+    if not all(each is None or _is_number(each) for each in numbers.values()):
+        raise ValueError("not a number")
+    return texts | numbers
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(word)

@@ -1,0 +1,160 @@
+"""Routing of a skill: how often models find it, what it is confused with, and the prompts behind that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TypeVar
+
+from skill_health.page.artefacts import Link, Shelf
+from skill_health.page.confusion_prompts import Prompt, failed_prompt, named, prompt_price
+from skill_health.page.figures import count, plain, share
+from skill_health.page.marks import Mark, route_marks
+from skill_health.page.model import Cell, Table
+from skill_health.page.origin import Doc
+from skill_health.page.trial_text import Purse
+
+MOST_PROMPTS = 8
+"""How many prompts are shown of those that a skill loses, and of those that it takes."""
+_MOST_ROWS = 20
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Confusions of one direction: with which skills, as a table; the prompts behind them, of which `left` are cut."""
+
+    table: Table
+    prompts: tuple[Prompt, ...]
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """How a model finds a skill, as its last run says; `note` is what to mind about the numbers."""
+
+    model: str
+    run: str
+    marks: tuple[Mark, ...]
+    recall: Cell
+    precision: Cell
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Routing of a skill. `lost` are its prompts that go elsewhere, `taken` those of others that come here.
+
+    `runs` are those of the models, with links to what was kept of them.
+    """
+
+    state: str
+    expecting: Cell
+    models: tuple[Routed, ...]
+    runs: tuple[tuple[str, tuple[Link, ...]], ...]
+    lost: Side
+    taken: Side
+
+
+Places = Mapping[tuple[str, str], tuple[int, ...]]
+"""Places of prompts in a report, by run and name of the skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """The reports of the router by run, and for each name of a skill the places of the prompts that concern it.
+
+    `cells` are those of the confusion matrices with their model, by run, "expected" or "picked", and name.
+    """
+
+    shelf: Shelf
+    runs: Mapping[str, Doc]
+    lost: Places
+    taken: Places
+    cells: Mapping[tuple[str, str, str], tuple[tuple[str, Doc], ...]]
+
+
+def book(shelf: Shelf, reports: Sequence[Doc]) -> Book:
+    """What each skill's routing is looked up in: read once, however many skills there are."""
+    lost: dict[tuple[str, str], list[int]] = defaultdict(list)
+    taken: dict[tuple[str, str], list[int]] = defaultdict(list)
+    cells: dict[tuple[str, str, str], list[tuple[str, Doc]]] = defaultdict(list)
+    runs = {str(report.value["run"]["run_id"]): report for report in reports}
+    for run, report in runs.items():
+        for at, prompt in enumerate(report.value["prompts"]):
+            wrong = {pick["picked"] for each in prompt["models"] for pick in each["picks"] if not pick["right"]}
+            if prompt["untested"] is None and wrong and prompt["expected"] not in (None, "none"):
+                lost[run, prompt["expected"]].append(at)
+            for picked in sorted(wrong - {None, "none"}):
+                taken[run, picked].append(at)
+        for model, cell in ((each.value["model"], cell) for each in report["models"] for cell in each["confusion"]):
+            if cell.value["expected"] != cell.value["picked"]:
+                cells[run, "expected", cell.value["expected"]].append((model, cell))
+                cells[run, "picked", cell.value["picked"]].append((model, cell))
+    return Book(shelf, runs, _fixed(lost), _fixed(taken), _fixed(cells))
+
+
+def routing(record: Doc, library: Book, purse: Purse) -> Routing:
+    """Routing of a skill, from its record and the reports that the record rests on. The purse pays for prompts."""
+    told = record["routing"]
+    name = str(record["name"].value)
+    models: dict[str, dict[str, bool]] = {}
+    for each in told["models"].value:
+        models.setdefault(each["run_id"], {})[each["model"]] = each["simulated"]
+    sides = [(run, own) for run, own in models.items() if run in library.runs]
+    return Routing(
+        str(told["state"].value),
+        count(told["prompts"]),
+        tuple(_model(each) for each in told["models"]),
+        tuple((run, _kept(library.shelf, run)) for run in models),
+        _side(sides, name, library, "expected", purse),
+        _side(sides, name, library, "picked", purse),
+    )
+
+
+def _kept(shelf: Shelf, run: str) -> tuple[Link, ...]:
+    links = (shelf.link(("router", run, name), name) for name in ("report.json", "results.jsonl"))
+    return tuple(link for link in links if link)
+
+
+def _model(each: Doc) -> Routed:
+    told = each.value
+    notes = [f"{key}: {told[key]['note']}" for key in ("recall", "precision") if told[key]["note"]]
+    return Routed(
+        told["model"], told["run_id"], route_marks(told), share(each["recall"]), share(each["precision"]),
+        "; ".join(notes),
+    )  # fmt: skip
+
+
+def _side(sides: Sequence[tuple[str, Mapping[str, bool]]], name: str, library: Book, key: str, purse: Purse) -> Side:
+    """One direction: `key` says what the skill is in it. `sides` are runs and their models that count."""
+    other, places = ("expected", library.taken) if key == "picked" else ("picked", library.lost)
+    rows = [row for run, models in sides for row in _rows(library.cells.get((run, key, name), ()), models, other)]
+    rows.sort(key=lambda row: (-int(row[2].value or 0), row[0].text, row[1].text))
+    only = name if key == "picked" else None
+    every = [
+        found
+        for run, models in sides
+        for at in places.get((run, name), ())
+        if (found := failed_prompt(library.runs[run]["prompts"][at], models, only))
+    ]
+    every.sort(key=lambda prompt: -prompt.wrong)
+    prompts = list(takewhile(lambda prompt: purse.pay(prompt_price(prompt)), every[:MOST_PROMPTS]))
+    head = ("expected" if only else "picked instead", "model", "calls", "prompts")
+    return Side(Table(head, tuple(rows[:_MOST_ROWS])), tuple(prompts), len(every) - len(prompts))
+
+
+def _rows(cells: Sequence[tuple[str, Doc]], models: Mapping[str, bool], other: str) -> Iterator[tuple[Cell, ...]]:
+    """The cells of the confusion matrices that a skill is in, but not those in which it is right."""
+    for model, cell in cells:
+        if model in models:
+            counts = count(cell["calls"]), count(cell["prompts"])
+            told = f"{model} (SIMULATED)" if models[model] else model
+            yield plain(named(cell.value[other])), plain(told), *counts
+
+
+def _fixed(found: Mapping[_Key, list[_Item]]) -> Mapping[_Key, tuple[_Item, ...]]:
+    return {key: tuple(items) for key, items in found.items()}

@@ -1,0 +1,103 @@
+"""From a picture to SVG and PNG: the only place that calls the charting library.
+
+What the library draws is made safe and small before anyone sees it: only known elements and attributes are left, ids
+are the picture's own, and what is the same all over is written once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+from xml.sax.saxutils import escape
+
+from skill_health.page import theme
+from skill_health.page.model import Picture
+from skill_health.page.shrink import shrunk
+from skill_health.page.text import shown
+
+NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
+_TAG = re.compile(r"<[^>]*>")
+_COLOR = re.compile(r'(?<=")#[0-9a-f]{6}(?=")')
+_NAME = re.compile(r"[a-z0-9-]+")
+_TEXT = 300
+"""Longer texts among the data are cut before they are drawn: nobody could read them, and to measure them takes long."""
+
+
+def draw(picture: Picture) -> str:
+    """The picture as one <svg> element for an HTML page: it scales, has a name for screen readers, and runs nothing.
+
+    Its `width` is its natural width in pixels; there is no height, so that a style sheet needs only `max-width`.
+    Raises ValueError, naming the picture, where its specification cannot be drawn.
+    """
+    width, height, inner = _drawn(picture)
+    return f'<svg class="picture" {_head(picture, width, height)} width="{width}">{_told(picture)}{inner}</svg>'
+
+
+def draw_all(pictures: Iterable[Picture]) -> dict[str, str]:
+    """Every picture as SVG, by its name. What was drawn before in this process is not drawn again."""
+    return {picture.name: draw(picture) for picture in pictures}
+
+
+def svg_file(picture: Picture, dark: bool = False) -> str:
+    """The picture as an SVG file of its own, with a ground in the colour of the theme."""
+    width, height, inner = _drawn(picture)
+    ground = f'<rect width="{width}" height="{height}" fill="{theme.GROUND}"/>'
+    size = f'width="{width}" height="{height}"'
+    svg = f"<svg {NAMESPACE} {_head(picture, width, height)} {size}>{_told(picture)}{ground}{inner}</svg>\n"
+    return _darkened(svg) if dark else svg
+
+
+def png(picture: Picture, scale: float = 2.0, dark: bool = False) -> bytes:
+    """The picture as PNG, `scale` pixels for each of its own, with a ground. Raises ValueError as `draw` does."""
+    import vl_convert
+
+    return bytes(vl_convert.svg_to_png(svg_file(picture, dark), scale=scale))
+
+
+def _head(picture: Picture, width: str, height: str) -> str:
+    return (
+        f'role="img" aria-labelledby="{picture.name}.title {picture.name}.desc" viewBox="0 0 {width} {height}" '
+        f'font-family="{theme.FONT}"'
+    )
+
+
+def _told(picture: Picture) -> str:
+    title, alt = (escape(_visible(text)) for text in (picture.title, picture.alt))
+    return f'<title id="{picture.name}.title">{title}</title><desc id="{picture.name}.desc">{alt}</desc>'
+
+
+def _darkened(svg: str) -> str:
+    """The colours of the theme exchanged where they are the value of an attribute, never in a text."""
+    return _TAG.sub(
+        lambda tag: _COLOR.sub(lambda found: theme.DARK.get(found.group(), found.group()), tag.group()), svg
+    )
+
+
+def _drawn(picture: Picture) -> tuple[str, str, str]:
+    if not _NAME.fullmatch(picture.name):
+        raise ValueError(f"a picture's name is made of a-z, 0-9 and hyphens, not {picture.name!r}")
+    return _compiled(picture.name, json.dumps(_visible(picture.spec), sort_keys=True))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(name: str, spec: str) -> tuple[str, str, str]:
+    """Width, height and inner elements of a picture."""
+    import vl_convert
+
+    try:
+        svg = vl_convert.vegalite_to_svg(spec, config=theme.config(), allowed_base_urls=[])
+        return shrunk(svg, name, theme.FONT)
+    except ValueError as error:
+        raise ValueError(f"the picture {name} cannot be drawn: {error}") from error
+
+
+def _visible(value: Any, limit: int | None = None) -> Any:
+    """The specification with its texts as they are shown: a control character would end the process of the library."""
+    if isinstance(value, str):
+        return " ".join(shown(value, limit).split("\n")).replace("\t", " ")
+    if isinstance(value, Mapping):
+        return {str(key): _visible(each, _TEXT if key == "values" else limit) for key, each in value.items()}
+    return [_visible(each, limit) for each in value] if isinstance(value, (list, tuple)) else value

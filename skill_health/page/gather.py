@@ -1,0 +1,140 @@
+"""From a collection and its reports to everything that the page shows: read and joined here, drawn elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import date
+from typing import Any
+
+from skill_health.core.config import Config
+from skill_health.formats.json import document as lint_document
+from skill_health.history_line import Line
+from skill_health.page.answers import answers as answer_all
+from skill_health.page.changes import changes, read_state, with_basis
+from skill_health.page.claims_age import claims
+from skill_health.page.histories import daily_history, effect_history, router_history
+from skill_health.page.listing import listing
+from skill_health.page.model import Page, Verdict
+from skill_health.page.origin import Doc, document
+from skill_health.page.reports import effect_reports, router_reports
+from skill_health.page.state import state
+from skill_health.page.trends import marks, trends
+from skill_health.page.verdicts import verdict
+from skill_health.record_json import document as status_document
+from skill_health.record_next import Place
+from skill_health.revision import Revision
+from skill_health.status import Joined, read_joined
+from skill_health.today import look, plain
+
+SCHEMA = "skill-health/page/1"
+TITLE = "Skill health"
+
+
+def read_page(
+    paths: Sequence[str],
+    root: str,
+    config: Config,
+    as_of: date,
+    folder: str,
+    jobs: int,
+    use_cache: bool,
+    base: str = "",
+    last: str = "",
+    title: str = TITLE,
+) -> Page:
+    """Everything that is known of the skills that `paths` name.
+
+    `folder` holds the reports, `base` is the folder that the page is written to, and `last` the page that is to be
+    replaced, from which the state to compare with is read ("" for none). Raises UsageError as `lint` does; whatever
+    the histories, the reports and the last page hold costs a note at most.
+    """
+    asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
+    joined = read_joined(paths, root, config, as_of, folder, jobs, use_cache)
+    # Seen from the root, commands are the same on any machine and from any folder that the page is made in.
+    status = replace(joined.status, place=Place(tuple(asked)))
+    histories = (daily_history(folder), router_history(folder), effect_history(folder))
+    (history, _), (routes, _), (helped, _) = histories
+    reports = (router_reports(folder, status), effect_reports(folder, status))
+    (router, _), (effects, _) = reports
+    old, wrong = read_state(last) if last else (None, ())
+    verdicts = {plain(each.path): verdict(each, status.place) for each in status.records}
+    answers = answer_all(status, joined.report, config, verdicts, effects)
+    own = _own(joined, asked, config, as_of, history, verdicts, answers, title, old)
+    further = [note for _, some in (*histories, *reports) for note in some]
+    return Page(
+        title=title,
+        version=status.version,
+        as_of=as_of.isoformat(),
+        status=document("status", _plain(status_document(status, joined.digests))),
+        lint=document("lint", _plain(lint_document(joined.report))),
+        history=history,
+        router_history=routes,
+        effect_history=helped,
+        router=router,
+        effects=effects,
+        own=document("page", own),
+        verdicts=verdicts,
+        answers=answers,
+        notes=tuple(dict.fromkeys(plain(note) for note in (*status.notes, *further, *wrong))),
+        folder=os.path.abspath(folder) if folder else "",
+        base=os.path.abspath(base) if base else "",
+    )
+
+
+def _own(
+    joined: Joined,
+    asked: Sequence[str],
+    config: Config,
+    as_of: date,
+    history: Doc,
+    verdicts: Mapping[str, Verdict],
+    answers: Mapping[int, Verdict],
+    title: str,
+    old: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """What only the page knows (core/schemas/page.schema.json)."""
+    records = {plain(each.path): each for each in joined.status.records}
+    skills = [each.path for each in joined.status.records]
+    now = _line(joined, asked, config, as_of)
+    listed = listing(joined.result, skills, config)
+    aged = claims(joined.result, skills, config, as_of)
+    day, version = as_of.isoformat(), joined.status.version
+    kept = with_basis(state(records, verdicts, listed["skills"], aged, day, version), old)
+    return {
+        "schema": SCHEMA,
+        "version": version,
+        "title": title,
+        "as_of": day,
+        "descriptions": {
+            plain(path): plain(str(joined.result.facts[path]["summary"]["description"])) for path in skills
+        },
+        "listing": listed,
+        "claims": aged,
+        "trends": trends(history, now),
+        "marks": marks(history, now.paths, config.daily.max_drop),
+        "verdicts": {path: _verdict(each) for path, each in verdicts.items()},
+        "answers": {str(question): _verdict(each) for question, each in answers.items()},
+        "changes": changes(kept),
+        "state": kept,
+    }
+
+
+def _line(joined: Joined, asked: Sequence[str], config: Config, as_of: date) -> Line:
+    """The line that a daily run of now would write; findings that a baseline knows are among it there too."""
+    time = f"{as_of.isoformat()}T00:00:00Z"
+    return look(joined.whole, joined.result, config, as_of, time, asked, Revision()).line
+
+
+def _verdict(each: Verdict) -> dict[str, Any]:
+    return _plain(asdict(each))  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    """The values without what UTF-8 cannot hold, as the histories and the joined record keep them."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {plain(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,103 @@
+"""The lines of the three histories that fit their schema, oldest first; what does not fit costs a note."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from skill_health.core.errors import SkillHealthError
+from skill_health.core.history_tail import read_backwards
+from skill_health.daily import HISTORY as DAILY
+from skill_health.effect_history import HISTORY as EFFECTS
+from skill_health.history_line import from_record
+from skill_health.page.fits import broken
+from skill_health.page.origin import Doc, document
+from skill_health.router_history import HISTORY as ROUTER
+
+MOST_LINES = 400
+"""So many lines of daily runs are kept, the last ones; of the others, which are small, ten times as many."""
+_MOST_BYTES = 48 << 20
+
+
+def daily_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
+    """The lines of the daily runs in a folder of reports, and what could not be read."""
+    return _read(folder, DAILY, "history", MOST_LINES, _is_daily)
+
+
+def router_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
+    """The lines of the router's runs, likewise."""
+    return _read(folder, ROUTER, "router-history", 10 * MOST_LINES, _fits("router-history", "time"))
+
+
+def effect_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
+    """The lines of the runs of the effectiveness benchmark, likewise."""
+    fits = _fits("effectiveness-history", "created")
+    return _read(folder, EFFECTS, "effectiveness-history", 10 * MOST_LINES, fits)
+
+
+def _read(
+    folder: str, file: str, name: str, most: int, fits: Callable[[dict[str, Any]], bool]
+) -> tuple[Doc, tuple[str, ...]]:
+    path = os.path.join(folder, file)
+    kept: list[dict[str, Any]] = []
+    wrong = size = 0
+    notes = []
+    try:
+        for _, raw in read_backwards(path):
+            size += len(raw)
+            if len(kept) == most or size > _MOST_BYTES:
+                notes.append(f"{file} is long: its last {len(kept)} lines are shown")
+                break
+            record = _record(raw)
+            if record is not None and fits(record):
+                kept.append(record)
+            else:
+                wrong += 1
+    except SkillHealthError as error:
+        notes.append(str(error).replace(path, file))
+    if wrong:
+        lines = f"{wrong} line{'s' * (wrong != 1)} of {file}"
+        notes.append(f"{lines} {'is' if wrong == 1 else 'are'} damaged or of another form, and left out")
+    return document(name, kept[::-1]), tuple(notes)
+
+
+def _record(raw: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(raw.decode("utf-8"), parse_constant=_refuse)
+        # A lone surrogate in an escape can neither be compared with a file's name nor be written again.
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(word)
+
+
+def _is_daily(record: dict[str, Any]) -> bool:
+    try:
+        from_record(record)
+    except ValueError:
+        return False
+    return _is_time(record["time"]) and _is_time(record["as_of"])
+
+
+def _fits(schema: str, when: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether a line is one of `schema`, dated by the key `when`."""
+
+    def fits(record: Mapping[str, Any]) -> bool:
+        return not broken(schema, record) and _is_time(record[when])
+
+    return fits
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

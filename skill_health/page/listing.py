@@ -1,0 +1,60 @@
+"""What hosts spend on listing the collection: budgets by host, and tokens by skill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, simulate
+from skill_health.core.config import Config
+from skill_health.core.hosts import hosts
+from skill_health.core.measure import estimate_tokens
+from skill_health.engine import Result
+from skill_health.today import plain
+
+
+def listing(result: Result, paths: Sequence[str], config: Config) -> dict[str, Any]:
+    """The part `listing` of the page's document, about the skills at `paths` and those that stand beside them.
+
+    A host loads the skills of one folder together, so that there is one entry for each host and folder.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for path in sorted(result.facts):
+        groups.setdefault(_group(path), []).append(result.facts[path]["summary"])
+    asked = {_group(path) for path in paths}
+    shown = []
+    for group, skills in sorted(groups.items()):
+        pairs = [(plain(own["name"]), plain(own["description"])) for own in skills if not own["hidden"]]
+        if group in asked and pairs:
+            shown += [_entry(simulate(pairs, host), group) for host in hosts(config.hosts)]
+    return {"hosts": shown, "skills": {plain(path): _tokens(result.facts[path]["summary"]) for path in paths}}
+
+
+def _group(path: str) -> str:
+    """The folder that holds the skill's folder."""
+    return plain(path.rpartition("/")[0].rpartition("/")[0] or ".")
+
+
+def _entry(catalog: Catalog, group: str) -> dict[str, Any]:
+    host = catalog.host
+    return {
+        "key": host.key,
+        "title": host.title,
+        "group": group,
+        "unit": host.unit,
+        "limit": host.limit if host.limit > 0 else None,
+        "wanted": catalog.wanted,
+        "used": catalog.used,
+        "shown_tokens": catalog.tokens,
+        "skills": len(catalog.skills),
+        "full": catalog.count(FULL),
+        "truncated": catalog.count(TRUNCATED),
+        "name_only": catalog.count(NAME_ONLY),
+        "omitted": catalog.count(OMITTED),
+    }
+
+
+def _tokens(own: Mapping[str, Any]) -> int | None:
+    if own["hidden"]:
+        return None
+    return estimate_tokens(f"- {own['name']}: {' '.join(own['description'].split())}\n")

@@ -1,0 +1,109 @@
+"""What the page is made of: the documents that it rests on, and the parts that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from skill_health.page.origin import Doc
+
+Tone = Literal["good", "warn", "bad", "unknown"]
+QUESTIONS = {
+    1: "Did it pass the deterministic gates?",
+    2: "Do the descriptions route?",
+    3: "Does each skill help?",
+    4: "Do skills compose?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table or a figure in a text. `text` is shown as it is, whatever it holds.
+
+    `value` sorts, and is the raw number where it is one (None: missing, sorts last). `origin` is the Doc.origin of the
+    value or of the estimate (an object with value, low and high) that it shows, "" where it shows no figure. `tone`
+    colours it; never alone, the text says the same.
+    """
+
+    text: str
+    value: float | str | None = None
+    origin: str = ""
+    tone: Tone | Literal[""] = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers as a table: the heads of the columns, and rows of as many cells. `caption` says what it shows."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture before it is drawn.
+
+    `name` is unique on the page and made of a-z, 0-9 and hyphens. `alt` says in a sentence or two what is to be seen,
+    with the main figures. `spec` is a Vega-Lite specification without a theme, whose data are inline and in which all
+    text of skills, prompts and models stands as data only, never as a field's name or in an expression. `table` holds
+    all numbers of the picture, each cell with its origin. `note` says what to mind, below the picture.
+    """
+
+    name: str
+    title: str
+    alt: str
+    spec: Mapping[str, Any]
+    table: Table
+    question: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on a skill: a `word`, its `tone`, the `question` (1 to 4) that it answers, and why.
+
+    `command` is what to run next, "" where nothing is to be done; `advice` says what for.
+    """
+
+    word: str
+    tone: Tone
+    question: int
+    reason: str
+    advice: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything that the page rests on. All of it is what others wrote: data, never markup.
+
+    `status` is the joined record, `lint` the scored report of now; both cover the same skills, in the order of their
+    paths. The histories are lists of lines, oldest first, as far as they fit their schema; `history` ends with the
+    last daily run, which may be older than now. `router` and `effects` are the reports of the runs that the last
+    lines of the histories name, the latest first. Reports that are absent or break their schema are left out, with a
+    line in `notes`.
+
+    `own` is what only the page knows (schema page): listing (hosts and tokens of each skill), claims (their age),
+    changes (since the last page; null where there is none), trends. `verdicts` are by the path of SKILL.md.
+    `folder` is the folder of the reports, `base` the folder that the page is written to; both absolute, "" for none.
+    """
+
+    title: str
+    version: str
+    as_of: str
+    status: Doc
+    lint: Doc
+    history: Doc
+    router_history: Doc
+    effect_history: Doc
+    router: tuple[Doc, ...]
+    effects: tuple[Doc, ...]
+    own: Doc
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    answers: Mapping[int, Verdict] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    folder: str = ""
+    base: str = ""

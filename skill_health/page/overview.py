@@ -1,0 +1,139 @@
+"""The one table over all skills: a row each, the most in need first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skill_health.page.anchors import anchor
+from skill_health.page.figures import count, points, score, share
+from skill_health.page.marks import Mark, effect_marks, route_marks
+from skill_health.page.model import Cell, Page, Verdict
+from skill_health.page.origin import Doc
+
+_NEED = {"bad": 0, "warn": 1, "unknown": 2, "good": 3}
+_UNKNOWN = Verdict("not judged", "unknown", 1, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A figure with what it was measured by, the word that was made of it, and its marks."""
+
+    cell: Cell
+    model: str
+    word: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A component of the score: its name, its value from 0 to 1, and why it is not full.
+
+    `tenths` is the value in tenths for a bar; None where the component does not apply to the skill.
+    """
+
+    name: str
+    cell: Cell
+    note: str
+    tenths: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A skill in the table. `place` is the name of its part of the page, `need` sorts by verdict, the worst first.
+
+    `twin` says that another skill has the same name, so that the path has to tell them apart.
+    """
+
+    path: str
+    place: str
+    name: str
+    twin: bool
+    verdict: Verdict
+    need: int
+    score: Cell
+    parts: tuple[Part, ...]
+    found: tuple[tuple[str, Cell], ...]
+    change: Cell
+    since: str
+    routing: Measured | None
+    effect: Measured | None
+    tokens: Cell
+    oldest: Cell
+    stale: Cell
+    claims: Cell
+
+
+def rows(page: Page) -> tuple[Row, ...]:
+    """The rows of the table: by verdict, the worst first, and by path among equals."""
+    names = Counter(skill.value["name"] for skill in page.status["skills"])
+    scored = {entry.value["path"]: entry for entry in page.lint.get("skills")}
+    found = [_row(page, skill, scored, names) for skill in page.status["skills"]]
+    return tuple(sorted(found, key=lambda row: (row.need, row.path)))
+
+
+def _row(page: Page, skill: Doc, scored: Mapping[str, Doc], names: Counter[str]) -> Row:
+    path, name = skill.value["path"], skill.value["name"]
+    verdict = page.verdicts.get(path, _UNKNOWN)
+    entry = scored.get(path, Doc({}, ""))
+    trend = page.own.get("trends").get(path)
+    claims = page.own.get("claims").get("skills").get(path)
+    health = skill["health"]
+    return Row(
+        path,
+        anchor(path),
+        name,
+        names[name] > 1,
+        verdict,
+        _NEED[verdict.tone] * 10 + verdict.question,
+        score(health["score"]),
+        tuple(_part(each) for each in entry.get("components")),
+        tuple((word, count(health[word])) for word in ("errors", "warnings") if health[word]),
+        _change(trend.get("change")),
+        str(trend.get("since").value or ""),
+        _routing(skill),
+        _effect(skill),
+        count(page.own.get("listing").get("skills").get(path)),
+        count(claims.get("oldest_days")),
+        count(claims.get("stale")),
+        count(claims.get("claims")),
+    )
+
+
+def _part(each: Doc) -> Part:
+    value = each["value"].value
+    cell = score(each["value"])
+    return Part(
+        str(each["name"].value), cell, str(each.get("note").value or ""), None if value is None else round(value * 10)
+    )
+
+
+def _change(change: Doc) -> Cell:
+    """A difference of scores; one that rounds to nothing has no sign."""
+    value = change.value
+    if value is None:
+        return Cell("–", None, change.origin)
+    text = f"{value:+.2f}"
+    return Cell("0.00" if float(text) == 0 else text, value, change.origin)
+
+
+def _routing(skill: Doc) -> Measured | None:
+    """Routing by the model that does best, a real one where there is one; they come in that order."""
+    best = _first(skill["routing"]["models"])
+    if best is None:
+        return None
+    return Measured(share(best["recall"]), str(best["model"].value), "", route_marks(best.value))
+
+
+def _effect(skill: Doc) -> Measured | None:
+    """The effect by the latest run, a real one where there is one."""
+    last = _first(skill["effect"]["models"])
+    if last is None:
+        return None
+    word = str(last["verdict"].value)
+    return Measured(points(last["delta"]), str(last["model"].value), word, effect_marks(last.value))
+
+
+def _first(models: Doc) -> Doc | None:
+    return next((each for each in models if not each.value.get("simulated")), next(iter(models), None))

@@ -1,0 +1,45 @@
+"""Pictures are found by walking this folder; a new one touches no list."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+from skill_health.page.model import Page, Picture
+
+_HERE = os.path.dirname(__file__)
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """Every picture module, sorted by its question, its order and its name."""
+    with os.scandir(_HERE) as entries:
+        names = sorted(e.name[:-3] for e in entries if e.name.endswith(".py") and not e.name.startswith("_"))
+    found = [import_module(f"skill_health.page.pictures.{name}") for name in names]
+    return tuple(sorted(found, key=lambda module: (module.QUESTION, module.ORDER, module.__name__)))
+
+
+def collection_pictures(page: Page) -> tuple[Picture, ...]:
+    """The pictures of the whole collection, in the order in which they are shown.
+
+    Raises ValueError where two share a name: a name leads to one picture.
+    """
+    return _named(picture for module in modules() if hasattr(module, "build") for picture in module.build(page))
+
+
+def skill_pictures(page: Page, path: str) -> tuple[Picture, ...]:
+    """The pictures of one skill, by the path of its SKILL.md, in the order in which they are shown."""
+    own = (module for module in modules() if hasattr(module, "build_skill"))
+    return _named(picture for module in own for picture in module.build_skill(page, path))
+
+
+def _named(pictures: Iterable[Picture]) -> tuple[Picture, ...]:
+    found: dict[str, Picture] = {}
+    for picture in pictures:
+        if picture.name in found:
+            raise ValueError(f"two pictures are named {picture.name}")
+        found[picture.name] = picture
+    return tuple(found.values())

@@ -1,0 +1,195 @@
+"""The page over HTTP, for this machine only: the page, its events, and the raw files that it links to.
+
+Whatever else runs on this machine or in its browsers may send requests, so each must name us as its host (a name that
+was bound anew to our address is refused), and no other site's page may load from here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socketserver
+import sys
+import threading
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from skill_health.core.errors import UsageError
+from skill_health.page.raw_files import opened
+from skill_health.page.site import Site
+
+HOST = "127.0.0.1"
+_MOST_CONNECTIONS, _MOST_STREAMS = 64, 32
+_HEARTBEAT = 15.0
+_PIECE = 1 << 16
+_TEXT, _PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
+_RAW_POLICY = "sandbox; default-src 'none'"
+
+
+class Server(ThreadingHTTPServer):
+    """A server on the loopback address. `folder` is the folder of the reports; `interval` is in seconds.
+
+    Raises UsageError where the port cannot be had. Nothing that a client does ends it or holds up another client.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+    # Elsewhere it would let two programs listen on one port.
+    allow_reuse_address = os.name != "nt"
+
+    def __init__(self, site: Site, folder: str, port: int = 0, interval: float = 1.0, patience: float = 20.0) -> None:
+        self.site, self.folder, self.interval, self.patience = site, folder, interval, patience
+        self.stopping = threading.Event()
+        self.streams = threading.BoundedSemaphore(_MOST_STREAMS)
+        self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        try:
+            super().__init__((HOST, port), Handler)
+        except OSError as error:
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            raise UsageError(f"port {port} {why}: name another one by --port, 0 for any that is free") from error
+        own = [f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+        self.names = frozenset([*own, *(name.rpartition(":")[0] for name in own if self.server_port == 80)])
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{HOST}:{self.server_port}/"
+
+    def server_bind(self) -> None:
+        """Bind, and ask no name server for a name of this machine."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = HOST, self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own, or hang up where too many are being answered."""
+        if self._connections.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, and make room for the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._connections.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that is gone is no error; anything else is told in one line, without what was asked for."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError) and sys.stderr is not None:
+            print(f"a request failed: {type(error).__name__}", file=sys.stderr, flush=True)
+
+    def server_close(self) -> None:
+        """Stop listening and end the streams of events."""
+        self.stopping.set()
+        super().server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: Server
+    server_version, sys_version = "skill-health", ""
+
+    def setup(self) -> None:
+        """A client that says nothing for so long is hung up on."""
+        super().setup()
+        self.connection.settimeout(self.server.patience)
+
+    def do_GET(self) -> None:
+        """Answer with the page, the events or a raw file."""
+        path = self.path.partition("?")[0]
+        if self._refused():
+            return
+        if path == "/":
+            status, page = self.server.site.page()
+            self._say(status, page.encode("utf-8", "backslashreplace"), _PAGE, "frame-ancestors 'none'")
+        elif path == "/events":
+            self._events()
+        else:
+            self._raw(path)
+
+    do_HEAD = do_GET
+
+    def _refused(self) -> bool:
+        """Refuse what is not meant for us, or comes from the page of another site."""
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.names:
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+            return True
+        foreign = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
+        if foreign and self.headers.get("Sec-Fetch-Mode") != "navigate":
+            self.send_error(HTTPStatus.FORBIDDEN)
+            return True
+        return False
+
+    def _raw(self, path: str) -> None:
+        found = opened(self.server.folder, path)
+        if found is None:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        file, size = found
+        with file:
+            self._head(HTTPStatus.OK, size, _TEXT, _RAW_POLICY)
+            left = size if self.command != "HEAD" else 0
+            while left > 0 and (part := file.read(min(left, _PIECE))):
+                self.wfile.write(part)
+                left -= len(part)
+
+    def _events(self) -> None:
+        """Tell each time that the page is another one, as long as the client listens."""
+        server, seen = self.server, self.server.site.served
+        if not server.streams.acquire(blocking=False):
+            self.send_error(HTTPStatus.SERVICE_UNAVAILABLE)
+            return
+        try:
+            self._head(HTTPStatus.OK, None, "text/event-stream", _RAW_POLICY)
+            if self.command == "HEAD":
+                return
+            self.wfile.write(b"retry: 2000\n\n")
+            silent = 0.0
+            while not server.stopping.is_set():
+                version = server.site.refresh(server.interval)
+                silent += server.interval
+                if version != seen or silent >= _HEARTBEAT:
+                    self.wfile.write(b": \n\n" if version == seen else b"event: rebuilt\ndata: %d\n\n" % version)
+                    seen, silent = version, 0.0
+                # A client that listens says nothing more: what can be read is its end.
+                if select.select([self.connection], [], [], server.interval)[0]:
+                    return
+        finally:
+            server.streams.release()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Say what is wrong in our own words: nothing of the request is repeated."""
+        status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
+        self.close_connection = True
+        with suppress(OSError):
+            self._say(status, f"{status.value} {status.phrase}\n".encode(), _TEXT, _RAW_POLICY)
+
+    def _say(self, status: int, body: bytes, kind: str, policy: str) -> None:
+        self._head(status, len(body), kind, policy)
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _head(self, status: int, size: int | None, kind: str, policy: str) -> None:
+        self.send_response(status)
+        headers = {
+            "Content-Type": kind, "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }  # fmt: skip
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = "GET, HEAD"
+        if size is not None:
+            headers["Content-Length"] = str(size)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is logged: what was asked for may hold anything."""

@@ -1,0 +1,106 @@
+"""The part of the page about each skill: everything behind its line in the overview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skill_health.page.anchors import anchor
+from skill_health.page.artefacts import Shelf
+from skill_health.page.confusions import Book, Routing, book, routing
+from skill_health.page.findings import Found, Health, by_skill, health
+from skill_health.page.model import Page, Verdict
+from skill_health.page.origin import Doc, document
+from skill_health.page.tasks import Bench, Effect, Purses, bench, effect
+from skill_health.page.trial_text import Cut, Purse, cut
+
+FINDINGS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 250_000, 150_000, 120_000, 500_000
+"""Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""
+_TONES = ("bad", "warn", "unknown", "good")
+_LONGEST = 1_600
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A gap, what to do about it, and the command ("" for none)."""
+
+    gap: str
+    advice: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkillPart:
+    """Everything that is known of a skill, ready to be shown."""
+
+    name: str
+    path: str
+    anchor: str
+    verdict: Verdict
+    steps: tuple[NextStep, ...]
+    description: Cut
+    health: Health
+    routing: Routing
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """What all skills are looked up in, each read once."""
+
+    linted: dict[str, Doc]
+    found: Found
+    routes: Book
+    trials: Bench
+    described: Doc
+    findings: Purse
+    prompts: Purse
+    runs: Purses
+
+
+def parts(page: Page) -> Iterator[SkillPart]:
+    """The parts in the order of the overview. Reads what was kept of failing trials below the page's folder."""
+    shelf = Shelf(page.folder, page.base)
+    sources = _Sources(
+        {str(each.value["path"]): each for each in page.lint.get("skills")},
+        by_skill(page.lint),
+        book(shelf, page.router),
+        bench(shelf, page.effects),
+        page.own.get("descriptions"),
+        Purse(FINDINGS),
+        Purse(PROMPTS),
+        Purses(Purse(TASKS), Purse(LINKS), Purse(VIEWS)),
+    )
+    records = list(page.status.get("skills"))
+    made = {
+        at: _part(page, records[at], sources)
+        for at in sorted(range(len(records)), key=lambda at: _need(page, records[at], at))
+    }
+    return (made[at] for at in range(len(records)))
+
+
+def _need(page: Page, record: Doc, at: int) -> tuple[int, int, int]:
+    """Bad verdicts first, and of those the ones about the earlier questions."""
+    verdict = _verdict(page, record)
+    return (_TONES.index(verdict.tone), verdict.question, at)
+
+
+def _verdict(page: Page, record: Doc) -> Verdict:
+    path = str(record["path"].value)
+    return page.verdicts.get(path) or Verdict("not known", "unknown", 1, "")
+
+
+def _part(page: Page, record: Doc, sources: _Sources) -> SkillPart:
+    path = str(record["path"].value)
+    linted = sources.linted.get(path) or document("lint", {})
+    return SkillPart(
+        str(record["name"].value),
+        path,
+        anchor(path),
+        _verdict(page, record),
+        tuple(NextStep(each["gap"], each["advice"], each["command"]) for each in record["next"].value),
+        cut(str(sources.described.get(path).value or ""), _LONGEST),
+        health(record, linted, sources.found, sources.findings),
+        routing(record, sources.routes, sources.prompts),
+        effect(record, sources.trials, sources.runs),
+    )

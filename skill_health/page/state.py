@@ -1,0 +1,49 @@
+"""What the next page compares with: the figures of each skill in short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from skill_health.page.changes import STATE
+from skill_health.page.model import Verdict
+from skill_health.skill_record import SkillRecord
+from skill_health.today import plain
+
+
+def state(
+    records: Mapping[str, SkillRecord],
+    verdicts: Mapping[str, Verdict],
+    tokens: Mapping[str, int | None],
+    claims: Mapping[str, Any] | None,
+    as_of: str,
+    version: str,
+) -> dict[str, Any]:
+    """The state of now, without what it is compared with. All mappings are by path. Simulated runs are left out."""
+    skills = {}
+    for path, record in sorted(records.items()):
+        recall, effect = _recall(record), _effect(record)
+        skills[path] = {
+            "name": plain(record.name),
+            "verdict": verdicts[path].word,
+            "score": record.health.score,
+            **recall,
+            **effect,
+            "tokens": tokens[path],
+            "stale_claims": claims["skills"][path]["stale"] if claims else None,
+        }
+    return {"schema": STATE, "as_of": as_of, "version": version, "skills": skills}
+
+
+def _recall(record: SkillRecord) -> dict[str, Any]:
+    best = next((each for each in record.routing.models if not each.run.simulated), None)
+    if best is None or best.recall.value is None:
+        return {"recall": None, "recall_model": None}
+    return {"recall": best.recall.value, "recall_model": plain(best.run.model)}
+
+
+def _effect(record: SkillRecord) -> dict[str, Any]:
+    last = next((each for each in record.effect.models if not each.simulated), None)
+    if last is None:
+        return {"effect": None, "effect_verdict": None}
+    return {"effect": last.delta.value, "effect_verdict": last.verdict}

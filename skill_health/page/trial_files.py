@@ -1,0 +1,126 @@
+"""The trials of a run, as results.jsonl tells them, and the failing one that is worth a look."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skill_health.page.artefacts import Link, Shelf, Way, plain
+from skill_health.page.origin import Doc, document
+
+RESULTS = "results.jsonl"
+FAILED = ("fail", "timeout", "refusal")
+"""The outcomes of a trial that was scored and did not pass; the others are missing data and show nothing."""
+_ARMS = ("target", "target_plus_one", "target_plus_unrelated", "full")
+_KEPT = (
+    ("trajectory", ("trajectory.json",)), ("diff", ("diff.patch",)), ("verifier", ("verifier", "stdout")),
+    ("verdict", ("verdict.json",)), ("final message", ("final.txt",)),
+)  # fmt: skip
+_MOST_BYTES = 64 << 20
+_MOST_LINE = 1 << 20
+_MOST_LINES = 200_000
+_MOST_FOLDERS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial: what was run, how it ended, and the line that says so. `way` leads to its folder, () for none."""
+
+    task: str
+    model: str
+    arm: str
+    replication: int
+    outcome: str
+    line: Doc
+    way: Way
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was scored and did not pass."""
+        return self.outcome in FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The links to the files of a trial."""
+
+    trial: Trial
+    links: tuple[Link, ...]
+
+
+Trials = Mapping[tuple[str, str], tuple[Trial, ...]]
+"""The trials of a run by model and task."""
+
+
+def read_trials(shelf: Shelf, run: str) -> Trials:
+    """The trials of a run. Lines that are damaged are left out; never raises for what the file holds.
+
+    The origin of a figure is `results/RUN#`: the lines of results.jsonl as a list, damaged ones counted as null.
+    """
+    found = shelf.read(("effectiveness", run, RESULTS), _MOST_BYTES) if plain(run) else None
+    if not found or found[1] > _MOST_BYTES:
+        return {}
+    lines = [_object(raw) for raw in found[0].split(b"\n", _MOST_LINES)[:_MOST_LINES] if raw.strip()]
+    trials: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    for line in document(f"results/{run}", lines):
+        trial = _trial(line, run)
+        if trial:
+            trials[trial.model, trial.task].append(trial)
+    return {key: tuple(sorted(each, key=order)) for key, each in trials.items()}
+
+
+def worst(trials: Iterable[Trial]) -> Trial | None:
+    """The failing trial to look at: of the arms with the skill where one failed, the first task and replication."""
+    return min((each for each in trials if each.failed), key=order, default=None)
+
+
+def kept(shelf: Shelf, trial: Trial) -> Kept:
+    """The links to what is kept of a trial; none where nothing is, or where it is not what it seems."""
+    links = (shelf.link(trial.way + way, text) for text, way in _KEPT) if trial.way else ()
+    return Kept(trial, tuple(link for link in links if link))
+
+
+def of_tasks(trials: Trials, model: str, tasks: Collection[str]) -> list[Trial]:
+    """The trials of a model on these tasks."""
+    return [each for task in sorted(tasks) for each in trials.get((model, task), ())]
+
+
+def order(trial: Trial) -> tuple[Any, ...]:
+    """What is looked at first: the arms with the skill, then by task and replication."""
+    # A hint behind the arm's name is the same skills with more told.
+    arm = trial.arm.partition("+hint")[0]
+    rank = _ARMS.index(arm) if arm in _ARMS else len(_ARMS)
+    return (rank, trial.task, trial.replication, trial.arm, trial.line.origin)
+
+
+def _object(raw: bytes) -> Any:
+    if len(raw) > _MOST_LINE:
+        return None
+    try:
+        value = json.loads(raw.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _trial(line: Doc, run: str) -> Trial | None:
+    told = line.value
+    if told is None:
+        return None
+    task, model, arm, outcome = (told.get(key) for key in ("task_id", "model", "arm", "outcome"))
+    replication = told.get("replication")
+    texts = all(isinstance(each, str) for each in (task, model, arm, outcome))
+    if not texts or type(replication) is not int or not 0 <= replication < _MOST_LINES:
+        return None
+    return Trial(task, model, arm, replication, outcome, line, _way(told.get("folder"), run))
+
+
+def _way(folder: Any, run: str) -> Way:
+    """The way to a trial's folder: below the run's, whatever the line says."""
+    if not isinstance(folder, str) or len(folder) > 4096:
+        return ()
+    names = tuple(folder.split("/"))
+    return ("effectiveness", run, *names) if len(names) <= _MOST_FOLDERS and all(map(plain, names)) else ()

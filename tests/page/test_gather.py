@@ -1,0 +1,263 @@
+"""Everything that a page rests on is joined from one lint run, three histories and the reports beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import page_made
+import pytest
+
+from skill_health import status
+from skill_health.cli import main
+from skill_health.core.config import Config
+from skill_health.core.validation import problems
+from skill_health.page.histories import MOST_LINES, daily_history, effect_history, router_history
+from skill_health.page.model import QUESTIONS
+from skill_health.page.origin import Doc
+from skill_health.page.reports import effect_reports, router_reports
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """A copy of a collection with reports, which a test may change."""
+    return Path(shutil.copytree(page_made.page().folder.removesuffix("/reports"), tmp_path / "c"))
+
+
+def resolve(whole: Any, origin: str) -> Any:
+    """What a JSON pointer leads to, read anew."""
+    for part in origin.partition("#")[2].split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        whole = whole[int(key)] if isinstance(whole, list) else whole[key]
+    return whole
+
+
+def leaves(doc: Doc) -> Iterator[Doc]:
+    if isinstance(doc.value, dict):
+        for _, each in doc.items():
+            yield from leaves(each)
+    elif isinstance(doc.value, list):
+        for each in doc:
+            yield from leaves(each)
+    else:
+        yield doc
+
+
+def test_every_document_keeps_to_its_schema_and_every_origin_leads_back() -> None:
+    page = page_made.page()
+    assert page.notes == ()
+    reports = [("router-report", each) for each in page.router] + [
+        ("effectiveness-report", each) for each in page.effects
+    ]
+    for schema, doc in (("skill-record", page.status), ("report", page.lint), ("page", page.own), *reports):
+        assert problems(schema, doc.value) == []
+    for schema, lines in (
+        ("history", page.history), ("router-history", page.router_history), ("effectiveness-history", page.effect_history),
+    ):  # fmt: skip
+        assert lines.value
+        assert [problems(schema, line) for line in lines.value] == [[]] * len(lines.value)
+    for doc in (page.lint, page.own, page.history):
+        kept = json.loads(json.dumps(doc.value))
+        found = list(leaves(doc))
+        assert len(found) > 50
+        assert all(resolve(kept, each.origin) == each.value for each in found)
+
+
+def test_the_documents_have_their_names() -> None:
+    page = page_made.page()
+    docs = (page.status, page.lint, page.history, page.router_history, page.effect_history, page.own)
+    names = ["status#", "lint#", "history#", "router-history#", "effectiveness-history#", "page#"]
+    assert [each.origin for each in docs] == names
+    assert [each.origin for each in page.router] == [f"router/{page_made.ROUTER_RUN}#"]
+    assert [each.origin for each in page.effects] == [f"effectiveness/{page_made.EFFECT_RUN}#"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "of"),
+    [
+        (["status", "--format", "json"], lambda page: page.status),
+        (["lint", "--score", "--format", "json", "--fail-on", "never"], lambda page: page.lint),
+        (["report", "--format", "json"], lambda page: page.own),
+    ],
+)
+def test_a_document_is_what_its_command_prints(
+    arguments: list[str], of: Callable[[Any], Doc], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = page_made.page()
+    monkeypatch.chdir(os.path.dirname(page.folder))
+    assert main([*arguments, "--no-cache", "--as-of", page.as_of]) == 0
+    assert json.loads(capsys.readouterr().out) == of(page).value
+
+
+def test_skills_are_checked_once(monkeypatch: pytest.MonkeyPatch, whole: Path) -> None:
+    real, calls = status.lint, []
+    monkeypatch.setattr(status, "lint", lambda *given, **more: calls.append(1) or real(*given, **more))
+    page_made.read(whole)
+    assert calls == [1]
+
+
+def test_each_skill_has_a_verdict_and_each_question_an_answer() -> None:
+    page = page_made.page()
+    words = {path.split("/")[1]: (each.word, each.tone, each.question) for path, each in page.verdicts.items()}
+    assert words == {
+        "skill-0": ("helps", "good", 3),
+        "skill-1": ("no evidence", "warn", 3),
+        "skill-2": ("harmful", "bad", 3),
+        "skill-3": ("not found", "bad", 2),
+        "zz-nasty": ("fix first", "bad", 1),
+    }
+    assert [(each.word, each.tone) for _, each in sorted(page.answers.items())] == [
+        ("no", "bad"), ("no", "bad"), ("no", "bad"), ("not shown", "unknown"),
+    ]  # fmt: skip
+    assert [each.question for _, each in sorted(page.answers.items())] == list(QUESTIONS)
+    assert list(page.verdicts) == [each["path"] for each in page.status["skills"].value]
+    for each in page.status["skills"]:
+        steps = each["next"].value
+        assert page.verdicts[each["path"].value].command == (steps[0]["command"] if steps else "")
+
+
+def test_a_collection_of_which_nothing_was_measured() -> None:
+    page = page_made.bare()
+    assert (page.history.value, page.router, page.effects, page.notes) == ([], (), (), ())
+    assert [each.word for _, each in sorted(page.answers.items())] == ["no", "not known", "not known", "not known"]
+    assert {each.word for each in page.verdicts.values()} == {"sound", "fix first"}
+    assert all(each["since"] is None for each in page.own["trends"].value.values())
+
+
+def test_the_same_collection_makes_the_same_page_anywhere(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = page_made.page()
+    monkeypatch.chdir(whole / "skills")
+    again = page_made.read(whole, base=str(whole / "reports"))
+    for name in ("title", "version", "as_of", "status", "lint", "history", "own", "verdicts", "answers", "notes"):
+        assert getattr(again, name) == getattr(first, name)
+    told = json.dumps([again.status.value, again.lint.value, again.own.value])
+    assert str(whole) not in told
+
+
+TORN: dict[str, bytes] = {
+    "torn": b'{"schema": "skill-health/history/1", "ti',
+    "no object": b"[]",
+    "no text": b"\xff\xfe\x00",
+    "another form": b'{"schema": "skill-health/history/9", "version": 9, "kind": "effectiveness"}',
+    "half a pair": b'{"schema": "\\ud800"}',
+    "no number": b'{"schema": NaN}',
+    "deep": b"[" * 5000,
+    "no keys": b"{}",
+}
+
+
+@pytest.mark.parametrize("damage", TORN.values(), ids=TORN)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("skill-health-history.jsonl", daily_history),
+        ("router-history.jsonl", router_history),
+        ("effectiveness-history.jsonl", effect_history),
+    ],
+)
+def test_a_damaged_line_costs_a_note(name: str, read: Callable[[str], Any], damage: bytes, tmp_path: Path) -> None:
+    good = (Path(page_made.page().folder) / name).read_bytes().splitlines()
+    (tmp_path / name).write_bytes(b"\n".join([damage, good[0], damage, *good[1:], damage]))
+    lines, notes = read(str(tmp_path))
+    assert lines.value == [json.loads(line) for line in good]
+    assert notes == (f"3 lines of {name} are damaged or of another form, and left out",)
+
+
+def test_a_line_with_an_impossible_day_is_left_out(tmp_path: Path) -> None:
+    line = json.loads((Path(page_made.page().folder) / "skill-health-history.jsonl").read_bytes().splitlines()[0])
+    text = "".join(
+        json.dumps(line | more) + "\n" for more in ({}, {"as_of": "2026-02-31"}, {"time": "2026-13-01T00:00:00Z"})
+    )
+    (tmp_path / "skill-health-history.jsonl").write_text(text)
+    lines, notes = daily_history(str(tmp_path))
+    assert (lines.value, len(notes)) == ([line], 1)
+
+
+def test_a_long_history_is_read_from_its_end(tmp_path: Path) -> None:
+    line = json.loads((Path(page_made.page().folder) / "skill-health-history.jsonl").read_bytes().splitlines()[0])
+    line["skills"] = {}
+    with (tmp_path / "skill-health-history.jsonl").open("w") as file:
+        for n in range(MOST_LINES + 5):
+            file.write(json.dumps(line | {"version": str(n)}) + "\n")
+    lines, notes = daily_history(str(tmp_path))
+    assert [each["version"] for each in lines.value] == [str(n) for n in range(5, MOST_LINES + 5)]
+    assert notes == (f"skill-health-history.jsonl is long: its last {MOST_LINES} lines are shown",)
+
+
+def test_a_history_that_cannot_be_read_costs_a_note(whole: Path) -> None:
+    for name in ("skill-health-history.jsonl", "router-history.jsonl", "effectiveness-history.jsonl"):
+        (whole / "reports" / name).unlink()
+        (whole / "reports" / name).mkdir()
+    page = page_made.read(whole)
+    assert (page.history.value, page.router_history.value, page.effect_history.value) == ([], [], [])
+    assert len(page.notes) == 3
+    assert not [note for note in page.notes if str(whole) in note]
+
+
+BROKEN: dict[str, tuple[bytes | None, str]] = {
+    "absent": (None, "is not there"),
+    "damaged": (b'{"run', "is damaged"),
+    "no text": (b"\xff\xff", "is damaged"),
+    "no object": (b"[]", "is not an object"),
+    "no number": (b'{"a": NaN}', "is damaged"),
+    "another form": (b'{"schema": 1}', "breaks its schema"),
+}
+
+
+@pytest.mark.parametrize(("data", "why"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_report_costs_a_note(data: bytes | None, why: str, whole: Path) -> None:
+    for kind, run in (("router", page_made.ROUTER_RUN), ("effectiveness", page_made.EFFECT_RUN)):
+        file = whole / "reports" / kind / run / "report.json"
+        file.unlink()
+        if data is not None:
+            file.write_bytes(data)
+    found = page_made.read(whole)
+    assert (found.router, found.effects) == ((), ())
+    told = [note for note in found.notes if "figures are not shown" in note]
+    assert len(told) == 2
+    assert all(why in note for note in told)
+    assert list(found.verdicts) == list(page_made.page().verdicts)
+
+
+@pytest.mark.parametrize("kind", ["router", "effectiveness"])
+def test_the_report_of_another_run_is_not_shown(kind: str, whole: Path) -> None:
+    run = page_made.ROUTER_RUN if kind == "router" else page_made.EFFECT_RUN
+    file = whole / "reports" / kind / run / "report.json"
+    file.write_text(file.read_text().replace(run, run[:-1] + "0"))
+    found, config = status.read_joined, Config()
+    joined = found((str(whole),), str(whole), config, page_made.AS_OF, str(whole / "reports"), 1, False)
+    reports, notes = (router_reports if kind == "router" else effect_reports)(str(whole / "reports"), joined.status)
+    assert reports == ()
+    assert notes == (f"{kind}/{run}/report.json is that of another run: its figures are not shown",)
+
+
+def test_reports_come_with_the_latest_first(whole: Path) -> None:
+    page_made.add_router(whole, "20261119T050000Z-cccccccc", ["maker:two"])
+    page_made.add_effects(whole, "20261120T050000Z-dddddddd", ("loop:maker:n",), targets=4)
+    page = page_made.read(whole)
+    assert [each.origin.split("/")[1] for each in page.router] == [
+        "20261119T050000Z-cccccccc#",
+        f"{page_made.ROUTER_RUN}#",
+    ]
+    assert [each.origin.split("/")[1] for each in page.effects] == [
+        "20261120T050000Z-dddddddd#",
+        f"{page_made.EFFECT_RUN}#",
+    ]
+
+
+def test_text_that_utf_8_cannot_hold_is_made_visible(whole: Path) -> None:
+    folder = os.fsencode(whole / "skills") + b"/na\xefve"
+    os.mkdir(folder)
+    with open(folder + b"/SKILL.md", "w") as file:
+        file.write('---\nname: "a\\ud800b"\ndescription: Sorts. Use when sorting.\n---\n# a\n')
+    page = page_made.read(whole)
+    for doc in (page.status, page.lint, page.own):
+        json.dumps(doc.value, ensure_ascii=False).encode("utf-8")
+    paths = [each["path"] for each in page.status["skills"].value]
+    assert "skills/na\\xefve/SKILL.md" in paths or "skills/na\\udcefve/SKILL.md" in paths
+    assert paths == [each["path"] for each in page.lint["skills"].value] == list(page.verdicts)
+    assert set(paths) == set(page.own["trends"].value) == set(page.own["listing"]["skills"].value)

@@ -1,0 +1,126 @@
+"""One verdict per skill, in the order of the questions; no simulation and no count of words decides one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skill_health.core.estimates import Estimate
+from skill_health.effect_history import VERDICTS, Effect
+from skill_health.page.verdicts import verdict
+from skill_health.record_next import Place, steps
+from skill_health.record_routing import SkillRouted
+from skill_health.router_history import Routed
+from skill_health.skill_record import Benefit, Health, SkillRecord, _benefit, _route
+
+PLACE = Place(("skills",))
+OK, FAILED = Health("ok", 0.9, (), 0, 1, 0), Health("failed", 0.5, (), 2, 1, 0)
+
+
+def est(value: float | None, low: float | None = None, high: float | None = None, n: int = 12) -> Estimate:
+    return Estimate(value, low, high, n, n)
+
+
+SURE, POOR, LOST, NONE = est(0.9, 0.7, 1.0), est(0.4, 0.2, 0.6), est(0.1, 0.0, 0.3), est(None)
+RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 60, "all", False, True, ())
+EFFECT = Effect("loop:m", "plums", "2026-11-20T05:00:00Z", "run-1", "helps", "", est(0.2, 0.1, 0.3), 8, 47, 48, False)
+
+
+def routed(recall: Estimate = SURE, local: bool = False, changed: bool = False, **more: Any) -> SkillRouted:
+    return SkillRouted(replace(RUN, **more), local, recall, SURE, changed)
+
+
+def effect(word: str = "helps", **more: Any) -> Effect:
+    return replace(EFFECT, verdict=word, **{"changed": False} | more)
+
+
+def record(routes: list[SkillRouted], effects: list[Effect], health: Health = OK, hidden: bool = False) -> SkillRecord:
+    """A record with the states that the joined record gives it."""
+    routing = _route({"hidden": hidden}, 3, routes, health)
+    benefit: Benefit = _benefit(("tasks/1",), effects, health, routing)
+    return SkillRecord("plums", "skills/plums/SKILL.md", health, routing, benefit)
+
+
+CASES: dict[str, tuple[SkillRecord, tuple[str, str, int]]] = {
+    "fails lint": (record([routed()], [effect()], FAILED), ("fix first", "bad", 1)),
+    "lost": (record([routed(LOST)], [effect()]), ("not found", "bad", 2)),
+    "harms": (record([routed()], [effect("harmful")]), ("harmful", "bad", 3)),
+    "harms by one of two": (record([routed()], [effect(), effect("harmful", model="b")]), ("harmful", "bad", 3)),
+    "helps": (record([routed()], [effect()]), ("helps", "good", 3)),
+    "helps by one of two": (record([], [effect("no evidence", model="b"), effect()]), ("helps", "good", 3)),
+    "biased": (record([routed()], [effect("biased", biased=("why",))]), ("biased", "warn", 3)),
+    "no evidence": (record([routed()], [effect("no evidence")]), ("no evidence", "warn", 3)),
+    "not testable": (record([routed()], [effect("not testable")]), ("not testable", "unknown", 3)),
+    "helped once": (record([routed()], [effect(changed=True)]), ("helps", "unknown", 3)),
+    "harmed once": (record([routed()], [effect("harmful", changed=True)]), ("harmful", "unknown", 3)),
+    "harmed once, helps now": (record([], [effect("harmful", changed=True), effect(model="b")]), ("helps", "good", 3)),
+    "helps in a simulation": (record([routed()], [effect(simulated=True)]), ("found", "good", 2)),
+    "harms in a simulation": (record([], [effect("harmful", simulated=True)]), ("sound", "unknown", 1)),
+    "found": (record([routed()], []), ("found", "good", 2)),
+    "found at times": (record([routed(POOR)], []), ("unclear", "unknown", 2)),
+    "no interval": (record([routed(est(1.0))], []), ("unclear", "unknown", 2)),
+    "found then": (record([routed(changed=True)], []), ("unclear", "unknown", 2)),
+    "not trusted": (record([routed(trusted=False)], []), ("unclear", "unknown", 2)),
+    "lost, not trusted": (record([routed(LOST, trusted=False)], []), ("unclear", "unknown", 2)),
+    "found in a simulation": (record([routed(simulated=True)], []), ("sound", "unknown", 1)),
+    "lost in a simulation": (record([routed(LOST, simulated=True)], []), ("sound", "unknown", 1)),
+    "found by words": (record([routed(local=True)], []), ("found by word counts", "unknown", 2)),
+    "lost by words": (record([routed(LOST, local=True)], []), ("sound", "unknown", 1)),
+    "a model and words": (record([routed(LOST, local=True), routed()], []), ("found", "good", 2)),
+    "no numbers": (record([routed(NONE)], []), ("sound", "unknown", 1)),
+    "hidden": (record([routed(LOST)], [], hidden=True), ("sound", "unknown", 1)),
+    "nothing known": (record([], []), ("sound", "unknown", 1)),
+}
+
+
+@pytest.mark.parametrize(("given_", "expected"), CASES.values(), ids=CASES)
+def test_the_verdict(given_: SkillRecord, expected: tuple[str, str, int]) -> None:
+    found = verdict(given_, PLACE)
+    assert (found.word, found.tone, found.question) == expected
+    assert found.reason
+    first = next(iter(steps(given_, PLACE)), None)
+    assert (found.advice, found.command) == ((first.advice, first.command) if first else ("", ""))
+
+
+@pytest.mark.parametrize(
+    ("given_", "parts"),
+    [
+        (record([routed()], [effect(preliminary=("few",))]), ["+20.0 [+10.0, +30.0] n 12 points", "loop:m", "preliminary: few"]),
+        (record([routed()], [effect(changed=True)]), ["has changed since"]),
+        (record([routed()], [effect("biased", biased=("a control fails",))]), ["a control fails"]),
+        (record([], [effect("not testable", reason="not testable: 3 tasks differ")]), ["; 3 tasks differ"]),
+        (record([], [effect("no evidence", model="b"), effect()]), ["b says no evidence"]),
+        (record([routed(LOST)], []), ["10.0 % [0.0, 30.0] of 12 calls (maker:m)"]),
+        (record([routed(est(1.0, n=1))], []), ["100.0 % [–] of 1 call ("]),
+        (record([routed(changed=True)], []), ["description has changed"]),
+        (record([routed(trusted=False)], []), ["instrument check failed"]),
+        (record([], [], FAILED), ["2 errors, 1 warning"]),
+        (record([], []), ["score 0.90", "1 warning"]),
+    ],
+)  # fmt: skip
+def test_the_reason_has_the_figures(given_: SkillRecord, parts: list[str]) -> None:
+    reason = verdict(given_, PLACE).reason
+    assert not [part for part in parts if part not in reason]
+
+
+ROUTES = st.builds(
+    routed, st.sampled_from([SURE, POOR, LOST, NONE]), st.booleans(), st.booleans(), simulated=st.booleans(),
+    trusted=st.sampled_from([True, False, None]),
+)  # fmt: skip
+EFFECTS = st.builds(effect, st.sampled_from(VERDICTS), changed=st.booleans(), simulated=st.booleans())
+
+
+@given(st.lists(ROUTES, max_size=3), st.lists(EFFECTS, max_size=3), st.booleans())
+def test_what_asked_no_model_decides_nothing(routes: list[SkillRouted], effects: list[Effect], hidden: bool) -> None:
+    found = verdict(record(routes, effects, hidden=hidden), PLACE)
+    real = [each for each in effects if not each.simulated]
+    asked = [each for each in routes if not each.run.simulated and not each.local]
+    assert found.question != 3 or real
+    assert found.tone in ("unknown", "warn") or [*real, *asked]
+    assert found.word not in ("found", "not found") or asked
+    if any(not each.changed and each.verdict == "harmful" for each in real) and found.question == 3:
+        assert found.word == "harmful"

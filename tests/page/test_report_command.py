@@ -1,0 +1,196 @@
+"""`skill-health report`: what it writes, what it says, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import page_made
+import pytest
+
+from skill_health.cli import main
+from skill_health.core.validation import problems
+from skill_health.page import html
+
+DAY = ["--as-of", "2026-11-20", "--no-cache"]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A collection of which nothing was measured, as the current folder."""
+    found = Path(shutil.copytree(page_made.bare().folder.removesuffix("/reports"), tmp_path / "c"))
+    monkeypatch.chdir(found)
+    return found
+
+
+@pytest.fixture
+def plain_html(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page without its pictures, which take the time."""
+    text = '<script type="application/json" id="skill-health-state">{}</script>'
+    monkeypatch.setattr(html, "render", lambda page: text.format(html.embedded(page.own["state"].value)))
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+
+def test_a_page_is_written_and_rebuilt_to_the_byte(root: Path, run: Run, capsys: Said) -> None:
+    assert main(["report", *DAY]) == 0
+    said = capsys.readouterr()
+    assert said.out == (
+        "written: reports/index.html (gates: no, routing: not known, effect: not known, together: not known)\n"
+    )
+    assert said.err == ""
+    first = (root / "reports/index.html").read_bytes()
+    parser = _Tags()
+    parser.feed(first.decode())
+    assert parser.tags[0] == "html"
+    assert first.count(b'id="skill-health-state"') == 1
+    assert str(root).encode() not in first
+    # Another process orders its sets in another way.
+    assert run("report", *DAY, cwd=root, env={"PYTHONHASHSEED": "7"}).returncode == 0
+    assert (root / "reports/index.html").read_bytes() == first
+    assert os.listdir(root / "reports") == ["index.html"]
+
+
+@pytest.mark.usefixtures("plain_html")
+def test_the_next_page_knows_what_has_changed(root: Path, capsys: Said) -> None:
+    assert main(["report", *DAY]) == 0
+    (root / "skills/zz-nasty/SKILL.md").unlink()
+    capsys.readouterr()
+    for _ in range(2):
+        assert main(["report", "--format", "json", *DAY]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert problems("page", told) == []
+        assert [each["path"] for each in told["changes"]["removed"]] == ["skills/zz-nasty/SKILL.md"]
+        assert main(["report", *DAY]) == 0
+        capsys.readouterr()
+
+
+@pytest.mark.parametrize("form", ["json", "md"])
+def test_other_forms_are_printed_or_written(form: str, root: Path, capsys: Said) -> None:
+    assert main(["report", "--format", form, *DAY]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert main(["report", "--format", form, "--output", "new/out.txt", *DAY]) == 0
+    assert (root / "new/out.txt").read_text() == said.out
+    again = capsys.readouterr()
+    assert (again.out, again.err) == ("", "written: new/out.txt\n")
+    (root / "skills/zz-nasty/SKILL.md").unlink()
+    assert main(["report", "--format", form, "--output", "new/out.txt", *DAY]) == 0
+    assert (root / "new/out.txt").read_text() != said.out
+    assert not (root / "reports").exists()
+
+
+@pytest.mark.usefixtures("plain_html")
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (["--output", "site/page.html"], "site/page.html"),
+        (["--reports", "elsewhere"], "elsewhere/index.html"),
+        (["skills"], "reports/index.html"),
+    ],
+)
+def test_where_the_page_goes(arguments: list[str], place: str, root: Path, capsys: Said) -> None:
+    assert main(["report", *arguments, *DAY]) == 0
+    assert (root / place).is_file()
+    assert capsys.readouterr().out.startswith(f"written: {place} (")
+
+
+def folder(root: Path) -> str:
+    return "skills"
+
+
+def slash(root: Path) -> str:
+    return "new/"
+
+
+def foreign(root: Path) -> str:
+    (root / "page.html").write_text("<html>mine</html>")
+    return "page.html"
+
+
+def pipe(root: Path) -> str:
+    os.mkfifo(root / "pipe")
+    return "pipe"
+
+
+def below_a_file(root: Path) -> str:
+    return "skill-health.toml/page.html"
+
+
+def hostile(root: Path) -> str:
+    (root / "\x1b[31m\u202e.html").write_text("mine")
+    return "\x1b[31m\u202e.html"
+
+
+@pytest.mark.usefixtures("plain_html")
+@pytest.mark.parametrize("form", ["html", "json", "md"])
+@pytest.mark.parametrize("make", [folder, slash, foreign, pipe, below_a_file, hostile])
+def test_what_is_not_ours_is_left_alone(make: Callable[[Path], str], form: str, root: Path, capsys: Said) -> None:
+    output = make(root)
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    assert main(["report", "--format", form, "--output", output, *DAY]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert re.fullmatch(r"skill-health: error: [^\n]+\n", said.err)
+    assert "\x1b" not in said.err
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.usefixtures("plain_html")
+@pytest.mark.parametrize("text", ["", "\n", '<html><script id="skill-health-state">{damaged</html>'])
+def test_an_empty_file_or_a_damaged_page_is_replaced(text: str, root: Path, capsys: Said) -> None:
+    (root / "reports").mkdir()
+    (root / "reports/index.html").write_text(text)
+    assert main(["report", *DAY]) == 0
+    assert (root / "reports/index.html").read_text() != text
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "vl_convert"])
+def test_without_the_extra_one_line_says_how_to_get_it(
+    missing: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    import sys
+
+    html._environment.cache_clear()
+    monkeypatch.setitem(sys.modules, missing, None)
+    try:
+        assert main(["report", *DAY]) == 2
+        said = capsys.readouterr()
+        assert re.fullmatch(r"skill-health: error: [^\n]*pip install [^\n]*\[report\][^\n]*\n", said.err)
+        assert not (root / "reports").exists()
+        assert main(["report", "--format", "md", *DAY]) == main(["report", "--format", "json", *DAY]) == 0
+    finally:
+        html._environment.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["missing"], ["--format", "pdf"], ["--as-of", "tomorrow"], ["--config", "missing.toml"]]
+)
+def test_mistakes_are_the_users(arguments: list[str], root: Path, capsys: Said) -> None:
+    assert main(["report", *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") >= 1
+
+
+def test_a_page_of_a_whole_collection_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
+    found = os.path.dirname(page_made.page().folder)
+    monkeypatch.chdir(found)
+    assert main(["report", "--format", "md", *DAY]) == 0
+    said = capsys.readouterr().out
+    assert "harmful" in said
+    assert found not in said

@@ -1,0 +1,336 @@
+"""The part of the page about a skill: its figures are those of the reports, and all that others wrote is text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import page_made
+import pytest
+from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
+
+from skill_health.page import skill_part
+from skill_health.page.artefacts import Shelf
+from skill_health.page.confusion_prompts import prompt_price
+from skill_health.page.findings import by_skill, health
+from skill_health.page.model import Page
+from skill_health.page.origin import Doc, document
+from skill_health.page.skill_part import SkillPart, parts
+from skill_health.page.trial_files import read_trials
+from skill_health.page.trial_text import Purse
+from skill_health.page.trial_view import trial_view
+
+ACTIVE = {"script", "img", "svg", "iframe", "object", "embed", "style", "form", "link", "base", "meta"}
+
+
+@cache
+def made() -> tuple[SkillPart, ...]:
+    return tuple(parts(page_made.page()))
+
+
+def named(name: str) -> SkillPart:
+    return next(part for part in made() if part.name == name)
+
+
+class Read(HTMLParser):
+    """The elements, and the figures with the places that they name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.figures: list[tuple[str, str, str]] = []
+        self._open: tuple[str, str | None] | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        place = dict(attrs).get("data-from")
+        self._open = (place, dict(attrs).get("data-value")) if place else None
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            place, value = self._open
+            self.figures.append((place, data, value if value is not None else data))
+            self._open = None
+
+
+def render(part: SkillPart) -> str:
+    from skill_health.page.html import _environment
+
+    return _environment().get_template("skill_part.html").render(part=part, pictures=())
+
+
+def documents(page: Page) -> dict[str, Any]:
+    told = [page.status, page.lint, page.own, *page.router, *page.effects]
+    found = {each.origin.rstrip("#"): each.value for each in told}
+    for path in Path(page.folder, "effectiveness").glob("*/results.jsonl"):
+        lines = path.read_bytes().splitlines()
+        found[f"results/{path.parent.name}"] = [json.loads(each) for each in lines]
+    return found
+
+
+def at(told: dict[str, Any], origin: str) -> Any:
+    name, _, pointer = origin.partition("#")
+    value = told[name]
+    for key in pointer.split("/")[1:]:
+        key = key.replace("~1", "/").replace("~0", "~")
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
+
+
+def test_there_is_a_part_for_each_skill_in_the_order_of_the_paths() -> None:
+    assert [part.path for part in made()] == [each["path"] for each in page_made.page().status.value["skills"]]
+    assert len({part.anchor for part in made()}) == len(made())
+
+
+def test_every_figure_equals_the_report_that_it_names() -> None:
+    told = documents(page_made.page())
+    seen: set[str] = set()
+    for part in made():
+        for origin, text, raw in Read(render(part)).figures:
+            value = at(told, origin)
+            seen.add(origin.partition("#")[0].partition("/")[0])
+            if isinstance(value, dict):
+                low, high = (value.get(key) for key in ("low", "high"))
+                numbers = [float(each) for each in re.findall(r"[+-]?\d+\.\d+", text)]
+                expected = [100 * each for each in (value["value"], low, high) if each is not None]
+                assert numbers == pytest.approx(expected, abs=0.051), origin
+                assert text == "–" or text.endswith(f" n {value['n']:,}")
+            elif value is None:
+                assert text == "–", origin
+            else:
+                assert float(raw.replace(",", "")) == pytest.approx(value, rel=1e-9), origin
+    assert seen == {"status", "lint", "router", "effectiveness", "results"}
+
+
+def test_verdicts_next_steps_and_descriptions_are_those_of_the_page() -> None:
+    page = page_made.page()
+    for part, told in zip(made(), page.status.value["skills"], strict=True):
+        assert part.verdict == page.verdicts[part.path]
+        assert [(each.gap, each.command) for each in part.steps] == [
+            (each["gap"], each["command"]) for each in told["next"]
+        ]
+        assert part.description.text and part.description.left == 0
+
+
+def test_confusions_are_those_of_the_prompts() -> None:
+    (report,) = page_made.page().router
+    for part in made():
+        lost = {
+            each["prompt_id"]
+            for each in report.value["prompts"]
+            if each["expected"] == part.name and each["untested"] is None
+            and any(not pick["right"] for model in each["models"] for pick in model["picks"])
+        }  # fmt: skip
+        taken = {
+            each["prompt_id"]
+            for each in report.value["prompts"]
+            for model in each["models"]
+            for pick in model["picks"]
+            if pick["picked"] == part.name and not pick["right"]
+        }
+        for side, expected in ((part.routing.lost, lost), (part.routing.taken, taken)):
+            shown = {prompt.id for prompt in side.prompts}
+            assert shown <= expected and len(shown) + side.left == len(expected)
+            wrong = [prompt.wrong for prompt in side.prompts]
+            assert wrong == sorted(wrong, reverse=True) and all(wrong)
+        for prompt in part.routing.taken.prompts:
+            assert {pick.picked for pick in prompt.picks} == {part.name} and prompt.expected != part.name
+    assert named("skill-3").routing.lost.prompts
+
+
+def test_simulated_models_say_so_wherever_their_figures_stand() -> None:
+    for part in made():
+        for side in (part.routing.lost, part.routing.taken):
+            assert {row[1].text for row in side.table.rows} <= {"scripted (SIMULATED)", "maker:one", "lexical:overlap"}
+            for pick in (pick for prompt in side.prompts for pick in prompt.picks):
+                assert pick.simulated == (pick.model == "scripted")
+        for each in (*part.routing.models, *part.effect.models):
+            assert (each.model == "scripted") == any(mark.word == "SIMULATED" for mark in each.marks)
+
+
+def test_tasks_and_trials_of_a_skill_are_its_own() -> None:
+    (report,) = page_made.page().effects
+    views = 0
+    for part in made():
+        for each in part.effect.models:
+            of_model = next(one for one in report.value["models"] if one["model"] == each.model)
+            tasks = {one["task_id"]: one for one in of_model["tasks"] if one["skill"] == part.name}
+            assert len(each.tasks) + each.left == len(tasks)
+            for task in each.tasks:
+                assert task.flip == tasks[task.id]["flip"]
+                assert {arm.name: arm.passes.value for arm in task.arms} == {
+                    name: arm["passes"] for name, arm in tasks[task.id]["arms"].items()
+                }
+            if each.failing:
+                views += 1
+                assert each.failing.trial.task in tasks and each.failing.trial.failed
+    assert views > 0
+
+
+def test_links_lead_to_files_of_the_trial() -> None:
+    page = page_made.page()
+    found = 0
+    for part in made():
+        for tag, attributes in Read(render(part)).tags:
+            if tag == "a":
+                found += 1
+                target = Path(page.base, str(attributes["href"]))
+                assert target.is_file() and target.resolve().is_relative_to(page.folder)
+    assert found > 4
+
+
+def test_all_that_others_wrote_is_text() -> None:
+    whole = "".join(render(part) for part in made())
+    tags = Read(whole).tags
+    assert ACTIVE.isdisjoint(tag for tag, _ in tags)
+    assert not [name for _, attributes in tags for name in attributes if name.startswith("on") or name == "style"]
+    assert "alert(1)" in unescape(whole), "the hostile texts are shown"
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", whole)
+
+
+HARMFUL = {
+    "trajectory.json": trajectory(
+        {
+            "source": HOSTILE, "message": HOSTILE, "reasoning_content": HOSTILE,
+            "tool_calls": [{"function_name": HOSTILE, "arguments": {HOSTILE: HOSTILE}}],
+            "observation": {"results": [{"content": HOSTILE}]},
+        },
+    ),
+    "diff.patch": b"+<script>alert(1)</script>\xff\x00\x1b[2J\r\n-</pre><img src=x>",
+    "verifier/stdout": b"</pre><script>alert(1)</script>\xed\xa0\x80\x1b[31m",
+    "verifier/stderr": b"<!--",
+    "final.txt": "\u202e</details>\u2066".encode(),
+}  # fmt: skip
+
+
+def with_trial(reports: Path, files: dict[str, bytes], **more: Any) -> SkillPart:
+    """A part whose only run has one failing trial."""
+    told = line(**more)
+    write_trial(write_run(reports, [told]), line(), files)
+    shelf = Shelf(str(reports), str(reports))
+    ((trial,),) = read_trials(shelf, RUN).values()
+    part = next(part for part in made() if part.effect.models)
+    measured = replace(part.effect.models[0], failing=trial_view(shelf, trial), trials=(), unseen=None)
+    return replace(part, effect=replace(part.effect, models=(measured,)))
+
+
+def test_a_hostile_transcript_is_text(tmp_path: Path) -> None:
+    given = {"notes": [HOSTILE], "error": HOSTILE, "outcome": "fail", "folder": line()["folder"]}
+    whole = render(with_trial(tmp_path, HARMFUL, task_id=HOSTILE, arm=HOSTILE, model=HOSTILE, **given))
+    read = Read(whole)
+    assert ACTIVE.isdisjoint(tag for tag, _ in read.tags)
+    assert whole.count("<details") == whole.count("</details>") and whole.count("<pre") == whole.count("</pre>")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", whole)
+    for seen in ("alert(1)", r"\x1b[31m", r"\u{202e}", r"\x00", r"\u{d800}", r"\u{dcff}"):
+        assert seen in whole, seen
+
+
+@pytest.mark.parametrize("message", ["<&>\u202e" * 300, "plain " * 200, "ü" * 900, "x"])
+def test_a_view_takes_no_more_than_its_price(tmp_path: Path, message: str) -> None:
+    steps = [{"source": "agent", "message": message, "tool_calls": [{"function_name": "f"}]} for _ in range(60)]
+    raw = message.encode() * 20
+    files = {"trajectory.json": trajectory(*steps), "diff.patch": b"+" + raw + b"\n+x" * 300, "verifier/stdout": raw}
+    part = with_trial(tmp_path, files | {"verifier/stderr": raw, "final.txt": raw}, notes=[message] * 3)
+    view = part.effect.models[0].failing
+    start, end = '<details class="trial">', "</details>"
+    whole = render(part)
+    shown = whole[whole.index(start) : whole.index(end, whole.index(start))]
+    assert view is not None and len(shown.encode()) <= view.price
+
+
+def finding(**more: Any) -> dict[str, Any]:
+    return {
+        "code": "FM001", "rule": "r", "severity": "error", "path": "a/SKILL.md", "line": 3, "col": 7, "end_line": 3,
+        "end_col": 10, "message": "wrong", "help": "mend", "source": "name: bad<b>", "skill": "a/SKILL.md", "key": "k",
+        "fixable": False, "also": [],
+    } | more  # fmt: skip
+
+
+def of(*findings: dict[str, Any], purse: int = 100_000) -> Any:
+    counts = {"error": 1, "warning": 0, "info": 0}
+    own = {"path": "a/SKILL.md", "findings": counts, "score": 0.5, "flags": [], "components": []}
+    lint = document("lint", {"skills": [own], "findings": list(findings)})
+    record = document("status", {"path": "a/SKILL.md", "health": {"state": "failed", "flags": []}})
+    return health(record, lint["skills"][0], by_skill(lint), Purse(purse))
+
+
+def excerpts(found: Any) -> Iterator[tuple[str, str, str] | None]:
+    for each in (each for file in found.files for each in file.findings):
+        told = each.excerpt
+        yield (told.before, told.marked, told.after) if told else None
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, ("name: ", "bad", "<b>")),
+        ({"source": "", "line": 1}, None),
+        ({"source": "  \t "}, None),
+        ({"col": 1, "end_col": 1}, ("", "n", "ame: bad<b>")),
+        ({"col": 13, "end_col": 13}, ("name: bad<b>", "", "")),
+        ({"col": 7, "end_line": 9, "end_col": 1}, ("name: ", "b", "ad<b>")),
+        ({"source": "a\u202eb\x1bc", "col": 2, "end_col": 3}, ("a", r"\u{202e}", r"b\x1bc")),
+        ({"source": "   indented", "col": 4, "end_col": 12}, ("", "indented", "")),
+    ],
+)
+def test_the_place_of_a_finding_is_marked_in_its_line(more: dict[str, Any], expected: Any) -> None:
+    assert list(excerpts(of(finding(**more)))) == [expected]
+
+
+def test_findings_are_grouped_by_file_and_those_about_several_skills_stand_at_each() -> None:
+    found = of(
+        finding(path="b.md"), finding(), finding(path="b.md", line=9), finding(skill="z", also=["a/SKILL.md"], path="z"),
+        finding(skill="z", path="z"),
+    )  # fmt: skip
+    assert [(file.path, [each.elsewhere for each in file.findings]) for file in found.files] == [
+        ("b.md", [False, False]), ("a/SKILL.md", [False]), ("z", [True]),
+    ]  # fmt: skip
+    assert found.files[0].findings[0].title, "the rule's title is shown"
+
+
+@pytest.mark.parametrize(("n", "purse"), [(3, 100_000), (100, 100_000), (30, 2_000), (3, 0)])
+def test_findings_that_are_not_shown_are_counted(n: int, purse: int) -> None:
+    found = of(*(finding(line=at + 1) for at in range(n)), purse=purse)
+    assert sum(len(file.findings) for file in found.files) + found.left == n
+
+
+def test_those_most_in_need_are_served_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = page_made.page()
+    good = {path: replace(verdict, tone="good") for path, verdict in page.verdicts.items()}
+    losing = [part for part in made() if part.routing.lost.prompts]
+    assert len(losing) > 1
+    for part in losing:
+        monkeypatch.setattr(skill_part, "PROMPTS", prompt_price(part.routing.lost.prompts[0]))
+        verdicts = good | {part.path: replace(page.verdicts[part.path], tone="bad")}
+        served = {each.path: each.routing for each in parts(replace(page, verdicts=verdicts))}
+        assert [path for path, routing in served.items() if routing.lost.prompts] == [part.path]
+        assert [path for path, routing in served.items() if routing.taken.prompts] == []
+
+
+def test_a_page_without_reports_or_folder_has_its_parts() -> None:
+    page = replace(page_made.bare(), folder="", base="")
+    for part in parts(page):
+        assert part.routing.models == () and part.effect.models == ()
+        assert "<details" in render(part)
+
+
+def test_reports_that_are_gone_leave_the_record() -> None:
+    page = replace(page_made.page(), router=(), effects=(), folder="")
+    for part, whole in zip(parts(page), made(), strict=True):
+        assert part.routing.models == whole.routing.models and not part.routing.lost.prompts
+        assert [each.verdict for each in part.effect.models] == [each.verdict for each in whole.effect.models]
+        assert all(not each.tasks and each.failing is None for each in part.effect.models)
+
+
+def test_a_skill_that_the_lint_report_lacks_is_shown_without_a_score() -> None:
+    page = page_made.page()
+    lint = Doc(page.lint.value | {"skills": []}, page.lint.origin)
+    assert {part.health.score.text for part in parts(replace(page, lint=lint))} == {"–"}

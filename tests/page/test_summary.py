@@ -1,0 +1,146 @@
+"""The Markdown summary: within its size, everything that others wrote as text, most in need first."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from page_made import NASTY, bare, page
+
+from skill_health.page.model import Page, Verdict
+from skill_health.page.origin import document
+from skill_health.page.summary import HEAD, MAX_BYTES, MAX_ROWS, render
+
+HOSTILE = NASTY + " | `code` | [l](http://x.y) @user $x^2$ www.example.com\n# head\n\n- item " + "&<" * 40
+
+
+def html(text: str) -> str:
+    return MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(text)
+
+
+def rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| ---", "| skill |"))]
+
+
+def with_status(made: Page, change: Any) -> Page:
+    status = json.loads(json.dumps(made.status.value))
+    change(status)
+    return replace(made, status=document("status", status))
+
+
+def many(count: int, name: str = "skill") -> Page:
+    """As many skills as that, all of which need something, with names and reasons like `name`."""
+    made = page()
+    first = made.status.value["skills"][0]
+    status = {
+        **made.status.value,
+        "skills": [{**first, "name": f"{name}{at}", "path": f"skills/{name}{at}/SKILL.md"} for at in range(count)],
+        "next": [{"gap": name, "advice": name, "command": f"run {name}", "skills": [name] * count}] * min(30, count),
+    }
+    verdicts = {
+        each["path"]: Verdict(name, ("unknown", "warn", "bad")[at % 3], 1 + at % 3, name, name, f"do '{name}'")  # type: ignore[arg-type]
+        for at, each in enumerate(status["skills"])
+    }
+    what = [{"field": "score", "before": 0.5, "after": 1.0}, {"field": "verdict", "before": name, "after": None}]
+    changes = {
+        "since": {"as_of": "2026-11-19", "version": "0.1.0"},
+        "added": [{"path": f"a{at}", "name": name} for at in range(count)],
+        "removed": [{"path": f"r{at}", "name": name} for at in range(count)],
+        "skills": [{"path": f"s{at}", "name": name, "what": what} for at in range(count)],
+    }
+    return replace(
+        made, status=document("status", status), verdicts=verdicts, notes=(name,) * 50, title=name,
+        own=document("page", {**made.own.value, "changes": changes}),
+        answers={number: Verdict(name, "bad", number, name, name, f"do {name}") for number in (1, 2, 3, 4)},
+    )  # fmt: skip
+
+
+def test_a_real_page() -> None:
+    made = page()
+    text = render(made)
+    assert text == render(made)
+    assert all(f"{number}\\. " in text for number in (1, 2, 3, 4))
+    wanting = [path for path, each in made.verdicts.items() if each.tone != "good" or each.command or each.advice]
+    assert len(rows(text)) == min(len(wanting), MAX_ROWS) > 0
+    shown = html(text)
+    assert "<script" not in shown and "<img" not in shown and "<b>" not in shown
+    for line in rows(text):
+        assert line.replace("\\|", "").count("|") == len(HEAD) + 1
+        if "scripted" in line:
+            assert "SIMULATED" in line
+    assert "There is no last page to compare with." in text
+
+
+def test_nothing_measured() -> None:
+    text = render(bare())
+    assert "SIMULATED," not in text and " n " not in "".join(rows(text))
+    assert text.count("–") >= 2
+
+
+def test_most_in_need_first_and_the_rest_is_counted() -> None:
+    text = render(many(50))
+    assert len(rows(text)) == MAX_ROWS
+    assert "… and 30 more skills; the page has them all." in text
+    tones = [int(line.split("|")[1].strip().removeprefix("skill")) % 3 for line in rows(text)]
+    assert tones[:16] == [2] * 16 and set(tones[16:]) == {1}
+    assert "score 0.50 → 1.00; verdict skill → –" not in text, "20 lines of changes are of skills that are new"
+    few = render(many(3))
+    assert "score 0.50 → 1.00; verdict skill → –" in few and "more skill" not in few
+
+
+@pytest.mark.parametrize("name", ["x" * 4000, "\U000e0001" * 4000, "漢" * 4000, "&" * 4000, HOSTILE * 20])
+def test_it_fits_whatever_it_holds(name: str) -> None:
+    text = render(many(40, name))
+    assert 1_000 < len(text.encode("utf-8")) <= MAX_BYTES
+    assert "## Next" in text and "## Since the last page" in text and rows(text)
+
+
+@settings(max_examples=12)
+@given(st.text(max_size=80) | st.just(HOSTILE))
+def test_everything_is_text(name: str) -> None:
+    text = render(many(2, name))
+    assert "://" not in re.sub("`[^`]*`", "", text) and "www." not in re.sub("`[^`]*`", "", text)
+    tokens = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(text)
+    kinds = {token.type for token in tokens} | {each.type for token in tokens for each in token.children or ()}
+    assert (
+        kinds & {"html_block", "html_inline", "link_open", "image", "fence", "code_block", "hr", "blockquote_open"}
+        == set()
+    )
+    assert sum(token.type == "heading_open" for token in tokens) == 4
+    assert sum(token.type == "tr_open" for token in tokens) == 3
+
+
+def test_nothing_to_do() -> None:
+    done = with_status(replace(page(), verdicts={}), lambda status: status.update(next=[]))
+    text = render(done)
+    assert "None." in text and "Nothing: every question is answered for every skill." in text
+
+
+def test_changes() -> None:
+    own = {
+        **page().own.value,
+        "changes": {"since": {"as_of": "2026-11-19", "version": "0.1.0"}, "added": [], "removed": [], "skills": []},
+    }
+    assert "Compared with 2026-11-19: nothing has changed." in render(replace(page(), own=document("page", own)))
+    own["changes"]["skills"] = [
+        {
+            "path": "p",
+            "name": "plums",
+            "what": [
+                {"field": "recall", "before": 0.5, "after": 0.75},
+                {"field": "effect", "before": None, "after": 0.125},
+                {"field": "tokens", "before": 90, "after": 95},
+                {"field": "effect_verdict", "before": None, "after": "helps"},
+            ],
+        }
+    ]
+    text = render(replace(page(), own=document("page", own)))
+    assert (
+        "- plums: recall 50.0 % → 75.0 %; effect – → \\+12.5 points; tokens 90 → 95; effect verdict – → helps" in text
+    )
