@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, get_args
@@ -18,6 +17,7 @@ _FIELDS = tuple(field.name for field in fields(Result))
 _USAGE = tuple(field.name for field in fields(Usage))
 _TEXTS = ("invocations", "evidence", "notes")
 _COUNTS = ("turns", "tool_calls", "changed")
+_MOST = 2**53
 _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("outcome", get_args(Outcome)), ("invoked", get_args(Invoked)), ("usage_source", get_args(Source)),
     ("cost_source", get_args(Source)),
@@ -97,6 +97,6 @@ def _problem(result: Result) -> str:
             return f"{name} is {count!r}"
     for name in ("reward", "cost_usd", "duration_ms"):
         value = getattr(result, name)
-        if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+        if value is not None and not (isinstance(value, int | float) and abs(value) < _MOST):
             return f"{name} is {value!r}"
     return "an amount below zero" if min(result.cost_usd or 0, result.duration_ms or 0) < 0 else ""

@@ -7,7 +7,6 @@ wrong with it costs a note and not the run. `core/schemas/effectiveness-history.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -165,12 +164,7 @@ def whole(value: Any) -> int:
 def _number(value: Any, least: float) -> float | None:
     if value is None:
         return None
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or not least <= value <= 1
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 1:
         raise ValueError("not such a number")
     return float(value)
 

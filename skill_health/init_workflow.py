@@ -49,6 +49,9 @@ jobs:
           python-version: "3.13"
       - run: python -I -m pip install {requirement}
       - run: skill-health daily{where}
+      - name: Say how things are
+        if: "!cancelled()"
+        run: skill-health report --format md{where} >> "$GITHUB_STEP_SUMMARY"
       - name: Keep the history
         if: "!cancelled()"
         run: |

@@ -7,7 +7,6 @@ wrong with it costs a note and not the run. `core/schemas/router-history.schema.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections import Counter
@@ -192,6 +191,6 @@ def _whole(value: Any) -> int:
 def _share(value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError("not a share")
     return float(value)

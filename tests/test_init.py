@@ -396,6 +396,7 @@ def test_the_workflow_is_what_it_says() -> None:
     text = init_workflow.workflow("a b", "reports", None, "0.1.0")
     assert "skill-health lint --format github 'a b'" in steps(text, "lint")
     assert "skill-health daily 'a b'" in steps(text, "daily")
+    assert "skill-health report --format md 'a b' >> \"$GITHUB_STEP_SUMMARY\"" in steps(text, "daily")
     assert "git add -- 'a b/reports'\n" in text and "${{" not in text
     source = init_hooks.Source("https://example.com/x.git", "abc")
     assert "'skill-health @ git+https://example.com/x.git@abc'" in init_workflow.workflow("", "r", source, "0.1.0")

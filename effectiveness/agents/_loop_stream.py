@@ -10,7 +10,6 @@ The last may be missing, where the agent was stopped; `usage` of the whole is th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, cast
@@ -128,7 +127,7 @@ def _sum(usages: Iterable[Usage | None]) -> Usage:
 
 def _amount(value: Any) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number and math.isfinite(value) and 0 <= value < 1e9 else None
+    return float(value) if number and 0 <= value < 1e9 else None
 
 
 def _names(value: Any) -> tuple[str, ...] | None:

@@ -9,6 +9,9 @@ import click
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN
 
+_HEAD = 16
+"""So many characters are the same at the beginning of every badge of a format."""
+
 
 @click.command(short_help="Make a badge: SVG, or JSON for a shields endpoint.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -33,11 +36,13 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.core.files import write_text
     from skill_health.page.asked import asked, page_of, skill_path
     from skill_health.page.badge import badge, endpoint, svg
+    from skill_health.page.replacing import check
 
     page = page_of(asked(paths, options), options)
     made = badge(page, options["what"], skill_path(page, options["skill"]) if options["skill"] else None)
     text = svg(made) if options["format_"] == "svg" else endpoint(made)
     if options["output"]:
+        check(options["output"], text[:_HEAD].encode())
         write_text(options["output"], text)
         echo(f"written: {clean(options['output'])}\n", err=True)
     else:

@@ -12,6 +12,8 @@ from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN, UsageError
 
 _ENDINGS = (".png", ".svg")
+_HEAD = 8
+"""So many bytes are the same at the beginning of every picture of a format."""
 
 
 @click.command(short_help="Write one picture of the page as PNG or SVG.")
@@ -65,6 +67,7 @@ def _named(pictures: Sequence[Any], name: str) -> Any:
 
 def _write(picture: Any, file: str, dark: bool, scale: float) -> None:
     from skill_health.core.files import write_bytes
+    from skill_health.page.replacing import check
 
     try:
         from skill_health.page.draw import png, svg_file
@@ -72,4 +75,5 @@ def _write(picture: Any, file: str, dark: bool, scale: float) -> None:
         drawn = svg_file(picture, dark).encode() if file.lower().endswith(".svg") else png(picture, scale, dark)
     except ImportError as error:
         raise UsageError(f"a picture needs {error.name}: pip install 'skill-health[report]'") from error
+    check(file, drawn[:_HEAD])
     write_bytes(file, drawn)

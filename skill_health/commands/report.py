@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,13 +28,15 @@ PAGE = "index.html"
     default="html",
     help="The page, what it adds to the other reports as JSON, or a summary in Markdown (html).",
 )
+@click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
 @common_options
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Make a page that says whether skills are sound, found and of use, with pictures, verdicts and next commands.
 
     Health is checked now; routing and effect are read from the histories and the reports of the last runs. The page
-    is one file that needs no network, and says what has changed since the page that it replaces. The exit code is 0
-    whatever it says: `lint` and `daily` are the gates.
+    is one file that needs no network, and says what has changed since the page that it replaces; where that is not
+    kept, its state beside it (index.state.json) is enough. The exit code is 0 whatever it says: `lint` and `daily`
+    are the gates.
     """
     from skill_health.core.console import clean, echo
     from skill_health.core.files import write_text
@@ -52,6 +55,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         return CLEAN
     if form != "html":
         _check_head(output, text)
+    if form == "html":
+        _keep_state(page, output)
     write_text(output, text)
     told = clean(f"written: {_short(output)}")
     said = ", ".join(f"{topic} {page.answers[at].word}" for at, topic in _TOPICS.items())
@@ -96,9 +101,26 @@ def _check_head(output: str, text: str) -> None:
 
     if os.path.lexists(output):
         raw, problem = read_bytes(output)
-        head = "\n".join(text.split("\n", 2)[:2]).encode()
-        if problem or (raw.strip() and not raw.startswith(head)):
+        if problem or (raw.strip() and _kind(raw) != _kind(text.encode())):
             raise UsageError(_FOREIGN.format(output))
+
+
+def _kind(text: bytes) -> bytes:
+    """What tells documents of ours from others: of a summary its third line without figures, else the first two."""
+    lines = text.split(b"\n", 3)
+    if len(lines) > 2 and lines[0].startswith(b"# ") and not lines[1]:
+        return re.sub(rb"^[\d,]+ skills?, [\d-]{10}, (skill-health) .*", rb"summary \1", lines[2])
+    return b"\n".join(lines[:2])
+
+
+def _keep_state(page: Page, output: str) -> None:
+    """Write the state beside the page. Raises UsageError where something else is in its place."""
+    from skill_health.core.files import write_text
+    from skill_health.page.changes import HEAD, state_file, state_text
+    from skill_health.page.replacing import check
+
+    check(state_file(output), HEAD.encode())
+    write_text(state_file(output), state_text(page.own["state"].value))
 
 
 def _short(path: str) -> str:

@@ -16,6 +16,7 @@ from skill_health.core.errors import CLEAN
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="The port on 127.0.0.1; 0: any free (8000).")
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
+@click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
 @common_options
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:

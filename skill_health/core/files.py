@@ -10,10 +10,15 @@ from skill_health.core.errors import UsageError
 MAX_BYTES = 1 << 20
 
 
+def at_once(path: str, flags: int) -> int:
+    """An opener for `open` that does not wait for somebody to write into a named pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def read_bytes(path: str) -> tuple[bytes, str]:
     """Read a file: (its bytes, "" or the kind of defect that kept it from being read)."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return b"", "unreadable"
             return file.read(), ""

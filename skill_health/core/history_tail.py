@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from skill_health.core.errors import UsageError
+from skill_health.core.files import at_once
 
 _BLOCK = 1 << 20
+_LONGEST = 64 << 20
 
 
 def read_backwards(path: str, block: int = _BLOCK) -> Iterator[tuple[int, bytes]]:
@@ -18,7 +21,9 @@ def read_backwards(path: str, block: int = _BLOCK) -> Iterator[tuple[int, bytes]
     read.
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"cannot read {path}: it is no regular file")
             yield from _backwards(file, block)
     except FileNotFoundError:
         return
@@ -42,6 +47,8 @@ def _backwards(file: BinaryIO, block: int) -> Iterator[tuple[int, bytes]]:
                 yield number, whole
             number -= 1
         rest.append(head)
+        if len(rest) * block > _LONGEST + block:
+            raise UsageError(f"cannot read {file.name}: a line of it is longer than {_LONGEST >> 20} MiB")
     first = b"".join(reversed(rest))
     if first.strip():
         yield number, first

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from urllib.parse import quote
 
+from skill_health.page.raw_files import open_below
+
 Way = tuple[str, ...]
 """The names that lead from the folder of the reports to a folder or file below it."""
 _MOST_ENTRIES = 500
@@ -57,7 +59,7 @@ class Shelf:
         if way[-1] not in self.files(way[:-1]):
             return None
         try:
-            handle = os.open(os.path.join(self.folder, *way), _FLAGS)
+            handle = open_below(self.folder, way)
         except OSError:
             return None
         with open(handle, "rb") as stream:
@@ -100,7 +102,3 @@ class Shelf:
 def plain(name: str) -> bool:
     """Whether a name is that of something in a folder, and leads nowhere else."""
     return name not in ("", ".", "..") and not any(each in name for each in "/\\\0") and len(name) <= 255
-
-
-# A pipe that somebody put in a file's place must not keep the page waiting.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)

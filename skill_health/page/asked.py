@@ -11,9 +11,10 @@ from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.near import nearest
 from skill_health.lint import configure
-from skill_health.page.gather import read_page
+from skill_health.page.gather import TITLE, read_page
 from skill_health.page.model import Page
 from skill_health.page.text import shown
+from skill_health.today import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,11 @@ def asked(paths: Sequence[str], options: Mapping[str, Any]) -> Asked:
 
 def page_of(about: Asked, options: Mapping[str, Any], base: str = "", last: str = "") -> Page:
     """The page's data as of now. Raises UsageError as `read_page` does."""
+    title = plain(" ".join((options.get("title") or "").split())) or TITLE
     return read_page(
         about.paths, about.root, about.config, options["as_of"], about.folder, options["jobs"],
         not options["no_cache"], base, last,
+        title,
     )  # fmt: skip
 
 

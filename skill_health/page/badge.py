@@ -17,8 +17,10 @@ from skill_health.columns import cut
 from skill_health.page.figures import points, score, share
 from skill_health.page.model import Cell, Page, Tone
 from skill_health.page.origin import Doc
+from skill_health.page.telling import effect_first
 from skill_health.page.text import shown
 from skill_health.page.theme import BAD, GOOD, UNKNOWN, WARN
+from skill_health.page.verdicts import hedged
 from skill_health.skill_record import LOST
 
 What = Literal["health", "routing", "effect", "verdict"]
@@ -115,21 +117,21 @@ def _found(estimate: Mapping[str, float | None]) -> Tone:
 
 
 def _effect(page: Page, skill: Doc | None) -> tuple[str, Tone]:
-    """The latest verdict of an agent that was really run."""
+    """The verdict that decides, of an agent that was really run; one that is preliminary has no colour of its own."""
     if skill is not None and skill["effect"]["state"].value == "fix first":
         return "fix the rest first", "unknown"
-    models = [*(page.status["effect"] if skill is None else skill["effect"]["models"])]
-    models.sort(key=lambda each: bool(each["simulated"].value))
-    if not models:
+    first = effect_first(page.status["effect"] if skill is None else skill["effect"]["models"])
+    if first is None:
         return "not measured", "unknown"
-    last = models[0].value
+    last = first.value
     word = last["verdict"]
-    figure = "" if word == "not testable" else f" {_with_unit(points(models[0]['delta']), 'points')}"
+    figure = "" if word == "not testable" else f" {_with_unit(points(first['delta']), 'points')}"
     doubts = (("out of date", last["changed"]), ("preliminary", last["preliminary"]))
     said = ", ".join([f"{word}{figure}", *(each for each, there in doubts if there)])
     if last["simulated"]:
         return f"simulated: {said}", "unknown"
-    return said, "unknown" if last["changed"] else _VERDICTS.get(word, "unknown")
+    tone: Tone = "unknown" if last["changed"] else _VERDICTS.get(word, "unknown")
+    return said, hedged(word, tone, bool(last["preliminary"]))[1]
 
 
 def _verdict(page: Page, skill: Doc | None) -> tuple[str, Tone]:

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from skill_health.page.anchors import anchor
+from skill_health.page.due import due
+from skill_health.page.figures import score
 from skill_health.page.model import Cell, Page
 from skill_health.page.origin import Doc
 
@@ -37,10 +39,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Everything that changed since the page of the day `as_of`, which version `version` made."""
+    """Everything that changed since the page of the day `as_of`, which version `version` made.
+
+    `other` says that this is another version than the one of now, which may judge otherwise.
+    """
 
     as_of: str
     version: str
+    other: bool
     added: tuple[Named, ...]
     removed: tuple[Named, ...]
     skills: tuple[Change, ...]
@@ -66,6 +72,7 @@ def changes(page: Page) -> Changes | None:
     return Changes(
         str(since.get("as_of", "")),
         str(since.get("version", "")),
+        since.get("version") != page.version,
         tuple(_named(each, present) for each in told.get("added")),
         tuple(_named(each, present) for each in told.get("removed")),
         tuple(
@@ -81,14 +88,12 @@ def tasks(page: Page) -> tuple[Task, ...]:
     paths = {skill.value["name"]: skill.value["path"] for skill in page.status["skills"]}
     return tuple(
         Task(
-            step.value["gap"],
-            step.value["advice"],
-            step.value["command"],
-            tuple(
-                Named(name, anchor(paths[name]) if times[name] == 1 else "") for name in step.value.get("skills") or ()
-            ),
+            step.gap,
+            step.advice,
+            step.command,
+            tuple(Named(name, anchor(paths[name]) if times[name] == 1 else "") for name in step.skills),
         )
-        for step in page.status.get("next")
+        for step in due(page)
     )
 
 
@@ -102,16 +107,20 @@ def _named(each: Doc, present: set[str]) -> Named:
 
 def _field(what: Doc) -> tuple[str, Cell, Cell]:
     field = str(what["field"].value)
-    return _FIELDS.get(field, field), _value(field, what["before"]), _value(field, what["after"])
+    before, after = _value(field, what["before"]), _value(field, what["after"])
+    if before.text == after.text:
+        # What differs must not look the same.
+        before, after = _value(field, what["before"], 4), _value(field, what["after"], 4)
+    return _FIELDS.get(field, field), before, after
 
 
-def _value(field: str, told: Doc) -> Cell:
+def _value(field: str, told: Doc, digits: int = 0) -> Cell:
     value = told.value
     if value is None or value == "":
         return Cell("–", None, told.origin)
     if isinstance(value, float):
         if field in ("recall", "effect"):
             sign = "+" if field == "effect" else ""
-            return Cell(f"{value * 100:{sign}.1f}", value * 100, told.origin)
-        return Cell(f"{value:.2f}", value, told.origin)
+            return Cell(f"{value * 100:{sign}.{digits or 1}f}", value * 100, told.origin)
+        return Cell(f"{value:.{digits}f}", value, told.origin) if digits else score(told)
     return Cell(f"{value:,}" if isinstance(value, int) else str(value), value, told.origin)

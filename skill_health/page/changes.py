@@ -1,9 +1,11 @@
-"""What has changed since the page that is about to be overwritten: its state is read back from it."""
+"""What has changed since the page that is about to be overwritten: its state is read back, from it or from beside it.
+
+The page holds its state itself. A page that is not kept, as in a scheduled job, leaves it in a small file of its own.
+"""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 from skill_health.core.files import read_bytes
 
 STATE = "skill-health/page-state/1"
+HEAD = f'{{"schema": "{STATE}",'
 MARKER = 'id="skill-health-state"'
 FOREIGN = "what stands in the place of the last page is no page of skill-health: what has changed is not known"
 _MOST = 64 << 20
@@ -33,17 +36,32 @@ def read_page_file(path: str) -> str | None:
     return text if not problem and (not text.strip() or MARKER in text) else None
 
 
+def state_file(path: str) -> str:
+    """Where the state of a page stands once more: index.state.json for index.html."""
+    return f"{os.path.splitext(path)[0]}.state.json"
+
+
+def state_text(state: Mapping[str, Any]) -> str:
+    """The content of that file."""
+    return f"{HEAD}{json.dumps({key: state[key] for key in state if key != 'schema'}, sort_keys=True, indent=1)[1:]}\n"
+
+
 def read_state(path: str) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-    """The state that a page keeps, None where there is none, and a note where it is damaged. Never raises."""
+    """The state of a page, None where there is none, and a note where it is damaged. Never raises."""
     text = read_page_file(path)
     if text is None:
         return None, (FOREIGN,)
-    if not text.strip():
-        return None, ()
-    start = text.find(">", text.index(MARKER)) + 1
-    end = text.find("</script", start)
+    if text.strip():
+        start = text.find(">", text.index(MARKER)) + 1
+        end = text.find("</script", start)
+        told = text[start:end] if start and end >= 0 else ""
+    else:
+        raw, problem = read_bytes(state_file(path)) if _small(state_file(path)) else (b"", "dangling")
+        if problem:
+            return None, ()
+        told = raw.decode("utf-8", "replace")
     try:
-        found = json.loads(text[start:end] if start and end >= 0 else "", parse_constant=_refuse)
+        found = json.loads(told, parse_constant=_refuse)
         return _checked(found, True), ()
     except (ValueError, RecursionError):
         return None, ("the state in the last page is damaged: what has changed since is not known",)
@@ -82,6 +100,13 @@ def _what(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]
     return [{"field": key, "before": old[key], "after": new[key]} for key in FIELDS if old[key] != new[key]]
 
 
+def _small(path: str) -> bool:
+    try:
+        return os.path.getsize(path) <= _MOST
+    except OSError:
+        return False
+
+
 def _checked(value: Any, outer: bool) -> dict[str, Any]:
     """A state as far as it is used. Raises ValueError where it is none."""
     if not isinstance(value, dict) or (outer and value.get("schema") != STATE):
@@ -111,7 +136,7 @@ def _skill(value: Any) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
 
 
 def _refuse(word: str) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 from skill_health.core.estimates import Estimate
 from skill_health.page.model import Verdict
 from skill_health.page.origin import Doc
-from skill_health.page.verdicts import points
+from skill_health.page.telling import naming
+from skill_health.page.verdicts import hedged, points
 from skill_health.record_cells import Status
 
 ARMS: Mapping[str, str] = {
@@ -23,48 +24,78 @@ _LEVEL = 0.05
 def composing(status: Status, effects: Sequence[Doc]) -> Verdict:
     """The answer to the fourth question, by the latest report of each agent and model that no script stood in for."""
     latest = list(_models(effects))
-    sound = [(model, margin) for model, margin in latest if not model["biased"]]
-    found = [(model, contrast, margin) for model, margin in sound for contrast in _contrasts(model)]
-    tasks = sorted({task for each in status.records for task in each.effect.tasks})
-    command = status.place.effectiveness(tasks) if tasks else "skill-health effectiveness check TASKS"
+    found = [(model, each, margin) for model, margin in latest if not model["biased"] for each in _contrasts(model)]
+    command = _command(status, next((model["model"] for model, _ in latest), ""))
     if not found:
-        why = _why_not(effects, [model for model, _ in latest if model["biased"]])
+        why = _why_not(status, effects, [model for model, _ in latest if model["biased"]])
         return Verdict("not known", "unknown", 4, why, "run agents with one skill and with several:", command)
-    said = [(_word(contrast, margin), _sentence(model, contrast)) for model, contrast, margin in found]
-    marks = dict.fromkeys(mark for model, _, _ in found for mark in _marks(model, status))
-    reason = "; ".join(("so far: " + "; ".join(sentence for _, sentence in said), *marks))
-    words = [word for word, _ in said]
-    if "worse" in words:
-        return Verdict("no", "bad", 4, reason, "find out which skills are in each other's way, then", command)
-    if set(words) <= {"better", "as good"}:
-        return Verdict("yes", "good", 4, reason)
+    said = [(_word(contrast, margin), contrast, model) for model, contrast, margin in found]
+    # What decides is told first, and each model is named once.
+    said.sort(key=lambda each: each[0] != "worse")
+    told: dict[str, list[str]] = {}
+    for word, contrast, model in said:
+        told.setdefault(model["model"], []).append(_sentence(contrast, word))
+    marks: dict[str, list[str]] = {}
+    for name, model in {model["model"]: model for model, _, _ in found}.items():
+        for mark in _marks(model, status):
+            marks.setdefault(mark, []).append(name)
+    reason = "; ".join(
+        [
+            *(f"{name}: {', '.join(each)}" for name, each in told.items()),
+            *(f"{mark} ({', '.join(names)})" for mark, names in marks.items()),
+        ]
+    )
+    words = {word for word, _, _ in said}
+    weak = {model["model"] for _, _, model in said if model["verdict"]["preliminary"] or _changed(model, status)}
+    worse = [model["model"] for word, _, model in said if word == "worse"]
+    if worse:
+        doubtful = weak.issuperset(worse)
+        advice = "add tasks to be sure, then" if doubtful else "find out which skills are in each other's way, then"
+        return Verdict(*hedged("no", "bad", doubtful), 4, reason, advice, command)
+    if words <= {"better", "as good"}:
+        word, tone = hedged("yes", "good", bool(weak))
+        return Verdict(word, tone, 4, reason, *(("add tasks to be sure, then", command) if weak else ("", "")))
     return Verdict("not shown", "unknown", 4, reason, "add tasks, then run agents again:", command)
 
 
-def _why_not(effects: Sequence[Doc], biased: Sequence[Mapping[str, Any]]) -> str:
+def _command(status: Status, model: str) -> str:
+    tasks = sorted({task for each in status.records for task in each.effect.tasks})
+    return naming(status.place.effectiveness(tasks), model) if tasks else "skill-health effectiveness check TASKS"
+
+
+def _why_not(status: Status, effects: Sequence[Doc], biased: Sequence[Mapping[str, Any]]) -> str:
     if biased:
         return f"the results of {biased[0]['model']} are biased: {biased[0]['biased'][0]}"
-    if any(model["simulated"] for each in effects for model in each.value["models"]):
+    lines = status.effects.lines if status.effects else ()
+    if any(model["simulated"] for each in effects for model in each.value["models"]) and all(
+        each.simulated for each in lines
+    ):
         return "the runs are simulated and say nothing of any model"
+    if lines and not effects:
+        return "the reports of the runs are not here, or cannot be read"
     return "no agent was run with further skills"
 
 
 def _marks(model: Mapping[str, Any], status: Status) -> Iterator[str]:
     """What to mind of the figures of a model."""
     if model["verdict"]["preliminary"]:
-        yield f"preliminary ({model['model']}): {', '.join(model['verdict']['preliminary'])}"
-    lines = status.effects.lines if status.effects else ()
-    changed = sum(each.model == model["model"] and each.changed is True for each in lines)
+        yield f"preliminary: {', '.join(model['verdict']['preliminary'])}"
+    changed = _changed(model, status)
     if changed:
-        yield f"{changed} skill{'s' * (changed != 1)} changed since ({model['model']})"
+        yield f"{changed} skill{'s' * (changed != 1)} changed since"
+
+
+def _changed(model: Mapping[str, Any], status: Status) -> int:
+    lines = status.effects.lines if status.effects else ()
+    return sum(each.model == model["model"] and each.changed is True for each in lines)
 
 
 def _models(effects: Sequence[Doc]) -> Iterator[tuple[Mapping[str, Any], float]]:
-    """The latest entry of each model, without simulated ones, and the margin of its run."""
+    """The latest entry of each model that ran with further skills, without simulated ones, and its run's margin."""
     seen = set()
     for report in effects:
         for model in report.value["models"]:
-            if not model["simulated"] and model["model"] not in seen:
+            if not model["simulated"] and model["model"] not in seen and _contrasts(model):
                 seen.add(model["model"])
                 yield model, report.value["margin"]
 
@@ -88,7 +119,7 @@ def _word(contrast: Mapping[str, Any], margin: float) -> str:
     return "as good" if low > -margin else "unclear"
 
 
-def _sentence(model: Mapping[str, Any], contrast: Mapping[str, Any]) -> str:
+def _sentence(contrast: Mapping[str, Any], word: str) -> str:
     delta = contrast["delta"]
     number = Estimate(delta["value"], delta["low"], delta["high"], delta["n"])
-    return f"{ARMS[contrast['arm']]} {points(number)} points ({model['model']})"
+    return f"{ARMS[contrast['arm']]} {points(number)} ({word})"

@@ -31,6 +31,14 @@ class Side:
     prompts: tuple[Prompt, ...]
     left: int
 
+    @property
+    def others(self) -> dict[str, tuple[tuple[Cell, ...], ...]]:
+        """The rows of the table by the other skill, the one with the most calls of a model first."""
+        found: dict[str, tuple[tuple[Cell, ...], ...]] = {}
+        for name, *row in self.table.rows:
+            found[name.text] = (*found.get(name.text, ()), tuple(row))
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Routed:

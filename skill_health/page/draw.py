@@ -1,4 +1,4 @@
-"""From a picture to SVG and PNG: the only place that calls the charting library.
+"""From a picture to SVG and PNG.
 
 What the library draws is made safe and small before anyone sees it: only known elements and attributes are left, ids
 are the picture's own, and what is the same all over is written once.
@@ -9,19 +9,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from contextlib import suppress
 from typing import Any
 from xml.sax.saxutils import escape
 
-from skill_health.page import theme
+from skill_health.page import compiled, theme
 from skill_health.page.model import Picture
-from skill_health.page.shrink import shrunk
 from skill_health.page.text import shown
 
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _TAG = re.compile(r"<[^>]*>")
 _COLOR = re.compile(r'(?<=")#[0-9a-f]{6}(?=")')
 _NAME = re.compile(r"[a-z0-9-]+")
+_INHERITED = frozenset(
+    "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ __proto__ constructor hasOwnProperty "
+    "isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf".split()
+)
+"""What every object of the library's language has: as the name of a group, it would find that and draw nothing."""
+_UNDRAWN = "This picture cannot be drawn; its numbers are in the table."
 _TEXT = 300
 """Longer texts among the data are cut before they are drawn: nobody could read them, and to measure them takes long."""
 
@@ -37,8 +42,25 @@ def draw(picture: Picture) -> str:
 
 
 def draw_all(pictures: Iterable[Picture]) -> dict[str, str]:
-    """Every picture as SVG, by its name. What was drawn before in this process is not drawn again."""
-    return {picture.name: draw(picture) for picture in pictures}
+    """Every picture as SVG, by its name. What was drawn before in this process is not drawn again.
+
+    One that the library cannot draw is a line that says so: its numbers are in its table still.
+    """
+    every = tuple(pictures)
+    specs = {}
+    for picture in every:
+        with suppress(ValueError):
+            specs[picture.name] = _spec(picture)
+    compiled.prepare(specs)
+    return {picture.name: _drawn_or_told(picture) for picture in every}
+
+
+def _drawn_or_told(picture: Picture) -> str:
+    try:
+        return draw(picture)
+    except ValueError:
+        text = f'<text x="0" y="16" font-size="12" fill="{theme.INK}">{_UNDRAWN}</text>'
+        return f'<svg class="picture" {_head(picture, "400", "24")} width="400">{_told(picture)}{text}</svg>'
 
 
 def svg_file(picture: Picture, dark: bool = False) -> str:
@@ -79,25 +101,18 @@ def _darkened(svg: str) -> str:
 def _drawn(picture: Picture) -> tuple[str, str, str]:
     if not _NAME.fullmatch(picture.name):
         raise ValueError(f"a picture's name is made of a-z, 0-9 and hyphens, not {picture.name!r}")
-    return _compiled(picture.name, json.dumps(_visible(picture.spec), sort_keys=True))
+    return compiled.compiled(picture.name, _spec(picture))
 
 
-@lru_cache(maxsize=1024)
-def _compiled(name: str, spec: str) -> tuple[str, str, str]:
-    """Width, height and inner elements of a picture."""
-    import vl_convert
-
-    try:
-        svg = vl_convert.vegalite_to_svg(spec, config=theme.config(), allowed_base_urls=[])
-        return shrunk(svg, name, theme.FONT)
-    except ValueError as error:
-        raise ValueError(f"the picture {name} cannot be drawn: {error}") from error
+def _spec(picture: Picture) -> str:
+    return json.dumps(_visible(picture.spec), sort_keys=True, allow_nan=False)
 
 
 def _visible(value: Any, limit: int | None = None) -> Any:
     """The specification with its texts as they are shown: a control character would end the process of the library."""
     if isinstance(value, str):
-        return " ".join(shown(value, limit).split("\n")).replace("\t", " ")
+        told = " ".join(shown(value, limit).split("\n")).replace("\t", " ")
+        return f"{told} " if told in _INHERITED else told
     if isinstance(value, Mapping):
         return {str(key): _visible(each, _TEXT if key == "values" else limit) for key, each in value.items()}
     return [_visible(each, limit) for each in value] if isinstance(value, (list, tuple)) else value

@@ -34,26 +34,32 @@ class Drawn:
 
 def drawn(page: Page, paths: Sequence[str], most: int = MOST, room: int = BYTES) -> Drawn:
     """The pictures of the page; `paths` are those of the skills, the most in need first."""
-    from skill_health.page.pictures._load import collection_pictures, skill_pictures
-
-    own: dict[str, tuple[Pair, ...]] = {}
-    left_out = 0
-    for path in paths:
-        found = skill_pictures(page, path) if most and room else ()
-        pairs = _drawn(found[: most + 1])
-        spent = sum(len(svg) + len(table_html(picture.table)) for picture, svg in pairs)
-        if most and room and len(found) <= most and spent <= room:
-            own[path], most, room = pairs, most - len(found), room - spent
-        else:
-            left_out, most, room = left_out + 1, 0, 0
-    return Drawn(_drawn(collection_pictures(page)), own, left_out)
-
-
-def _drawn(pictures: Sequence[Picture]) -> tuple[Pair, ...]:
     from skill_health.page.draw import draw_all
+    from skill_health.page.pictures._load import collection_pictures
 
-    svg = draw_all(pictures)
-    return tuple((each, _WIDTH.sub(_sized, svg[each.name], count=1)) for each in pictures)
+    whole, wanted = collection_pictures(page), _wanted(page, paths, most)
+    svg = draw_all([*whole, *(each for found in wanted.values() for each in found)])
+    pairs = {name: _WIDTH.sub(_sized, drawing, count=1) for name, drawing in svg.items()}
+    own: dict[str, tuple[Pair, ...]] = {}
+    for path, found in wanted.items():
+        room -= sum(len(svg[each.name]) + len(table_html(each.table)) for each in found)
+        if room < 0:
+            break
+        own[path] = tuple((each, pairs[each.name]) for each in found)
+    return Drawn(tuple((each, pairs[each.name]) for each in whole), own, len(paths) - len(own))
+
+
+def _wanted(page: Page, paths: Sequence[str], most: int) -> dict[str, tuple[Picture, ...]]:
+    """The pictures of the first skills, as many as may be drawn."""
+    from skill_health.page.pictures._load import skill_pictures
+
+    wanted: dict[str, tuple[Picture, ...]] = {}
+    for path in paths:
+        found = skill_pictures(page, path)
+        if len(found) > most:
+            break
+        wanted[path], most = found, most - len(found)
+    return wanted
 
 
 def least_widths() -> str:

@@ -48,11 +48,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A part of the score: the profile's weight, the share that it has here, its value, and the numbers behind it."""
+    """A part of the score: its value, its share in the score, and what the value was lost by ("" and () for nothing).
+
+    `level` is the value in tenths for a bar, -1 for a part that was left out; only a whole one is 10, only nothing 0.
+    """
 
     name: str
+    level: int
     value: Cell
-    weight: Cell
     share: Cell
     evidence: tuple[tuple[str, Cell], ...]
     note: str
@@ -124,9 +127,14 @@ def _tone(record: Doc) -> Tone:
 
 
 def _component(part: Doc) -> Component:
-    evidence = tuple((name, _plainly(number)) for name, number in part["evidence"].items())
-    name, note = str(part["name"].value), str(part["note"].value)
-    return Component(name, score(part["value"]), _ratio(part["weight"]), _ratio(part["share"]), evidence, note)
+    value = part["value"].value
+    level = -1 if value is None else min(9, max(1, round(10 * value))) if 0 < value < 1 else 10 * round(value)
+    # What is whole needs no reason, and most parts of most skills are.
+    behind = part["evidence"].items() if level < 10 else ()
+    evidence = tuple((name.replace("_", " "), _plainly(number)) for name, number in behind)
+    return Component(
+        str(part["name"].value), level, score(part["value"]), _ratio(part["share"]), evidence, str(part["note"].value)
+    )
 
 
 def _plainly(number: Doc) -> Cell:

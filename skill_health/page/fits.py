@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from skill_health.core.validation import load_schema, problems
@@ -25,13 +26,41 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 _SILENT = frozenset(("$schema", "$id", "title", "description", "default", "$defs", "required", "additionalProperties"))
 
+_MOST_NODES, _MOST_KEYS = 2_000, 100
+"""So much of what is wrong is looked at for a sentence about it: the full validator tells every fault, and slowly."""
+
 
 def broken(name: str, data: Mapping[str, Any]) -> str:
     """What is wrong with `data` by the schema `name`, in a sentence; "" where it is right."""
     if _compiled(name)(data):
         return ""
-    found = problems(name, data)
-    return found[0].message if found else ""
+    part, left = _pruned(data, [_MOST_NODES])
+    found = problems(name, part)
+    if found:
+        return found[0].message
+    return "in a place that its length hides" if left else ""
+
+
+def _pruned(value: Any, room: list[int]) -> tuple[Any, bool]:
+    """A value with the beginnings of its lists, and whether something was left out. `room` holds how much more fits."""
+    if isinstance(value, dict):
+        # An object stays whole, unless it is a map: a key that was left out would seem to be missing.
+        room[0] -= min(len(value), _MOST_KEYS)
+        pairs = [(key, _pruned(each, room)) for key, each in islice(value.items(), _MOST_KEYS)]
+        left = len(pairs) < len(value) or any(cut for _, (_, cut) in pairs)
+        return {key: part for key, (part, _) in pairs}, left
+    if not isinstance(value, list):
+        return value, False
+    parts: list[Any] = []
+    left = False
+    for each in value:
+        if room[0] <= 0:
+            return parts, True
+        room[0] -= 1
+        part, cut = _pruned(each, room)
+        parts.append(part)
+        left = left or cut
+    return parts, left
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -30,6 +31,7 @@ from skill_health.today import look, plain
 
 SCHEMA = "skill-health/page/1"
 TITLE = "Skill health"
+_MOST_STATE = 4 << 20
 
 
 def read_page(
@@ -58,7 +60,7 @@ def read_page(
     (history, _), (routes, _), (helped, _) = histories
     reports = (router_reports(folder, status), effect_reports(folder, status))
     (router, _), (effects, _) = reports
-    old, wrong = read_state(last) if last else (None, ())
+    old, wrong = _last_state(last) if last else (None, ())
     verdicts = {plain(each.path): verdict(each, status.place) for each in status.records}
     answers = answer_all(status, joined.report, config, verdicts, effects)
     own = _own(joined, asked, config, as_of, history, verdicts, answers, title, old)
@@ -81,6 +83,17 @@ def read_page(
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
     )
+
+
+def _last_state(last: str) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
+    """The state that the last page keeps. What it holds goes into this page again, so it may not be of any length."""
+    try:
+        old, wrong = read_state(last)
+        if old is None or len(json.dumps(old)) <= _MOST_STATE:
+            return old, wrong
+    except OverflowError:
+        pass
+    return None, ("the state in the last page is too long or damaged: what has changed since is not known",)
 
 
 def _own(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -14,12 +13,14 @@ from skill_health.daily import HISTORY as DAILY
 from skill_health.effect_history import HISTORY as EFFECTS
 from skill_health.history_line import from_record
 from skill_health.page.fits import broken
+from skill_health.page.loading import loads
 from skill_health.page.origin import Doc, document
 from skill_health.router_history import HISTORY as ROUTER
 
 MOST_LINES = 400
 """So many lines of daily runs are kept, the last ones; of the others, which are small, ten times as many."""
 _MOST_BYTES = 48 << 20
+_MOST_WRONG = 2_000
 
 
 def daily_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
@@ -48,7 +49,7 @@ def _read(
     try:
         for _, raw in read_backwards(path):
             size += len(raw)
-            if len(kept) == most or size > _MOST_BYTES:
+            if len(kept) == most or size > _MOST_BYTES or wrong == _MOST_WRONG:
                 notes.append(f"{file} is long: its last {len(kept)} lines are shown")
                 break
             record = _record(raw)
@@ -66,16 +67,10 @@ def _read(
 
 def _record(raw: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(raw.decode("utf-8"), parse_constant=_refuse)
-        # A lone surrogate in an escape can neither be compared with a file's name nor be written again.
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
+        found = loads(raw)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(word)
 
 
 def _is_daily(record: dict[str, Any]) -> bool:

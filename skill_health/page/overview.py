@@ -11,6 +11,7 @@ from skill_health.page.figures import count, points, score, share
 from skill_health.page.marks import Mark, effect_marks, route_marks
 from skill_health.page.model import Cell, Page, Verdict
 from skill_health.page.origin import Doc
+from skill_health.page.telling import effect_first, routed_first
 
 _NEED = {"bad": 0, "warn": 1, "unknown": 2, "good": 3}
 _UNKNOWN = Verdict("not judged", "unknown", 1, "")
@@ -119,21 +120,17 @@ def _change(change: Doc) -> Cell:
 
 
 def _routing(skill: Doc) -> Measured | None:
-    """Routing by the model that does best, a real one where there is one; they come in that order."""
-    best = _first(skill["routing"]["models"])
+    """Routing by the model that tells most: a real one of the skill as it is now, and of those the best."""
+    best = routed_first(skill["routing"]["models"])
     if best is None:
         return None
     return Measured(share(best["recall"]), str(best["model"].value), "", route_marks(best.value))
 
 
 def _effect(skill: Doc) -> Measured | None:
-    """The effect by the latest run, a real one where there is one."""
-    last = _first(skill["effect"]["models"])
+    """The effect that the verdict rests on: a real one of the skill as it is now, where there is one."""
+    last = effect_first(skill["effect"]["models"])
     if last is None:
         return None
     word = str(last["verdict"].value)
     return Measured(points(last["delta"]), str(last["model"].value), word, effect_marks(last.value))
-
-
-def _first(models: Doc) -> Doc | None:
-    return next((each for each in models if not each.value.get("simulated")), next(iter(models), None))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from typing import BinaryIO
 
 _SEPARATORS = ("/", "\\", "\0")
+_MOST_NAMES = 64
 
 
 def opened(folder: str, target: str) -> tuple[BinaryIO, int] | None:
     """The file that a URL's path (percent-encoded, with a slash before it) names below a folder, and its size in bytes.
 
     None for everything that is not a regular file there by this very path: a folder, a link or a file behind one, a
-    hidden name right in the folder (which may be a repository's), a path with an empty, parent or encoded-slash
+    hidden name or one in a hidden folder (a repository's, or keys), a path with an empty, parent or encoded-slash
     segment. The caller closes what is returned.
     """
     names = _names(target)
@@ -25,7 +27,7 @@ def opened(folder: str, target: str) -> tuple[BinaryIO, int] | None:
         # What the path leads to is where it says, unless a link is in it or the path is spelled in another way.
         if os.path.realpath(full) != full:
             return None
-        handle = os.open(full, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+        handle = open_below(base, names)
     except (OSError, ValueError):
         return None
     status = os.fstat(handle)
@@ -35,7 +37,29 @@ def opened(folder: str, target: str) -> tuple[BinaryIO, int] | None:
     return os.fdopen(handle, "rb"), status.st_size
 
 
-_BINARY = getattr(os, "O_BINARY", 0)
+def open_below(folder: str, names: Sequence[str]) -> int:
+    """A handle to read the file that plain names lead to below a folder, through no link, even one put there just now.
+
+    Raises OSError where there is none. A pipe in its place does not wait for a writer: the caller looks what it is.
+    """
+    if os.open not in os.supports_dir_fd:
+        return os.open(os.path.join(folder, *names), _FLAGS)
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in names[:-1]:
+        try:
+            inner = os.open(name, _FLAGS | os.O_DIRECTORY, dir_fd=at)
+        finally:
+            os.close(at)
+        at = inner
+    try:
+        return os.open(names[-1], _FLAGS, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+_FLAGS = os.O_RDONLY
+for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _FLAGS |= getattr(os, _name, 0)
 
 
 def _names(target: str) -> list[str] | None:
@@ -45,11 +69,11 @@ def _names(target: str) -> list[str] | None:
     if not target.startswith("/"):
         return None
     names = [os.fsdecode(unquote_to_bytes(part)) for part in target[1:].split("/")]
-    if names[0].startswith(".") or not all(map(_is_name, names)):
+    if len(names) > _MOST_NAMES or not all(map(_is_name, names)):
         return None
     # A colon names another stream or drive there.
     return None if os.name == "nt" and any(":" in name for name in names) else names
 
 
 def _is_name(name: str) -> bool:
-    return name not in ("", ".", "..") and not any(each in name for each in _SEPARATORS)
+    return not name.startswith(".") and name != "" and not any(each in name for each in _SEPARATORS)

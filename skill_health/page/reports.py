@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from skill_health.core.files import read_bytes
 from skill_health.page.fits import broken
+from skill_health.page.loading import loads, read_file
 from skill_health.page.origin import Doc, document
 from skill_health.record_cells import Status
 
 REPORT = "report.json"
 _MOST_RUNS = 40
-_MOST_REPORT = 64 << 20
+_MOST_WORDS = 200
+_MOST_REPORT, _MOST_ALL = 48 << 20, 96 << 20
+"""Bytes of one report and of all of a kind: read, they take ten times as many in memory."""
 
 
 def router_reports(folder: str, status: Status) -> tuple[tuple[Doc, ...], tuple[str, ...]]:
@@ -33,9 +34,11 @@ def _reports(folder: str, kind: str, runs: Iterable[tuple[str, str]]) -> tuple[t
     found: list[Doc] = []
     notes: list[str] = []
     latest = list(dict.fromkeys(run for _, run in sorted(runs, reverse=True)))
+    room = _MOST_ALL
     for run in latest[:_MOST_RUNS]:
-        report, problem = _report(os.path.join(folder, kind, run, REPORT), f"{kind}-report")
-        if not problem and report.get("run", report).get("run_id") != run:
+        size, report, problem = _report(os.path.join(folder, kind, run, REPORT), f"{kind}-report", room)
+        room -= size
+        if not problem and _run_id(report) != run:
             problem = "is that of another run"
         if problem:
             notes.append(f"{kind}/{run}/{REPORT} {problem}: its figures are not shown")
@@ -46,25 +49,25 @@ def _reports(folder: str, kind: str, runs: Iterable[tuple[str, str]]) -> tuple[t
     return tuple(found), tuple(notes)
 
 
-def _report(path: str, schema: str) -> tuple[dict[str, Any], str]:
-    """A report, and what is wrong with it ("" where nothing is)."""
+def _run_id(report: Mapping[str, Any]) -> Any:
+    """The run that a report is of; where its schema knows no object `run`, that may be anything."""
+    inner = report.get("run")
+    return (inner if isinstance(inner, dict) else report).get("run_id")
+
+
+def _report(path: str, schema: str, room: int) -> tuple[int, dict[str, Any], str]:
+    """The bytes of a report that were read, the report, and what is wrong with it ("" where nothing is)."""
     try:
-        if os.path.getsize(path) > _MOST_REPORT:
-            return {}, "is too large"
-        raw, unreadable = read_bytes(path)
-        if unreadable:
-            return {}, "cannot be read"
-        report = json.loads(raw, parse_constant=_refuse)
-        json.dumps(report, ensure_ascii=False).encode("utf-8")
-        if not isinstance(report, dict):
-            return {}, "is not an object"
-        wrong = broken(schema, report)
-    except OSError:
-        return {}, "is not there"
+        raw = read_file(path, min(_MOST_REPORT, room))
+    except OSError as error:
+        return 0, {}, "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
+    if raw is None:
+        return 0, {}, "is too large"
+    try:
+        report = loads(raw)
     except (ValueError, RecursionError):
-        return {}, "is damaged"
-    return (report, "") if not wrong else ({}, f"breaks its schema ({wrong})")
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(word)
+        return len(raw), {}, "is damaged"
+    if not isinstance(report, dict):
+        return len(raw), {}, "is not an object"
+    wrong = broken(schema, report)
+    return (len(raw), report, "") if not wrong else (len(raw), {}, f"breaks its schema ({wrong[:_MOST_WORDS]})")

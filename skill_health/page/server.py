@@ -14,10 +14,11 @@ import sys
 import threading
 from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 from skill_health.core.errors import UsageError
+from skill_health.page.hurried import Hurried
 from skill_health.page.raw_files import opened
 from skill_health.page.site import Site
 
@@ -89,16 +90,11 @@ class Server(ThreadingHTTPServer):
         super().server_close()
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Hurried):
     """One request."""
 
     server: Server
     server_version, sys_version = "skill-health", ""
-
-    def setup(self) -> None:
-        """A client that says nothing for so long is hung up on."""
-        super().setup()
-        self.connection.settimeout(self.server.patience)
 
     def do_GET(self) -> None:
         """Answer with the page, the events or a raw file."""

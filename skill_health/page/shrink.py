@@ -18,7 +18,10 @@ _SAME = frozenset(
 )
 """What an element has from its parent where it has none of its own, so that a group can say it once for all."""
 _KEPT = _NUMBERS | _SAME | {"id", "clip-path", "opacity", "stop-color", "font-family"}
-_IDLE = {"opacity": "1", "stroke-width": "1", "fill-opacity": "1", "stroke-opacity": "1", "transform": "translate(0,0)"}
+_IDLE = {
+    "opacity": "1", "stroke-width": "1", "fill-opacity": "1", "stroke-opacity": "1", "transform": "translate(0,0)",
+    "text-anchor": "start",
+}  # fmt: skip
 """Values that are the default, and are so unless an ancestor says otherwise (only groups that we make do)."""
 _NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?|-?\d+e-\d+")
 _PLACE = re.compile(r"translate\((-?[\d.]+,-?[\d.]+)\)")

@@ -7,6 +7,7 @@ from typing import Any
 
 from skill_health.page.changes import STATE
 from skill_health.page.model import Verdict
+from skill_health.page.telling import effect_rank, route_rank
 from skill_health.skill_record import SkillRecord
 from skill_health.today import plain
 
@@ -36,14 +37,16 @@ def state(
 
 
 def _recall(record: SkillRecord) -> dict[str, Any]:
-    best = next((each for each in record.routing.models if not each.run.simulated), None)
-    if best is None or best.recall.value is None:
+    every = [each for each in record.routing.models if not each.run.simulated and each.recall.value is not None]
+    best = min(every, key=lambda one: route_rank(False, True, one.local, one.changed, one.run.trusted), default=None)
+    if best is None:
         return {"recall": None, "recall_model": None}
     return {"recall": best.recall.value, "recall_model": plain(best.run.model)}
 
 
 def _effect(record: SkillRecord) -> dict[str, Any]:
-    last = next((each for each in record.effect.models if not each.simulated), None)
+    every = [each for each in record.effect.models if not each.simulated]
+    last = min(every, key=lambda one: effect_rank(False, one.changed, one.verdict, bool(one.preliminary)), default=None)
     if last is None:
         return {"effect": None, "effect_verdict": None}
     return {"effect": last.delta.value, "effect_verdict": last.verdict}

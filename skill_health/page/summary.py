@@ -9,16 +9,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from skill_health.core.console import clean, markdown_text
+from skill_health.page.due import due
 from skill_health.page.figures import MISSING, points, score, share
 from skill_health.page.model import QUESTIONS, Page, Verdict
 from skill_health.page.origin import Doc
+from skill_health.page.telling import effect_first, routed_first
 from skill_health.page.text import shown
 
 MAX_BYTES = 60_000
 MAX_ROWS = 20
 HEAD = ("skill", "verdict", "why", "health", "recall %", "effect, points", "next")
 _TABLE, _PART, _CHANGES, _NEXT, _NOTES = 26_000, 8_000, 10_000, 10_000, 4_000
-_NAME, _TEXT, _COMMAND, _NAMES = 60, 200, 300, 6
+_NAME, _TEXT, _REASON, _COMMAND, _NAMES = 60, 200, 600, 300, 6
 _ORDER = {"bad": 0, "warn": 1, "unknown": 2, "good": 3}
 _SHARES = frozenset(("recall", "effect"))
 
@@ -37,7 +39,8 @@ def render(page: Page) -> str:
 
 
 def _answers(page: Page) -> Iterator[str]:
-    yield f"{len(page.status['skills'].value):,} skills, {_text(page.as_of, 10)}, skill-health {_text(page.version, 20)}"
+    n = len(page.status["skills"].value)
+    yield f"{n:,} skill{'s' * (n != 1)}, {_text(page.as_of, 10)}, skill-health {_text(page.version, 20)}"
     yield ""
     lines = [_answer(number, page.answers[number]) for number in sorted(page.answers)]
     yield from _fitting(lines, _PART, len(lines))[0]
@@ -47,22 +50,22 @@ def _answers(page: Page) -> Iterator[str]:
 def _answer(number: int, answer: Verdict) -> str:
     advice = " ".join(each for each in (_text(answer.advice), _code(answer.command)) if each)
     question = f"{number}\\. {QUESTIONS[number]} **{_text(answer.word, _NAME)}**"
-    return f"- {question}: {_text(answer.reason)}{f'. Next: {advice}' if advice else ''}"
+    return f"- {question}: {_text(answer.reason, _REASON)}{f'. Next: {advice}' if advice else ''}"
 
 
 def _skills(page: Page) -> Iterator[str]:
-    """The skills that need something, most in need first."""
+    """The skills that something is wrong with, most in need first; a line says what is true of the others."""
     wanting = [each for each in page.status["skills"] if _wants(page.verdicts.get(each["path"].value))]
     wanting.sort(key=lambda each: _need(each, page.verdicts[each["path"].value]))
     yield from ("## Skills that need something", "")
     if not wanting:
-        yield from ("None.", "")
+        yield from ("None.", "", *_others(page, 0))
         return
     rows, left = _fitting([_row(each, page.verdicts[each["path"].value]) for each in wanting], _TABLE, MAX_ROWS)
     yield f"| {' | '.join(HEAD)} |"
     yield f"|{' --- |' * len(HEAD)}"
     yield from rows
-    yield from ("", *_more(left, "skill"))
+    yield from ("", *_more(left, "skill"), *_others(page, len(wanting)))
     yield from (
         "recall: of the requests that are for the skill, with its 95 % interval. effect: success with the skill less that "
         "without, with its 95 % interval over n tasks. SIMULATED: no model was asked.",
@@ -71,7 +74,17 @@ def _skills(page: Page) -> Iterator[str]:
 
 
 def _wants(verdict: Verdict | None) -> bool:
-    return verdict is not None and (verdict.tone != "good" or bool(verdict.command or verdict.advice))
+    """Whether a verdict is a complaint. What is not measured yet is none: it stands under what comes next."""
+    return verdict is not None and verdict.tone in ("bad", "warn")
+
+
+def _others(page: Page, wanting: int) -> tuple[str, ...]:
+    """What is true of the skills that stand in no row."""
+    good = sum(each.tone == "good" for each in page.verdicts.values())
+    warned = sum(bool(each["health"]["warnings"].value) for each in page.status["skills"])
+    parts = ((good, "with a good verdict"), (len(page.verdicts) - good - wanting, "without an answer yet (see Next)"))
+    said = " and ".join(f"{n:,} {what}" for n, what in parts if n)
+    return (f"{'Others' if wanting else 'Skills'}: {said}. With warnings, of all: {warned:,}.", "") if said else ()
 
 
 def _need(skill: Doc, verdict: Verdict) -> tuple[int, int, float, str]:
@@ -90,9 +103,8 @@ def _row(skill: Doc, verdict: Verdict) -> str:
 
 
 def _measured(part: Doc, key: str) -> str:
-    """The figure of the best model or the latest run, whose numbers stand first, and what to mind about it."""
-    best = next(iter(part["models"]), None)
-    if best is None:
+    """The figure that tells most, and what to mind about it."""
+    if (best := (routed_first if key == "recall" else effect_first)(part["models"])) is None:
         return MISSING
     figure = share(best[key]) if key == "recall" else points(best[key])
     told = best.value
@@ -112,17 +124,22 @@ def _changes(page: Page) -> Iterator[str]:
         yield from ("There is no last page to compare with.", "")
         return
     lines = [
-        *(f"- {_text(each['name'], _NAME)}: new" for each in found["added"]),
-        *(f"- {_text(each['name'], _NAME)}: gone" for each in found["removed"]),
+        *(f"- {_text(each['name'], _NAME)}: new on the page" for each in found["added"]),
+        *(f"- {_text(each['name'], _NAME)}: no longer on the page" for each in found["removed"]),
         *(f"- {_text(each['name'], _NAME)}: {'; '.join(map(_change, each['what']))}" for each in found["skills"]),
     ]
     shown_lines, left = _fitting(lines, _CHANGES, MAX_ROWS)
     yield f"Compared with {_text(found['since']['as_of'], 10)}: {'nothing has changed.' if not lines else ''}".rstrip()
+    if (version := found["since"]["version"]) != page.version:
+        yield from ("", f"That page was made by skill-health {_text(version, 20)}, which may judge otherwise.")
     yield from ("", *shown_lines, "", *_more(left, "skill"))
 
 
 def _change(each: dict[str, Any]) -> str:
     before, after = (_value(each["field"], each[key]) for key in ("before", "after"))
+    if before == after:
+        # What differs must not look the same.
+        before, after = (_text(each[key], _NAME) for key in ("before", "after"))
     return f"{_text(str(each['field']).replace('_', ' '), 30)} {before} → {after}"
 
 
@@ -131,20 +148,18 @@ def _value(field: str, value: Any) -> str:
         return MISSING
     if isinstance(value, float) and field in _SHARES:
         return _text(f"{100 * value:{'+' if field == 'effect' else ''}.1f} {'points' if field == 'effect' else '%'}")
-    return _text(f"{value:.2f}" if isinstance(value, float) else value, _NAME)
+    return _text(score(Doc(value, "")).text if isinstance(value, float) else value, _NAME)
 
 
 def _next(page: Page) -> Iterator[str]:
     yield from ("## Next", "")
     lines = []
-    for step in page.status["next"].value:
-        names = [_text(name, _NAME) for name in step["skills"][:_NAMES]]
-        beyond = len(step["skills"]) - _NAMES
+    for step in due(page):
+        names = [_text(name, _NAME) for name in step.skills[:_NAMES]]
+        beyond = len(step.skills) - _NAMES
         listed = ", ".join(names) + (f" and {beyond:,} more" if beyond > 0 else "")
-        lines.append(
-            f"- **{_text(step['gap'], _NAME)}** ({len(step['skills']):,}): {listed}: {_text(step['advice'])} "
-            f"{_code(step['command'])}".rstrip()
-        )
+        told = f"- **{_text(step.gap, _NAME)}** ({len(step.skills):,}): {listed}: {_text(step.advice)}"
+        lines.append(f"{told} {_code(step.command)}".rstrip())
     steps, left = _fitting(lines, _NEXT, MAX_ROWS)
     yield from steps or ["Nothing: every question is answered for every skill."]
     yield from ("", *_more(left, "step"))

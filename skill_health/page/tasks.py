@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 
 from skill_health.page.artefacts import Link, Shelf
 from skill_health.page.figures import MISSING, points, score
@@ -18,17 +19,18 @@ from skill_health.page.trial_view import DEAREST, TrialView, trial_view
 MOST_TRIALS, MOST_TASKS = 12, 40
 """How many trials have links, and how many tasks are shown, of a skill and model."""
 _ARM_ORDER = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated", "placebo", "aa")
+_MAIN, _FEW = 2, 3
 _AROUND, _ARM = 260, 200
 """Bytes of HTML around a task or a trial, and of an arm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An arm of a task: "1 of 2" trials passed, and the mean reward."""
+    """An arm of a task: "1 of 2" trials passed, and the mean reward where it says more than that."""
 
     name: str
     passes: Cell
-    reward: Cell
+    reward: Cell | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,16 @@ class Task:
     kind: str
     flip: str
     arms: tuple[Arm, ...]
+
+    @property
+    def first(self) -> tuple[Arm, ...]:
+        """The arms that decide whether the skill helps: all of them where there are few."""
+        return self.arms if len(self.arms) <= _FEW else self.arms[:_MAIN]
+
+    @property
+    def others(self) -> tuple[Arm, ...]:
+        """The arms that a reader unfolds."""
+        return self.arms[len(self.first) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,4 +190,6 @@ def _task(task: Doc) -> Task:
 def _arm(name: str, arm: Doc) -> Arm:
     passes, n = arm["passes"], arm["n"].value
     text = f"{passes.value:,} of {n:,}" if n else MISSING
-    return Arm(name, Cell(text, passes.value if n else None, passes.origin), score(arm["reward"]))
+    reward = arm["reward"].value
+    more = reward is not None and not (n and isclose(reward, passes.value / n))
+    return Arm(name, Cell(text, passes.value if n else None, passes.origin), score(arm["reward"]) if more else None)

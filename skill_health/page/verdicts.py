@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from skill_health.core.estimates import Estimate
 from skill_health.effect_history import Effect
+from skill_health.page import figures
 from skill_health.page.model import Tone, Verdict
+from skill_health.page.origin import Doc
+from skill_health.page.telling import effect_rank, naming
 from skill_health.record_next import Place, steps
 from skill_health.record_routing import SkillRouted
 from skill_health.skill_record import LOST, Health, Route, SkillRecord
 
 MISSING = "–"
+PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
+"""What stands before a word that is not to be taken as the last one."""
+SO_FAR = "agents did worse with it so far: add tasks to be sure, then"
+Standing = Literal["found", "lost", "few", "untrusted", "changed", "none"]
 _Said = tuple[str, Tone, int, str]
 _STALE = "the skill has changed since"
-_OUTDATED = "its description has changed since"
+_REWORDED = "its description has changed since"
+_ASK_AGAIN: dict[Standing, str] = {
+    "few": "label more requests that it should answer, then",
+    "untrusted": "see why the check failed in the report of the run, then ask again:",
+}
+_TONES: dict[str, Tone] = {
+    "harmful": "bad", "biased": "warn", "helps": "good", "no evidence": "warn", "not testable": "unknown",
+}  # fmt: skip
 
 
 def verdict(record: SkillRecord, place: Place) -> Verdict:
@@ -23,8 +38,48 @@ def verdict(record: SkillRecord, place: Place) -> Verdict:
     A simulated run answers nothing. A router that counts words fails no skill, and cannot say that a model finds it.
     """
     word, tone, question, reason = _said(record)
-    step = next(iter(steps(record, place)), None)
-    return Verdict(word, tone, question, reason, step.advice if step else "", step.command if step else "")
+    return Verdict(word, tone, question, reason, *_next(record, place, word))
+
+
+def hedged(word: str, tone: Tone, preliminary: bool) -> tuple[str, Tone]:
+    """A word and its tone; where it is preliminary it says so, praises nothing and condemns nothing."""
+    if not preliminary:
+        return word, tone
+    softer: dict[Tone, Tone] = {"bad": "warn", "good": "unknown"}
+    return f"{PRELIMINARY}{word}", softer.get(tone, tone)
+
+
+def standing(record: SkillRecord) -> Standing:
+    """What models say of how a skill is found, as it is now and by the model that tells most.
+
+    "found" and "lost" need the whole interval on one side of LOST; "few" is neither, for too few prompts.
+    """
+    if record.routing.state == "failed":
+        return "lost"
+    known = _asked(record.routing)
+    current = [each for each in known if not each.changed]
+    sound = [each for each in current if each.run.trusted is not False]
+    if sound:
+        return "found" if _found(sound[0]) else "few"
+    return "untrusted" if current else "changed" if known else "none"
+
+
+def _next(record: SkillRecord, place: Place, word: str) -> tuple[str, str]:
+    due = steps(record, place)
+    # Harm that was measured comes before what is not measured yet, and what can be run before what cannot.
+    ranked = sorted(due, key=lambda each: (each.gap != "harmful", not each.command))
+    step = next(iter(ranked), None)
+    asked = next((each.run.model for each in _asked(record.routing)), "")
+    agent = next((each.model for each in record.effect.models if not each.simulated), "")
+    advice = _ASK_AGAIN.get(standing(record), "") if word == "unclear" else ""
+    if advice:
+        return advice, naming(place.router(), asked)
+    if step is None:
+        return "", ""
+    advice = step.advice
+    if step.gap == "harmful" and word.startswith(PRELIMINARY):
+        advice = SO_FAR
+    return advice, naming(step.command, asked if " router " in step.command else agent)
 
 
 def _said(record: SkillRecord) -> _Said:
@@ -34,58 +89,55 @@ def _said(record: SkillRecord) -> _Said:
     if routing.state == "failed":
         lost = next(each for each in routing.models if _lost(each))
         return "not found", "bad", 2, f"most requests for it are lost: {recall(lost)}"
-    return _effect([each for each in effect.models if not each.simulated]) or _routed(routing) or _sound(health)
+    return _effect([each for each in effect.models if not each.simulated]) or _routed(record) or _sound(health)
 
 
 def _effect(real: Sequence[Effect]) -> _Said | None:
     """What the runs that asked a model say; the latest of those of the skill as it is now, else of what it was."""
-    current = [each for each in real if not each.changed]
-    for word in ("harmful", "helps", "biased", "no evidence", "not testable"):
-        for each in current:
-            if each.verdict == word:
-                return word, _TONES[word], 3, _reason(each, current)
     if not real:
         return None
-    return real[0].verdict, "unknown", 3, f"{_STALE}; then {_reason(real[0], real)}"
-
-
-_TONES: dict[str, Tone] = {
-    "harmful": "bad", "biased": "warn", "helps": "good", "no evidence": "warn", "not testable": "unknown",
-}  # fmt: skip
+    current = [each for each in real if not each.changed]
+    if not current:
+        return f"{OUTDATED}{real[0].verdict}", "unknown", 3, f"{_STALE}; then {_reason(real[0], real)}"
+    each = min(current, key=lambda one: effect_rank(False, False, one.verdict, bool(one.preliminary)))
+    decides = each.verdict in ("harmful", "helps")
+    word, tone = hedged(each.verdict, _TONES[each.verdict], decides and bool(each.preliminary))
+    return word, tone, 3, _reason(each, current)
 
 
 def _reason(each: Effect, every: Sequence[Effect]) -> str:
     why = each.reason.removeprefix(f"{each.verdict}: ") if each.verdict == "not testable" else ""
     marks = [*each.biased, *(f"preliminary: {reason}" for reason in each.preliminary)]
     others = [f"{other.model} says {other.verdict}" for other in every if other.verdict != each.verdict]
-    return "; ".join(
-        part for part in (f"{points(each.delta)} points with it ({each.model})", why, *marks, *others) if part
-    )
+    return "; ".join(part for part in (f"{points(each.delta)} with it ({each.model})", why, *marks, *others) if part)
 
 
-def _routed(routing: Route) -> _Said | None:
+def _routed(record: SkillRecord) -> _Said | None:
+    routing = record.routing
     known = [each for each in routing.models if not each.run.simulated and each.recall.value is not None]
     if routing.state == "not listed" or not known:
         return None
     current = [each for each in known if not each.changed]
-    sound = [each for each in current if not each.local and each.run.trusted is not False]
-    if sound:
-        best = sound[0]
-        if best.recall.low is not None and best.recall.low >= LOST:
+    asked = [each for each in current if not each.local]
+    state = standing(record)
+    if state in ("found", "few"):
+        best = next(each for each in asked if each.run.trusted is not False)
+        if state == "found":
             return "found", "good", 2, f"{recall(best)}; whether it helps is not known"
         return "unclear", "unknown", 2, f"too few answers to say whether it is found: {recall(best)}"
     local = [each for each in current if each.local]
-    if local and local[0].recall.low is not None and local[0].recall.low >= LOST:
+    if local and _found(local[0]):
         return "found by word counts", "unknown", 2, f"{recall(local[0])}, which asks no model"
     if local:
-        return "sound", "unknown", 1, f"no model was asked; {recall(local[0])}, which counts words"
+        why = "what models said does not hold any more" if _asked(routing) else "no model was asked"
+        return "sound", "unknown", 1, f"{why}; {recall(local[0])}, which counts words"
     if current:
         return "unclear", "unknown", 2, f"the instrument check failed: {recall(current[0])}"
-    return "unclear", "unknown", 2, f"{_OUTDATED}; then {recall(known[0])}"
+    return "unclear", "unknown", 2, f"{_REWORDED}; then {recall(known[0])}"
 
 
 def _sound(health: Health) -> _Said:
-    score = "" if health.score is None else f"score {health.score:.2f}, "
+    score = "" if health.score is None else f"score {figures.score(Doc(health.score, '')).text}, "
     noted = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((health.warnings, "warning"), (health.infos, "info")) if n]
     beside = f"{', '.join(noted)}, " if noted else ""
     return "sound", "unknown", 1, f"{score}{beside}nothing else is known"
@@ -110,16 +162,27 @@ def percent(number: Estimate) -> str:
 
 
 def points(number: Estimate) -> str:
-    """A difference in percentage points with its interval and the tasks behind it."""
+    """A difference with its interval and the tasks behind it: "+20.0 points [+10.0, +30.0] over 12 tasks"."""
     if number.value is None:
         return MISSING
-    return f"{100 * number.value:+.1f} {_interval(number, '+')} n {number.n}"
+    tasks = f"{number.n} task{'s' * (number.n != 1)}"
+    return f"{100 * number.value:+.1f} points {_interval(number, '+')} over {tasks}"
 
 
 def _interval(number: Estimate, sign: str) -> str:
     if number.low is None or number.high is None:
         return f"[{MISSING}]"
     return f"[{100 * number.low:{sign}.1f}, {100 * number.high:{sign}.1f}]"
+
+
+def _asked(routing: Route) -> list[SkillRouted]:
+    """What models said of the skill, the best first; neither scripts nor what counts words on this machine."""
+    every = [each for each in routing.models if not each.run.simulated and not each.local]
+    return [each for each in every if each.recall.value is not None]
+
+
+def _found(each: SkillRouted) -> bool:
+    return each.recall.low is not None and each.recall.low >= LOST
 
 
 def _lost(each: SkillRouted) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,18 @@ def test_an_absent_file_is_empty_and_a_folder_a_mistake(tmp_path: Path) -> None:
     assert list(read_backwards(str(tmp_path / "none"))) == []
     with pytest.raises(UsageError, match="cannot read"):
         list(read_backwards(str(tmp_path)))
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "history.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="no regular file"):
+        list(read_backwards(str(pipe)))
+
+
+def test_a_line_without_an_end_does_not_eat_the_memory(tmp_path: Path) -> None:
+    sparse = tmp_path / "history.jsonl"
+    with sparse.open("wb") as file:
+        file.truncate(80 << 20)
+    with pytest.raises(UsageError, match="longer than 64 MiB"):
+        list(read_backwards(str(sparse)))

@@ -234,6 +234,8 @@ def test_it_prints_with_all_skills(site: Site, browser: Any) -> None:
     for word in ("Didit", "Dothedescriptionsroute?", "Doskillscompose?"):
         assert word in text
     assert "Openall" not in text
+    heads = [page for page in pages if "score, and its parts" in page]
+    assert heads and all("Verdict" in page and "Routing" in page for page in heads), "a table that goes on has its head"
 
 
 def test_it_prints_dark_ink_on_white_whatever_the_theme(site: Site, browser: Any) -> None:
@@ -261,6 +263,8 @@ _CONTROLS = """() => [...document.querySelectorAll("a[href],button,input,summary
 
 def test_the_keyboard_reaches_every_control_in_order_and_shows_where_it_is(site: Site, browser: Any) -> None:
     with visit(browser, site.page) as seen:
+        # The script takes what does not scroll out of the order once it has seen its size.
+        seen.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         expected = seen.page.evaluate(_CONTROLS)
         places, order = [], []
         for _ in range(expected):

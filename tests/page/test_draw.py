@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from picture_pixels import pixels
 from pictures_made import HOSTILE, made
 
-from skill_health.page import theme
+from skill_health.page import compiled, theme
 from skill_health.page.draw import draw, draw_all, png, svg_file
 from skill_health.page.model import Picture, Table
 from skill_health.page.pictures._load import collection_pictures, skill_pictures
@@ -197,3 +197,25 @@ def test_small_pictures_of_many_skills_are_small() -> None:
     drawn = [draw(each) for skill in page.status.value["skills"] for each in skill_pictures(page, skill["path"])]
     assert len(drawn) == 9
     assert sum(map(len, drawn)) / 5 < 15_000
+
+
+@pytest.mark.real
+def test_several_processes_draw_what_one_does() -> None:
+    code = (
+        "import json, sys\nfrom skill_health.page import compiled\nspecs = json.load(sys.stdin)\n"
+        "print(json.dumps([compiled.prepare(specs), compiled._started]))"
+    )
+    specs = {
+        f"p-{at}": json.dumps({"mark": "bar", "data": {"values": [{"a": at, "b": "x" * at}]}, "encoding": {
+            "x": {"field": "a", "type": "quantitative"}, "y": {"field": "b", "type": "nominal"}}})
+        for at in range(compiled._MANY + 3)
+    }  # fmt: skip
+    specs["broken"] = "[]"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(specs), capture_output=True, text=True, check=True
+    )
+    found, started_here = json.loads(done.stdout)
+    alone = {name: compiled.prepare({name: spec})[name] for name, spec in specs.items()}
+    assert {name: tuple(each) if isinstance(each, list) else each for name, each in found.items()} == alone
+    assert isinstance(found["broken"], str)
+    assert started_here is (compiled._processors() == 1)

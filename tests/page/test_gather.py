@@ -104,20 +104,20 @@ def test_each_skill_has_a_verdict_and_each_question_an_answer() -> None:
     page = page_made.page()
     words = {path.split("/")[1]: (each.word, each.tone, each.question) for path, each in page.verdicts.items()}
     assert words == {
-        "skill-0": ("helps", "good", 3),
+        "skill-0": ("preliminary: helps", "unknown", 3),
         "skill-1": ("no evidence", "warn", 3),
-        "skill-2": ("harmful", "bad", 3),
+        "skill-2": ("preliminary: harmful", "warn", 3),
         "skill-3": ("not found", "bad", 2),
         "zz-nasty": ("fix first", "bad", 1),
     }
     assert [(each.word, each.tone) for _, each in sorted(page.answers.items())] == [
-        ("no", "bad"), ("no", "bad"), ("no", "bad"), ("not shown", "unknown"),
+        ("no", "bad"), ("no", "bad"), ("preliminary: no", "warn"), ("not shown", "unknown"),
     ]  # fmt: skip
     assert [each.question for _, each in sorted(page.answers.items())] == list(QUESTIONS)
     assert list(page.verdicts) == [each["path"] for each in page.status["skills"].value]
     for each in page.status["skills"]:
-        steps = each["next"].value
-        assert page.verdicts[each["path"].value].command == (steps[0]["command"] if steps else "")
+        steps = [step["command"].partition(" --")[0] for step in each["next"].value] or [""]
+        assert page.verdicts[each["path"].value].command.partition(" --")[0] in steps
 
 
 def test_a_collection_of_which_nothing_was_measured() -> None:

@@ -165,20 +165,44 @@ ONE = "target_plus_one"
         ([report()], "not known", "no agent was run"),
         ([report(contrast(ONE, 0.1, 0.3), simulated=True)], "not known", "simulated"),
         ([report(contrast(ONE, -0.3, -0.1), biased=["why"])], "not known", "biased: why"),
-        ([report(contrast(ONE, 0.1, 0.3), preliminary=["few"])], "yes", "preliminary (loop:m): few"),
-        ([report(contrast(ONE, -0.3, -0.1))], "no", "with one more skill -20.0 [-30.0, -10.0] n 15 points (loop:m)"),
-        ([report(contrast(ONE, -0.3, -0.1, 0.2))], "not shown", "so far"),
-        ([report(contrast(ONE, -0.3, -0.1, testable=False))], "not shown", "so far"),
-        ([report(contrast(ONE, 0.1, 0.3))], "yes", "so far"),
-        ([report(contrast(ONE, -0.05, 0.05, 0.9))], "yes", "so far"),
-        ([report(contrast(ONE, -0.2, 0.2, 0.9))], "not shown", "so far"),
-        ([report(contrast(ONE, None, None, None, value=0.0))], "not shown", "+0.0 [–]"),
+        ([report(contrast(ONE, 0.1, 0.3), preliminary=["few"])], "preliminary: yes", "preliminary: few (loop:m)"),
+        (
+            [report(contrast(ONE, -0.3, -0.1), preliminary=["few"])],
+            "preliminary: no",
+            "points [-30.0, -10.0] over 15 tasks (worse)",
+        ),
+        (
+            [report(contrast(ONE, -0.3, -0.1), preliminary=["few"]), report(contrast(ONE, -0.3, -0.1), model="b")],
+            "no",
+            "loop:m: with one more skill -20.0 points [-30.0, -10.0] over 15 tasks (worse); b: with",
+        ),
+        (
+            [report(contrast(ONE, 0.1, 0.3), contrast("full", -0.4, -0.2))],
+            "no",
+            "loop:m: with all skills -30.0 points [-40.0, -20.0] over 15 tasks (worse), with one more skill +20.0",
+        ),
+        ([report(), report(contrast(ONE, 0.1, 0.3))], "yes", "+20.0"),
+        (
+            [report(contrast(ONE, -0.3, -0.1))],
+            "no",
+            "loop:m: with one more skill -20.0 points [-30.0, -10.0] over 15 tasks (worse)",
+        ),
+        ([report(contrast(ONE, -0.3, -0.1, 0.2))], "not shown", "(unclear)"),
+        ([report(contrast(ONE, -0.3, -0.1, testable=False))], "not shown", "(unclear)"),
+        ([report(contrast(ONE, 0.1, 0.3))], "yes", "(better)"),
+        ([report(contrast(ONE, -0.05, 0.05, 0.9))], "yes", "(as good)"),
+        ([report(contrast(ONE, -0.2, 0.2, 0.9))], "not shown", "(unclear)"),
+        ([report(contrast(ONE, None, None, None, value=0.0))], "not shown", "+0.0 points [–]"),
         ([report(contrast(ONE, None, None, None))], "not known", "no agent"),
         ([report(contrast("placebo", -0.3, -0.1))], "not known", "no agent"),
         ([report(contrast(ONE, -0.3, -0.1, against="control"))], "not known", "no agent"),
         ([report(contrast(ONE, 0.1, 0.3), contrast("full", -0.4, -0.2))], "no", "with all skills -30.0"),
         ([report(contrast(ONE, 0.1, 0.3)), report(contrast(ONE, -0.4, -0.2))], "yes", "+20.0"),
-        ([report(contrast(ONE, 0.1, 0.3)), report(contrast(ONE, -0.4, -0.2), model="b")], "no", "(b)"),
+        (
+            [report(contrast(ONE, 0.1, 0.3)), report(contrast(ONE, -0.4, -0.2), model="b")],
+            "no",
+            "b: with one more skill -30.0",
+        ),
     ],
 )
 def test_whether_skills_compose(reports: list[Doc], word: str, said: str) -> None:
@@ -186,6 +210,8 @@ def test_whether_skills_compose(reports: list[Doc], word: str, said: str) -> Non
     assert (found.word, found.question) == (word, 4)
     assert said in found.reason
     assert bool(found.command) == (word != "yes")
+    assert (found.tone == "bad") == (word == "no")
+    assert (found.tone == "good") == (word == "yes")
 
 
 def test_a_skill_that_has_changed_since_is_told(tmp_path: Path) -> None:
@@ -195,7 +221,7 @@ def test_a_skill_that_has_changed_since_is_told(tmp_path: Path) -> None:
     assert "1 skill changed since" in page.answers[3].reason
     assert "1 skill changed since (loop:maker:m)" in page.answers[4].reason
     told = page.verdicts["skills/skill-0/SKILL.md"]
-    assert (told.word, told.tone) == ("helps", "unknown")
+    assert (told.word, told.tone) == ("out of date: helps", "unknown")
     assert told.reason.startswith("the skill has changed since")
 
 
@@ -227,7 +253,11 @@ def sound(root: Path) -> None:
         (simulated, ["no", "not known", "not known", "not known"], ["", "simulated", "simulated", "simulated"]),
         (words, ["no", "not known", "not known", "not known"], ["", "word counts", "no agent", "no agent"]),
         (distrusted, ["no", "unclear", "not known", "not known"], ["", "instrument check failed", "", ""]),
-        (sound, ["yes", "yes", "not known", "not known"], ["4 of 4 skills pass", "4 certainly found, 0 not", "", ""]),
+        (
+            sound,
+            ["yes", "yes", "not known", "not known"],
+            ["4 of 4 skills pass", "of 4 skills 4 certainly found", "", ""],
+        ),
     ],
 )
 def test_the_answers(change: Change, answers: list[str], said: list[str], tmp_path: Path) -> None:

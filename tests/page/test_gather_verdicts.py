@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skill_health.core.estimates import Estimate
 from skill_health.effect_history import VERDICTS, Effect
 from skill_health.page.verdicts import verdict
-from skill_health.record_next import Place, steps
+from skill_health.record_next import Place
 from skill_health.record_routing import SkillRouted
 from skill_health.router_history import Routed
 from skill_health.skill_record import Benefit, Health, SkillRecord, _benefit, _route
@@ -52,11 +52,22 @@ CASES: dict[str, tuple[SkillRecord, tuple[str, str, int]]] = {
     "harms by one of two": (record([routed()], [effect(), effect("harmful", model="b")]), ("harmful", "bad", 3)),
     "helps": (record([routed()], [effect()]), ("helps", "good", 3)),
     "helps by one of two": (record([], [effect("no evidence", model="b"), effect()]), ("helps", "good", 3)),
+    "may help": (record([], [effect(preliminary=("few",))]), ("preliminary: helps", "unknown", 3)),
+    "may harm": (record([], [effect("harmful", preliminary=("few",))]), ("preliminary: harmful", "warn", 3)),
+    "may harm, harms by another": (
+        record([], [effect("harmful", preliminary=("few",)), effect("harmful", model="b")]),
+        ("harmful", "bad", 3),
+    ),
+    "little evidence": (record([], [effect("no evidence", preliminary=("few",))]), ("no evidence", "warn", 3)),
+    "a model then and words now": (
+        record([routed(changed=True), routed(LOST, local=True)], []),
+        ("sound", "unknown", 1),
+    ),
     "biased": (record([routed()], [effect("biased", biased=("why",))]), ("biased", "warn", 3)),
     "no evidence": (record([routed()], [effect("no evidence")]), ("no evidence", "warn", 3)),
     "not testable": (record([routed()], [effect("not testable")]), ("not testable", "unknown", 3)),
-    "helped once": (record([routed()], [effect(changed=True)]), ("helps", "unknown", 3)),
-    "harmed once": (record([routed()], [effect("harmful", changed=True)]), ("harmful", "unknown", 3)),
+    "helped once": (record([routed()], [effect(changed=True)]), ("out of date: helps", "unknown", 3)),
+    "harmed once": (record([routed()], [effect("harmful", changed=True)]), ("out of date: harmful", "unknown", 3)),
     "harmed once, helps now": (record([], [effect("harmful", changed=True), effect(model="b")]), ("helps", "good", 3)),
     "helps in a simulation": (record([routed()], [effect(simulated=True)]), ("found", "good", 2)),
     "harms in a simulation": (record([], [effect("harmful", simulated=True)]), ("sound", "unknown", 1)),
@@ -82,14 +93,41 @@ def test_the_verdict(given_: SkillRecord, expected: tuple[str, str, int]) -> Non
     found = verdict(given_, PLACE)
     assert (found.word, found.tone, found.question) == expected
     assert found.reason
-    first = next(iter(steps(given_, PLACE)), None)
-    assert (found.advice, found.command) == ((first.advice, first.command) if first else ("", ""))
+    assert bool(found.command) == bool(found.advice)
+
+
+ROUTER, AGENTS = "skill-health router run skills", "skill-health effectiveness run tasks --agents"
+
+
+@pytest.mark.parametrize(
+    ("given_", "advice", "command"),
+    [
+        (record([], []), "ask which requests find it:", ROUTER),
+        (record([routed(simulated=True)], []), "ask which requests find it:", ROUTER),
+        (record([routed(local=True)], []), "run agents with and without it:", f"{AGENTS} AGENT:MODEL"),
+        (record([routed()], []), "run agents with and without it:", f"{AGENTS} AGENT:MODEL"),
+        (record([routed(POOR)], []), "label more requests", f"{ROUTER} --models maker:m"),
+        (record([routed(LOST)], []), "reword its description", f"{ROUTER} --models maker:m"),
+        (record([routed(changed=True)], []), "has changed since", f"{ROUTER} --models maker:m"),
+        (record([routed(trusted=False)], []), "why the check failed", f"{ROUTER} --models maker:m"),
+        (record([routed(LOST, model="a b;c")], []), "reword", f"{ROUTER} --models 'a b;c'"),
+        (record([routed()], [effect("harmful")]), "mend or retire it", f"{AGENTS} loop:m"),
+        (record([], [effect("harmful")]), "mend or retire it", f"{AGENTS} loop:m"),
+        (record([], [effect("harmful", preliminary=("few",))]), "add tasks to be sure", f"{AGENTS} loop:m"),
+        (record([routed()], [effect(changed=True)]), "has changed since", f"{AGENTS} loop:m"),
+        (record([routed()], [effect()]), "", ""),
+    ],
+)
+def test_the_next_command_names_who_was_asked_before(given_: SkillRecord, advice: str, command: str) -> None:
+    found = verdict(given_, PLACE)
+    assert advice in found.advice
+    assert found.command == command
 
 
 @pytest.mark.parametrize(
     ("given_", "parts"),
     [
-        (record([routed()], [effect(preliminary=("few",))]), ["+20.0 [+10.0, +30.0] n 12 points", "loop:m", "preliminary: few"]),
+        (record([routed()], [effect(preliminary=("few",))]), ["+20.0 points [+10.0, +30.0] over 12 tasks", "loop:m", "preliminary: few"]),
         (record([routed()], [effect(changed=True)]), ["has changed since"]),
         (record([routed()], [effect("biased", biased=("a control fails",))]), ["a control fails"]),
         (record([], [effect("not testable", reason="not testable: 3 tasks differ")]), ["; 3 tasks differ"]),
@@ -100,6 +138,7 @@ def test_the_verdict(given_: SkillRecord, expected: tuple[str, str, int]) -> Non
         (record([routed(trusted=False)], []), ["instrument check failed"]),
         (record([], [], FAILED), ["2 errors, 1 warning"]),
         (record([], []), ["score 0.90", "1 warning"]),
+        (record([], [], Health("ok", 0.999, (), 0, 0, 0)), ["score 0.99,"]),
     ],
 )  # fmt: skip
 def test_the_reason_has_the_figures(given_: SkillRecord, parts: list[str]) -> None:
@@ -123,4 +162,4 @@ def test_what_asked_no_model_decides_nothing(routes: list[SkillRouted], effects:
     assert found.tone in ("unknown", "warn") or [*real, *asked]
     assert found.word not in ("found", "not found") or asked
     if any(not each.changed and each.verdict == "harmful" for each in real) and found.question == 3:
-        assert found.word == "harmful"
+        assert found.word.removeprefix("preliminary: ") == "harmful"

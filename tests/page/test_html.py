@@ -217,8 +217,9 @@ def test_what_changed_is_told_with_links_to_what_is_there() -> None:
     seen = Parsed(render(replace(page, own=own)))
     text = " ".join(seen.one(id="changes").text.split())
     assert "the page of 2026-01-01 by skill-health 0.0.9" in text
-    assert "Added: new" in text and "Removed: gone" in text
-    assert "both: score 0.50 → to 1.00; verdict sound → to –; recall % 25.0 → to 100.0" in text
+    assert "New on the page: new" in text and "No longer on the page: gone" in text
+    assert "another version, which may judge otherwise" in text
+    assert "both: score 0.50 → to 0.99; verdict sound → to –; recall % 25.0 → to 100.0" in text
     assert "effect in points -12.5 → to +50.0; listing tokens 1,200 → to 9" in text
     figures = {each.attrs["data-from"]: each for each in seen.elements if "data-from" in each.attrs}
     assert figures["page#/changes/skills/0/what/0/after"].attrs["data-value"] == "0.9961"

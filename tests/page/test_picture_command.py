@@ -84,9 +84,9 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from skill_health.page import draw
+    from skill_health.page import compiled
 
-    draw._compiled.cache_clear()
+    compiled._kept.clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["picture", first()]) == 2
     assert "pip install 'skill-health[report]'" in capsys.readouterr().err

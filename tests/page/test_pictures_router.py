@@ -27,6 +27,8 @@ from skill_health.page.model import Cell, Page, Picture
 from skill_health.page.origin import Doc, document
 from skill_health.page.pictures import calibration, confusion, leaderboard, position, router_history
 from skill_health.page.pictures._router_lines import KINDS, by_model
+from skill_health.page.pictures._router_models import STATES
+from skill_health.page.pictures._times import milliseconds
 from skill_health.page.text import shown
 
 MODULES = (leaderboard, router_history, confusion, position, calibration)
@@ -186,13 +188,16 @@ def test_what_is_drawn_stands_in_the_table() -> None:
     board, history, heat, places, _ = pictures(page)
     tops = {each["model"]: each["metrics"]["top1"]["value"] for each in page.router[1].value["models"]}
     tops |= {each["model"]: each["metrics"]["top1"]["value"] for each in page.router[0].value["models"]}
-    drawn = {each["m"]: each["v"] for each in board.spec["data"]["values"]}
+    dots, texts = marks(board.spec, "point"), marks(board.spec, "text")
+    names = [each["t"] for each in texts if ":" in each["t"] or each["t"] == "scripted"]
+    drawn = dict(zip(names, [each["x"] for each in dots], strict=False))
     assert drawn == {name: pytest.approx(100 * value) for name, value in tops.items()}
     assert [row[0].text for row in board.table.rows] == list(drawn)
     lines = Counter(each["model"] for each in page.router_history.value)
     assert Counter(row[0].text for row in history.table.rows) == lines
-    squares = [each for layer in heat.spec["layer"][:2] for each in layer["data"]["values"]]
+    squares = [each for each in marks(heat.spec, "rect") if each["x2"] - each["x"] == 1 == each["y2"] - each["y"]]
     assert len(squares) == len(heat.table.rows) and squares
+    assert sum(each["c"] == theme.INK for each in squares) == sum(row[0].text == row[1].text for row in heat.table.rows)
     assert len(places.table.rows) == sum(
         1 + len(each["position"]["places"]) for report in page.router for each in report.value["models"]
         if each["kind"] != "local" and (report is page.router[0] or each["model"] == "maker:four")
@@ -212,6 +217,12 @@ def test_all_can_be_drawn_and_are_narrow_with_readable_text(name: str) -> None:
         assert colours <= theme.DARK.keys(), picture.name
 
 
+def marks(spec: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The data of all layers of a kind of mark."""
+    own = [each for each in spec["layer"] if each["mark"]["type"] == kind]
+    return [value for each in own for value in each["data"]["values"]]
+
+
 def fixed(spec: Any) -> Any:
     """A specification without its data."""
     if isinstance(spec, Mapping):
@@ -225,7 +236,7 @@ def test_foreign_texts_are_data_only() -> None:
         for name in set(HOSTILE) - {"none", "no skill"}:
             assert name not in told and json.dumps(name, ensure_ascii=False)[1:-1] not in told, picture.name
         keys = {key for values in data(picture.spec) for each in values for key in each}
-        assert all(re.fullmatch(r"[a-z]{1,5}", key) for key in keys)
+        assert all(re.fullmatch(r"[a-z]2?", key) for key in keys)
 
 
 def data(spec: Any) -> Iterator[list[dict[str, Any]]]:
@@ -272,7 +283,9 @@ def test_one_call_a_prompt_shows_who_is_right_only() -> None:
     (picture,) = position.build(page_of([report]))
     assert "distance not testable" in picture.alt
     assert {row[3].text for row in picture.table.rows[1:]} == {"–"}
-    assert draw(picture)
+    assert "Picked" not in picture.alt + picture.note and "several calls for each prompt" in picture.note
+    told = "".join(ElementTree.fromstring(draw(picture)).itertext())
+    assert "right, % of calls" in told and "first answers" not in told and position.EXPECTED not in told
 
 
 def test_a_run_over_all_prompts_stands_for_a_model_before_a_later_part() -> None:
@@ -290,11 +303,14 @@ def test_a_run_over_all_prompts_stands_for_a_model_before_a_later_part() -> None
 def test_simulated_untrusted_and_stale_models_are_marked_and_stand_last() -> None:
     page = usual()
     board = leaderboard.build(page)[0]
-    states = [each["k"] for each in board.spec["data"]["values"]]
-    assert states[-2:] in (["SIMULATED", "untrusted"], ["untrusted", "SIMULATED"])
-    assert not {"SIMULATED", "untrusted"} & set(states[:-2])
-    assert "SIMULATED" in board.title and "SIMULATED: scripted." in board.note and "Untrusted: maker:two." in board.note
-    assert [each["f"].endswith(("SIMULATED", "preliminary", "untrusted")) for each in board.spec["data"]["values"]][-2:]
+    shapes = [each["s"] for each in marks(board.spec, "point")][: len(board.table.rows)]
+    last = [STATES[state][1] for state in ("SIMULATED", "untrusted")]
+    assert shapes[-2:] in (last, last[::-1]) and not set(last) & set(shapes[:-2])
+    assert "in part SIMULATED, untrusted" in board.title and "In part it is SIMULATED, untrusted" in board.alt
+    assert "SIMULATED: scripted." in board.note and "Untrusted: maker:two." in board.note
+    figures = [each["t"] for each in marks(board.spec, "text") if " n " in each["t"]]
+    assert [each.rpartition(" ")[2] for each in figures[-2:]] != ["", ""] and len(figures) == len(board.table.rows)
+    assert all(re.search("SIMULATED|untrusted", each) for each in figures[-2:])
     run_id = page.router[0].value["run"]["run_id"]
     stale = page_of(
         [page.router[0].value],
@@ -304,6 +320,8 @@ def test_simulated_untrusted_and_stale_models_are_marked_and_stand_last() -> Non
         ],
     )
     assert "Stale: maker:one." in leaderboard.build(stale)[0].note
+    for picture in pictures(stale):
+        assert re.search("stale.*[)]$", picture.title) and "stale" in picture.alt, picture.name
 
 
 def test_simulated_answers_do_not_count_as_confusions_beside_real_ones() -> None:
@@ -313,7 +331,7 @@ def test_simulated_answers_do_not_count_as_confusions_beside_real_ones() -> None
         (each for each in page.router[0].value["models"] if each["model"] not in ("scripted", "maker:two")),
         key=lambda each: each["metrics"]["top1"]["value"],
     )
-    assert best["model"] in picture.title and "SIMULATED" not in picture.title
+    assert best["model"] in picture.title and "SIMULATED" not in picture.title + picture.alt
     only, _ = made(numbered(3), {"scripted": "simulated"})
     assert confusion.build(page_of([only]))[0].title.endswith("scripted (SIMULATED)")
     both, _ = made(numbered(3), PLAIN)
@@ -394,13 +412,15 @@ def test_runs_that_cannot_be_compared_are_not_joined_in_the_picture() -> None:
     for run, more in enumerate(runs):
         lines += made(numbered(3), {"maker:one": "provider"}, run, **more)[1]
     (picture,) = router_history.build(page_of([], lines))
-    (panel,) = picture.spec["vconcat"]
-    changes, joined, *_ = ([*layer["data"]["values"]] for layer in panel["layer"])
-    assert [each["s"] for each in joined] == [1, 1, 2]
-    assert changes == [{"t": lines[2]["time"]}]
+    times = [milliseconds(each["time"]) for each in lines]
+    joined = [(each["x"], each["y"] is None) for each in marks(picture.spec, "line")]
+    assert joined == [(times[0], False), (times[1], False), (times[2], True), (times[2], False)]
+    dashes = next(each for each in picture.spec["layer"] if each["mark"].get("strokeDash"))["data"]["values"]
+    assert [(each["x"], each["x2"]) for each in dashes] == [(times[2], times[2])]
+    assert {each["x"] for each in marks(picture.spec, "point")} >= set(times)
     assert [row[4].text for row in picture.table.rows] == ["not compared", "descriptions", "", ""]
     (one,) = router_history.build(page_of([], lines[:1]))
-    assert "2026" not in "".join(re.findall(r">([^<]*)</text>", draw(one))) and "05-10 " in draw(one)
+    assert "hour and minute (UTC), 2026-05-10" in draw(one) and ">12:00<" in draw(one)
     nameless = [line | {"time": None} for line in lines]
     assert router_history.build(page_of([], nameless)) == ()
 
@@ -412,5 +432,5 @@ def test_long_histories_and_many_models_are_cut_and_say_so() -> None:
         for model in range(12) for at in range(70)
     ]  # fmt: skip
     (picture,) = router_history.build(page_of([], lines))
-    assert len(picture.spec["vconcat"]) == router_history.MOST and len(picture.table.rows) == 8 * 60
+    assert len(picture.spec["concat"]) == router_history.MOST and len(picture.table.rows) == 8 * 60
     assert "4 more models" in picture.note and "80 older runs" in picture.note

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pictures_made import HOSTILE, made
 
+from skill_health.page import theme
 from skill_health.page.anchors import anchor
 from skill_health.page.draw import draw
 from skill_health.page.model import Page, Picture
 from skill_health.page.origin import Doc
 from skill_health.page.pictures import (
+    _tags,
     components,
     compose,
     cost_effect,
@@ -22,7 +27,11 @@ from skill_health.page.pictures import (
     score_history,
     skill_effects,
 )
+from skill_health.page.pictures._forest import signed_ticks
 from skill_health.page.pictures._load import collection_pictures, modules, skill_pictures
+from skill_health.page.pictures._panel import round_ticks
+from skill_health.page.pictures._text import fitted, text_width
+from skill_health.page.pictures._times import time_ticks
 
 
 def every(page: Page) -> list[Picture]:
@@ -43,9 +52,11 @@ def test_everything_drawn_lies_within_the_axes() -> None:
                     layer["encoding"][own].get("field") for own in (channel, f"{channel}2") if own in layer["encoding"]
                 }
                 for value in layer["data"]["values"]:
+                    if value.get("c") == theme.GRID:
+                        continue  # The ticks of an axis stand out.
                     for field in used & set(fields):
                         if value.get(field) is not None:
-                            assert domain[0] <= value[field] <= domain[1], (picture.name, layer["mark"], value)
+                            assert min(domain) <= value[field] <= max(domain), (picture.name, layer["mark"], value)
 
 
 def test_texts_of_others_are_data_only() -> None:
@@ -80,12 +91,14 @@ def test_a_history_is_broken_where_runs_are_not_comparable_or_missing() -> None:
     [whole] = score_history.build(made(8))
     line = next(each for each in whole.spec["layer"] if each["mark"]["type"] == "line")
     values = line["data"]["values"]
-    assert [at for at, each in enumerate(values) if each["v"] is None] == [5, 9]
+    assert [at for at, each in enumerate(values) if each["y"] is None] == [5, 9]
     assert len(values) == 14 and len(whole.table.rows) == 12
     assert [row[0].text for row in whole.table.rows] == sorted((row[0].text for row in whole.table.rows), reverse=True)
     assert "1: no run for 6 days." in whole.note and "2: other rules <b>." in whole.note and "3: the mean" in whole.note
-    texts = next(each for each in whole.spec["layer"] if each["mark"]["type"] == "text")
-    assert [each["n"] for each in texts["data"]["values"]] == ["1", "2", "3"]
+    texts = [
+        each for layer in whole.spec["layer"] if layer["mark"]["type"] == "text" for each in layer["data"]["values"]
+    ]
+    assert [each["t"] for each in texts if each["t"] in "123456789"] == ["1", "2", "3"]
 
 
 def test_a_history_of_one_run_or_of_a_skill_without_a_score_is_no_picture() -> None:
@@ -167,3 +180,48 @@ def test_pictures_are_found_sorted_and_named_apart() -> None:
     assert {1, 3, 4} <= {each.QUESTION for each in found}
     names = [each.name for each in every(made(14))]
     assert len(names) == len(set(names)) and all(re.fullmatch("[a-z0-9-]+", name) for name in names)
+
+
+@settings(max_examples=60)
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 9))
+def test_ticks_are_round_few_and_within_the_axis(low: float, span: float, most: int) -> None:
+    ticks = round_ticks(low, low + span, most)
+    assert len(ticks) <= most + 1
+    assert all(low - 1e-6 * span <= each <= low + span * (1 + 1e-6) for each in ticks)
+    for one, two in pairwise(ticks):
+        first = f"{two - one:.3e}"[0]
+        assert first in "125"
+    signed = signed_ticks(low, low + span, 190)
+    places = [(at - low) / span * 190 for at, _ in signed]
+    assert all(
+        two - one >= 6 + (text_width(here) + text_width(there)) / 2 or len(signed) < 3
+        for (one, two), ((_, here), (_, there)) in zip(pairwise(places), pairwise(signed), strict=True)
+    )
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2_000_000_000), st.integers(0, 400_000_000), st.integers(2, 6))
+def test_ticks_of_times_are_within_the_axis_and_say_when(start: int, span: int, most: int) -> None:
+    ticks, unit = time_ticks(start * 1000, (start + span) * 1000, most)
+    assert ticks and len(ticks) <= most + 1 and unit.endswith("(UTC)")
+    assert all(start * 1000 <= at <= (start + span) * 1000 for at, _ in ticks)
+    assert len({words for _, words in ticks}) == len(ticks) or (span >= 86_400 and "hour" in unit)
+
+
+@given(st.text(max_size=60), st.integers(20, 300))
+def test_what_does_not_fit_keeps_both_its_ends(words: str, width: int) -> None:
+    shorter = fitted(words, width)
+    assert text_width(shorter) <= max(width, text_width("…"))
+    whole = fitted(words, 10**6)
+    if shorter != whole:
+        start, _, end = shorter.partition("…")
+        assert whole.startswith(start) and whole.endswith(end)
+        assert abs(text_width(start) - text_width(end)) <= 4 * 12 or width < 60
+
+
+def test_titles_say_what_all_and_what_some_of_the_runs_are() -> None:
+    assert _tags.tag([set(), set()]) == "" == _tags.warning([]) == _tags.tag([])
+    assert _tags.tag([{"preliminary", "SIMULATED"}, {"preliminary"}]) == " (preliminary; in part SIMULATED)"
+    assert _tags.tag([{"biased", "stale", "local"}]) == " (stale, biased)"
+    assert _tags.warning([{"stale"}, {"stale", "biased"}]) == " All of it is stale. In part it is biased."
+    assert "nothing about any model" in _tags.warning([{"SIMULATED"}])

@@ -8,15 +8,19 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from datetime import date
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import page_made
 import pytest
+from markdown_it import MarkdownIt
 
 from skill_health.cli import main
 from skill_health.core.validation import problems
 from skill_health.page import html
+from skill_health.page.live import site
 
 DAY = ["--as-of", "2026-11-20", "--no-cache"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -63,7 +67,7 @@ def test_a_page_is_written_and_rebuilt_to_the_byte(root: Path, run: Run, capsys:
     # Another process orders its sets in another way.
     assert run("report", *DAY, cwd=root, env={"PYTHONHASHSEED": "7"}).returncode == 0
     assert (root / "reports/index.html").read_bytes() == first
-    assert os.listdir(root / "reports") == ["index.html"]
+    assert sorted(os.listdir(root / "reports")) == ["index.html", "index.state.json"]
 
 
 @pytest.mark.usefixtures("plain_html")
@@ -161,6 +165,62 @@ def test_an_empty_file_or_a_damaged_page_is_replaced(text: str, root: Path, caps
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Fruit & <b>veg</b>", "Fruit & <b>veg</b>"),
+        ("  two\n lines ", "two lines"),
+        ("", "Skill health"),
+        (" ", "Skill health"),
+        ("\x1b[31m\u202e\udcff", "\\x1b[31m\\u{202e}\\udcff"),
+    ],
+)
+def test_the_title(title: str, shown: str, root: Path, capsys: Said) -> None:
+    for form, output in (("html", "page.html"), ("md", "page.md"), ("json", "page.json")):
+        for options in ([], ["--title", title]):
+            assert main(["report", "--format", form, "--output", output, *options, *DAY]) == 0
+    page = (root / "page.html").read_text()
+    assert f"<h1>{escape(shown, quote=False)}</h1>" in page
+    assert f"<title>{escape(shown, quote=False)} · skill-health</title>" in page
+    first = MarkdownIt().parse((root / "page.md").read_text())[1].content
+    assert unescape(re.sub(r"\\([^\w\s])", r"\1", first)) == shown
+    assert json.loads((root / "page.json").read_text())["title"].strip()
+    capsys.readouterr()
+
+
+def test_what_is_served_takes_no_change_from_the_page_in_the_folder(root: Path, capsys: Said) -> None:
+    assert main(["report", *DAY]) == 0
+    (root / "skills/zz-nasty/SKILL.md").unlink()
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    options = {"profile": None, "config_file": None, "reports": None, "jobs": 1, "no_cache": True, "title": "Served"}
+    served, _ = site((".",), options, lambda: date(2026, 11, 20))
+    for _ in range(2):
+        status, page = served.page()
+        assert status == 200 and "<h1>Served</h1>" in page and "No longer on the page:" in page
+        served.refresh()
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+    capsys.readouterr()
+    assert main(["report", "--format", "json", *DAY]) == 0
+    assert len(json.loads(capsys.readouterr().out)["changes"]["removed"]) == 1
+
+
+@pytest.mark.usefixtures("plain_html")
+def test_each_page_is_compared_with_the_one_that_it_replaces(root: Path, capsys: Said) -> None:
+    here, there = ["report", *DAY], ["report", "--output", "site/page.html", *DAY]
+    assert main(here) == main(there) == 0
+    (root / "skills/skill-0").rename(root / "skills/moved")
+    assert main(here) == 0
+    first = (root / "reports/index.html").read_bytes()
+    assert b'"skills/skill-0/SKILL.md"' in (root / "site/page.html").read_bytes()
+    assert main(there) == 0
+    assert main(here) == main(there) == 0
+    assert (root / "reports/index.html").read_bytes() == first == (root / "site/page.html").read_bytes()
+    capsys.readouterr()
+    assert main(["report", "--format", "md", *DAY]) == 0
+    told = capsys.readouterr().out
+    assert "skill-0: new on the page" in told and "skill-0: no longer on the page" in told
+
+
 @pytest.mark.parametrize("missing", ["jinja2", "vl_convert"])
 def test_without_the_extra_one_line_says_how_to_get_it(
     missing: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
@@ -194,3 +254,44 @@ def test_a_page_of_a_whole_collection_is_written(tmp_path: Path, monkeypatch: py
     said = capsys.readouterr().out
     assert "harmful" in said
     assert found not in said
+
+
+@pytest.mark.usefixtures("plain_html")
+def test_a_page_that_is_not_kept_leaves_its_state_for_the_next_one(root: Path, capsys: Said) -> None:
+    page, state = root / "reports/index.html", root / "reports/index.state.json"
+    assert main(["report", *DAY]) == 0
+    first = state.read_bytes()
+    assert main(["report", *DAY]) == 0 and state.read_bytes() == first
+    page.unlink()
+    skill = next(root.glob("skills/*/SKILL.md"))
+    shutil.rmtree(skill.parent)
+    assert main(["report", *DAY]) == 0 and state.read_bytes() != first
+    page.unlink()
+    capsys.readouterr()
+    assert main(["report", "--format", "json", *DAY]) == 0
+    told = json.loads(capsys.readouterr().out)["changes"]
+    assert [each["path"] for each in told["removed"]] == [skill.relative_to(root).as_posix()]
+    assert problems("page", json.loads(state.read_bytes())) != [], "it is the state alone, not the whole document"
+
+
+@pytest.mark.parametrize("content", ["{}", "[1]", "not ours", '{"schema": "skill-health/page-state/2", "skills": {}}'])
+@pytest.mark.usefixtures("plain_html")
+def test_what_stands_in_the_place_of_the_state_stays(root: Path, content: str, capsys: Said) -> None:
+    state = root / "reports/index.state.json"
+    state.parent.mkdir(exist_ok=True)
+    state.write_text(content)
+    assert main(["report", *DAY]) == 2
+    assert "index.state.json was not made by this command" in capsys.readouterr().err
+    assert state.read_text() == content and not (root / "reports/index.html").exists()
+
+
+@pytest.mark.usefixtures("plain_html")
+def test_a_damaged_state_costs_a_note(root: Path, capsys: Said) -> None:
+    assert main(["report", *DAY]) == 0
+    state = root / "reports/index.state.json"
+    state.write_text(state.read_text()[:-40])
+    (root / "reports/index.html").unlink()
+    capsys.readouterr()
+    assert main(["report", "--format", "md", *DAY]) == 0
+    assert "damaged" in capsys.readouterr().out
+    assert main(["report", *DAY]) == 0 and json.loads(state.read_text())["skills"]

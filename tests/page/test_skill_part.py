@@ -141,6 +141,8 @@ def test_confusions_are_those_of_the_prompts() -> None:
             assert shown <= expected and len(shown) + side.left == len(expected)
             wrong = [prompt.wrong for prompt in side.prompts]
             assert wrong == sorted(wrong, reverse=True) and all(wrong)
+            grouped = [(other, *row) for other, rows in side.others.items() for row in rows]
+            assert sorted(grouped, key=str) == sorted(((row[0].text, *row[1:]) for row in side.table.rows), key=str)
         for prompt in part.routing.taken.prompts:
             assert {pick.picked for pick in prompt.picks} == {part.name} and prompt.expected != part.name
     assert named("skill-3").routing.lost.prompts
@@ -166,8 +168,16 @@ def test_tasks_and_trials_of_a_skill_are_its_own() -> None:
             assert len(each.tasks) + each.left == len(tasks)
             for task in each.tasks:
                 assert task.flip == tasks[task.id]["flip"]
+                arms = tasks[task.id]["arms"]
                 assert {arm.name: arm.passes.value for arm in task.arms} == {
-                    name: arm["passes"] for name, arm in tasks[task.id]["arms"].items()
+                    name: arm["passes"] for name, arm in arms.items()
+                }
+                assert task.first + task.others == task.arms and len(task.others) != 1
+                # A mean reward is shown where it is another number than the share of passes.
+                assert {arm.name for arm in task.arms if arm.reward} == {
+                    name
+                    for name, arm in arms.items()
+                    if arm["reward"] not in (None, arm["n"] and arm["passes"] / arm["n"])
                 }
             if each.failing:
                 views += 1
@@ -260,6 +270,21 @@ def of(*findings: dict[str, Any], purse: int = 100_000) -> Any:
     lint = document("lint", {"skills": [own], "findings": list(findings)})
     record = document("status", {"path": "a/SKILL.md", "health": {"state": "failed", "flags": []}})
     return health(record, lint["skills"][0], by_skill(lint), Purse(purse))
+
+
+@pytest.mark.parametrize(
+    ("value", "level", "reasons"),
+    [(1.0, 10, 0), (0.999, 9, 1), (0.75, 8, 1), (0.001, 1, 1), (0.0, 0, 1), (None, -1, 1)],
+)
+def test_a_part_of_the_score_has_its_bar_and_what_it_lost_by(value: float | None, level: int, reasons: int) -> None:
+    part = {"name": "links", "value": value, "weight": 0.1, "share": 0.1, "evidence": {"not_found": 2}, "note": ""}
+    lint = document(
+        "lint", {"skills": [{"path": "a", "findings": {}, "score": 0.5, "flags": [], "components": [part]}]}
+    )
+    record = document("status", {"path": "a", "health": {"state": "ok", "flags": []}})
+    (shown,) = health(record, lint["skills"][0], {}, Purse(0)).components
+    assert (shown.level, len(shown.evidence)) == (level, reasons)
+    assert all(name == "not found" for name, _ in shown.evidence)
 
 
 def excerpts(found: Any) -> Iterator[tuple[str, str, str] | None]:

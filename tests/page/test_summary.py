@@ -66,7 +66,7 @@ def test_a_real_page() -> None:
     text = render(made)
     assert text == render(made)
     assert all(f"{number}\\. " in text for number in (1, 2, 3, 4))
-    wanting = [path for path, each in made.verdicts.items() if each.tone != "good" or each.command or each.advice]
+    wanting = [path for path, each in made.verdicts.items() if each.tone in ("bad", "warn")]
     assert len(rows(text)) == min(len(wanting), MAX_ROWS) > 0
     shown = html(text)
     assert "<script" not in shown and "<img" not in shown and "<b>" not in shown
@@ -86,9 +86,10 @@ def test_nothing_measured() -> None:
 def test_most_in_need_first_and_the_rest_is_counted() -> None:
     text = render(many(50))
     assert len(rows(text)) == MAX_ROWS
-    assert "… and 30 more skills; the page has them all." in text
+    assert "… and 13 more skills; the page has them all." in text
+    assert "Others: 17 without an answer yet (see Next)." in text
     tones = [int(line.split("|")[1].strip().removeprefix("skill")) % 3 for line in rows(text)]
-    assert tones[:16] == [2] * 16 and set(tones[16:]) == {1}
+    assert tones[:16] == [2] * 16 and set(tones[16:]) == {1}, "what is only unknown has no row"
     assert "score 0.50 → 1.00; verdict skill → –" not in text, "20 lines of changes are of skills that are new"
     few = render(many(3))
     assert "score 0.50 → 1.00; verdict skill → –" in few and "more skill" not in few
@@ -113,7 +114,18 @@ def test_everything_is_text(name: str) -> None:
         == set()
     )
     assert sum(token.type == "heading_open" for token in tokens) == 4
-    assert sum(token.type == "tr_open" for token in tokens) == 3
+    assert sum(token.type == "tr_open" for token in tokens) == 2
+
+
+def test_skills_of_which_only_the_effect_is_not_known_have_no_row() -> None:
+    made = page()
+    told = dict.fromkeys(made.verdicts, Verdict("found", "good", 2, "", "run agents:", "run it"))
+    text = render(replace(made, verdicts=told))
+    assert rows(text) == [] and "None." in text and "Skills: 5 with a good verdict." in text
+    first = next(iter(told))
+    told = {**dict.fromkeys(told, Verdict("sound", "unknown", 1, "")), first: Verdict("lost", "bad", 2, "why")}
+    text = render(replace(made, verdicts=told))
+    assert len(rows(text)) == 1 and "Others: 4 without an answer yet (see Next)." in text
 
 
 def test_nothing_to_do() -> None:

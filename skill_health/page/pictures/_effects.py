@@ -9,6 +9,7 @@ from skill_health.page.figures import MISSING, plain, points
 from skill_health.page.marks import effect_marks
 from skill_health.page.model import Cell, Page
 from skill_health.page.origin import Doc
+from skill_health.page.pictures import _tags
 from skill_health.page.pictures._forest import KINDS, LABELS, Row
 from skill_health.page.pictures._text import fitted, text_width
 
@@ -39,6 +40,11 @@ class Measured:
     def primary(self) -> Doc | None:
         """The contrast of the skills with none."""
         return self.own["contrasts"].where("name", PRIMARY)
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """The words of its marks."""
+        return frozenset(mark.word for mark in effect_marks(self.line.value))
 
     @property
     def words(self) -> str:
@@ -152,16 +158,13 @@ def _end(contrast: Doc, key: str) -> Cell:
 
 
 def tag(measured: Sequence[Measured]) -> str:
-    """What a title says at its end where runs are simulated."""
-    false = [each.simulated for each in measured]
-    return " (SIMULATED)" if false and all(false) else " (in part SIMULATED)" if any(false) else ""
+    """What a title says at its end where runs are simulated, stale, biased or preliminary."""
+    return _tags.tag([each.marked for each in measured])
 
 
 def warning(measured: Sequence[Measured]) -> str:
-    """The sentence of the alternative text about simulated runs."""
-    if not any(each.simulated for each in measured):
-        return ""
-    return " SIMULATED: a script was run in place of a model, so the figures say nothing about any model."
+    """The sentences of the alternative text about such runs."""
+    return _tags.warning([each.marked for each in measured])
 
 
 def caveats(measured: Sequence[Measured], first: str = "") -> str:

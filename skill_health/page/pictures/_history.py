@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from math import ceil, floor
 from typing import Any
 
 from skill_health.page.model import Page
 from skill_health.page.origin import Doc
-from skill_health.page.pictures._forest import layer
-from skill_health.page.pictures._text import below, beside, padding, text
+from skill_health.page.pictures._panel import Panel, Spec, numbers, round_ticks
+from skill_health.page.pictures._text import padding
+from skill_health.page.pictures._times import milliseconds, time_ticks
 from skill_health.page.theme import BAD, GOOD, MUTED, SERIES, WARN
 
 MOST = 90
@@ -63,58 +63,48 @@ def _differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return tuple(before[key] for key in _SAME) != tuple(after[key] for key in _SAME)
 
 
-def spec(runs: Sequence[At], drift: Sequence[Doc], band: bool, width: int, height: int) -> dict[str, Any]:
+def spec(runs: Sequence[At], drift: Sequence[Doc], band: bool, width: int, height: int) -> Spec:
     """The specification: the band from lowest to highest score below the line where `band`, marks as numbered rules."""
-    values = [{"t": _ms(at.time), "v": at.score.value, **(_band(at) if band else {})} for at in runs]
-    low, high = _bounds([each[key] for each in values for key in each if key != "t"])
-    first, last = values[0]["t"], values[-1]["t"]
-    room = max((last - first) * 0.02, 1e5)
-    days = (last - first) / 8.64e7
-    form = "%H:%M" if days < 1 else "%d %b" if days < 300 else "%b %Y"
-    axis = below(f"day of the run (UTC), {runs[0].time[:10]} to {runs[-1].time[:10]}", 4, format=form, grid=False)
-    across = {"type": "utc", "domain": [first - room, last + room], "nice": False}
-    x = {"field": "t", "type": "temporal", "axis": axis, "scale": across}
-    beside_it = beside("score, 0 to 1", 4 if height > 100 else 2, format=".2f")
-    up = {"domain": [low, high], "nice": False, "zero": False}
-    y = {"field": "v", "type": "quantitative", "axis": beside_it, "scale": up}
+    times = [milliseconds(at.time) for at in runs]
+    scores = [at.score.value for at in runs]
+    ends = [(at.line.value["summary"]["min"], at.line.value["summary"]["max"]) for at in runs] if band else []
+    room = max((times[-1] - times[0]) * 0.02, 1e5)
+    low, high = _bounds([*scores, *(end for pair in ends for end in pair)])
+    panel = Panel(width, height, (times[0] - room, times[-1] + room), (low, high))
+    ticks, unit = time_ticks(times[0], times[-1], 5)
+    dates = f"{runs[0].time[:10]} to {runs[-1].time[:10]}"
+    panel.beside(numbers(_ticks(low, high, height), ".2f"), "score, 0 to 1", 28 if drift else 12)
+    panel.below(ticks, f"run, {unit}, {dates}")
     parts = [at.part for at in runs]
-    dots = [
-        each for each, own in zip(values, parts, strict=True) if parts.count(own) == 1 or (band and len(runs) <= 31)
-    ]
-    broken = _broken(values, parts)
-    holes = {"invalid": "break-paths-filter-domains"}
-    rules, texts = _ruled(drift, high, (high - low) / height)
-    layers = [
-        layer(
-            {"type": "area", "color": SERIES[0], "opacity": 0.15, **holes}, broken if band else [],
-            x=x, y={**y, "field": "a"}, y2={"field": "b"},
-        ),
-        layer({"type": "rule", "strokeDash": [3, 3]}, rules, x=x, color="c"),
-        layer(text("center"), texts, x=x, y=y, text={"field": "n"}, color="c"),
-        layer({"type": "line", "color": SERIES[0], "strokeWidth": 2, **holes}, broken, x=x, y=y),
-        layer({"type": "point", "filled": True, "color": SERIES[0], "size": 20, "opacity": 1}, dots, x=x, y=y),
-    ]  # fmt: skip
-    drawn = [each for each in layers if each["data"]["values"]]
-    return {"width": width, "height": height, "padding": padding(10, 24, 22), "layer": drawn}
+    if band:
+        panel.band(_broken([(at, *pair) for at, pair in zip(times, ends, strict=True)], parts), SERIES[0])
+    panel.line(_broken(list(zip(times, scores, strict=True)), parts), SERIES[0], strokeWidth=2)
+    for at, value, own in zip(times, scores, parts, strict=True):
+        if parts.count(own) == 1 or (band and len(runs) <= 31):
+            panel.dot(at, value, SERIES[0], size=20)
+    for number, (time, kind) in enumerate(numbered(drift), 1):
+        color, at = _COLORS.get(kind, WARN if kind == "gap" else MUTED), milliseconds(time)
+        panel.rule((at, at), (low, high), color, dashed=True)
+        # In two rows, so that the numbers of neighbours do not touch.
+        panel.say(at, panel.y(-8 - 10 * (number % 2)), str(number), color, "center")
+    return {**panel.spec(), "padding": padding(12, 14, 10, 8)}
 
 
-def _ms(time: str) -> float:
-    """A time in UTC as milliseconds since 1970, which the library need not parse."""
-    return datetime.fromisoformat(time).timestamp() * 1000
-
-
-def _broken(values: Sequence[dict[str, Any]], parts: Sequence[int]) -> list[dict[str, Any]]:
+def _broken(values: Sequence[tuple[float, *tuple[float, ...]]], parts: Sequence[int]) -> list[tuple[Any, ...]]:
     """The values with a hole before each stretch but the first: a path for each stretch would cost the library more."""
-    found: list[dict[str, Any]] = []
+    found: list[tuple[Any, ...]] = []
     for at, value in enumerate(values):
         if at and parts[at] != parts[at - 1]:
-            found.append({key: value["t"] if key == "t" else None for key in value})
+            found.append((value[0], *(None for _ in value[1:])))
         found.append(value)
     return found
 
 
-def _band(at: At) -> dict[str, float]:
-    return {"a": at.line.value["summary"]["min"], "b": at.line.value["summary"]["max"]}
+def _ticks(low: float, high: float, height: int) -> list[float]:
+    """Scores at the axis, none above 1 unless a score is; two at least, where there are two with two digits."""
+    top = high if high > 1.1 else min(high, 1.0)
+    few = round_ticks(low, top, 5 if height > 100 else 3)
+    return few if len(few) > 1 else round_ticks(low, top, 5)
 
 
 def _bounds(ends: Sequence[float | None]) -> tuple[float, float]:
@@ -123,16 +113,6 @@ def _bounds(ends: Sequence[float | None]) -> tuple[float, float]:
     low, high = min(known), max(known)
     room = max(high - low, 0.1) * 0.06
     return max(0.0, floor((low - room) * 100) / 100), ceil((high + room) * 100) / 100
-
-
-def _ruled(drift: Sequence[Doc], high: float, pixel: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """A rule with a number for each time of marks; numbers stand in two rows, so that neighbours do not touch."""
-    rules, texts = [], []
-    for number, (time, kind) in enumerate(numbered(drift), 1):
-        color = _COLORS.get(kind, WARN if kind == "gap" else MUTED)
-        rules.append({"t": _ms(time), "c": color})
-        texts.append({"t": _ms(time), "v": high + (8 + 10 * (number % 2)) * pixel, "n": str(number), "c": color})
-    return rules, texts
 
 
 def numbered(drift: Sequence[Doc]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from skill_health.page.model import Page
 from skill_health.page.origin import Doc
-from skill_health.page.pictures._router_models import Entry, current, whole
+from skill_health.page.pictures._router_models import Entry, current, entry_of, whole
 
 NONE = "none"
 MOST = 24
@@ -21,7 +21,7 @@ class Confusions:
     `entry` is the model whose answers they are, None for all models of `report` together. `rows` are the expected
     skills and `columns` the picked ones, with NONE and None (no valid answer) last. `left_out` counts the skills that
     are not among them. `totals` are the calls of each row, those that are left out too. `alike` has the similarity of
-    two descriptions where it is known.
+    two descriptions where it is known. `sources` are the models whose answers are counted.
     """
 
     report: Doc
@@ -32,6 +32,7 @@ class Confusions:
     left_out: int
     totals: Counter[str]
     alike: Mapping[tuple[str, str | None], Doc]
+    sources: tuple[Entry, ...]
 
     def share(self, cell: Doc) -> float:
         """The share of the expected skill's calls that a cell holds."""
@@ -66,11 +67,10 @@ def confusions(page: Page) -> Confusions | None:
     last = [each for each in (NONE, None) if each in skills]
     columns = (*sorted(chosen), *last)
     cells = tuple(cell for cell in matrix if cell.value["expected"] in rows and cell.value["picked"] in columns)
-    return (
-        Confusions(report, entry, cells, rows, columns, len(named) - len(chosen), totals, _alike(report))
-        if cells
-        else None
-    )
+    if not cells:
+        return None
+    sources = (entry,) if entry else tuple(entry_of(page, report, own) for own in report["models"])
+    return Confusions(report, entry, cells, rows, columns, len(named) - len(chosen), totals, _alike(report), sources)
 
 
 def _alike(report: Doc) -> dict[tuple[str, str | None], Doc]:

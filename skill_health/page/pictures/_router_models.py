@@ -9,6 +9,7 @@ from skill_health.page.figures import MISSING
 from skill_health.page.marks import Mark, route_marks
 from skill_health.page.model import Cell, Page
 from skill_health.page.origin import Doc
+from skill_health.page.pictures import _tags
 from skill_health.page.theme import BAD, SERIES, UNKNOWN, WARN
 
 STATES = {
@@ -35,6 +36,11 @@ class Entry:
     def name(self) -> str:
         """The model as the user named it."""
         return str(self.own["model"].value)
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """The words of its marks."""
+        return frozenset(mark.word for mark in self.marks)
 
     @property
     def words(self) -> str:
@@ -69,8 +75,13 @@ def current(page: Page) -> tuple[Entry, ...]:
         for own in report["models"]:
             name = own["model"].value
             if name not in kept or (whole(report) and not whole(kept[name].report)):
-                kept[name] = Entry(own, report, _marks(page, report, own))
+                kept[name] = entry_of(page, report, own)
     return tuple(sorted(kept.values(), key=_rank))
+
+
+def entry_of(page: Page, report: Doc, own: Doc) -> Entry:
+    """The entry of a model in a report."""
+    return Entry(own, report, _marks(page, report, own))
 
 
 def _rank(entry: Entry) -> tuple[bool, bool, float]:
@@ -133,6 +144,10 @@ def part(number: Doc) -> Cell:
 
 
 def tag(entries: Sequence[Entry]) -> str:
-    """What a title says at its end where models are simulated."""
-    false = [entry.state == "SIMULATED" for entry in entries]
-    return " (SIMULATED)" if false and all(false) else " (in part SIMULATED)" if any(false) else ""
+    """What a title says at its end where models are simulated, untrusted, stale, preliminary or asked in part."""
+    return _tags.tag([each.marked for each in entries])
+
+
+def warning(entries: Sequence[Entry]) -> str:
+    """The sentences of the alternative text about such models."""
+    return _tags.warning([each.marked for each in entries])

@@ -36,15 +36,21 @@ def _width(character: str) -> float:
 
 
 def fitted(text: str, width: float) -> str:
-    """The text as it is shown, on one line, cut with an ellipsis where it is wider than so many pixels."""
+    """The text as it is shown, on one line; where it is wider than so many pixels, an ellipsis stands for its middle.
+
+    Names often begin alike and differ at the end.
+    """
     line = " ".join(shown(text).split())
     if text_width(line) <= width:
         return line
     room = width - text_width("…")
-    end = 0
-    while end < len(line) and (room := room - text_width(line[end])) >= 0:
-        end += 1
-    return f"{line[:end]}…"
+    start, end, left = 0, len(line), True
+    while start < end:
+        room -= text_width(line[start] if left else line[end - 1])
+        if room < 0:
+            break
+        start, end, left = (start + 1, end, False) if left else (start, end - 1, True)
+    return f"{line[:start].rstrip()}…{line[end:].lstrip()}"
 
 
 def text(align: str = "left", **more: Any) -> dict[str, Any]:

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from skill_health.page.figures import MISSING, amount, count, plain
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
-from skill_health.page.pictures._router_marks import Spec, caption, per_cent
-from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag
-from skill_health.page.theme import MUTED, SERIES, ZERO
+from skill_health.page.pictures._panel import Panel, Spec, dashed_diagonal, numbers, together
+from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
+from skill_health.page.pictures._text import fitted, padding, text_width
+from skill_health.page.theme import MUTED, SERIES
 
 QUESTION, ORDER = 2, 50
 MOST = 4
-SIDE = 206
+WIDTH, HEIGHT = 200, 166
+LEAST, LARGEST = 8, 300
+"""Square pixels of a point without answers, and of the one with most."""
 _HEAD = (
     "Model", "Stated confidence, %", "Answers", "Mean confidence, %", "Right, % of answers", "Expected calibration error",
     "Brier score [95 % interval]",
@@ -32,7 +35,7 @@ def build(page: Page) -> tuple[Picture, ...]:
         return ()
     table = Table(_HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Stated confidence and right answers")
     said = [f"{entry.label}: {_told(entry)}" for entry in drawn]
-    alt = f"Share of right answers by stated confidence. {'; '.join(said)}."
+    alt = f"Share of right answers by stated confidence. {'; '.join(said)}.{warning(drawn)}"
     note = [_NOTE, caveats(drawn)]
     if len(entries) > MOST:
         note.append(
@@ -75,43 +78,33 @@ def _rows(entry: Entry) -> Iterator[tuple[Cell, ...]]:
 
 def _spec(entries: Sequence[Entry]) -> Spec:
     most = max(each.value["n"] for entry in entries for each in filled(entry))
-    panels = [_panel(entry, most, at) for at, entry in enumerate(entries)]
-    pairs = [{"hconcat": panels[at : at + 2], "spacing": 20} for at in range(0, len(panels), 2)]
-    return {"vconcat": pairs, "spacing": 14}
+    panels = [_panel(entry, most) for entry in entries]
+    below = panels[(len(panels) - 1) // 2 * 2]
+    words = "answers in the range:"
+    below.say(below.x(0), below.y(HEIGHT + 54), words, MUTED)
+    steps = sorted({max(1, round(most * part)) for part in (0.1, 0.5, 1)})
+    sizes = [(f"{each:,}", SERIES[0], "circle", _size(each, most)) for each in steps]
+    below.legend(sizes, text_width(words) + 8, HEIGHT + 54, 62)
+    return together(panels, padding(12, 16, 14), 2, 108, 52)
 
 
-def _panel(entry: Entry, most: int, at: int) -> Spec:
-    values = [
-        {"x": percent(each.value["confidence"]), "v": percent(each.value["accuracy"]), "n": each.value["n"]}
+def _size(answers: int, most: int) -> float:
+    return round(LEAST + (LARGEST - LEAST) * answers / most, 2)
+
+
+def _panel(entry: Entry, most: int) -> Panel:
+    """The plot of a model; its texts stand clear of a large point at 100 %."""
+    panel = Panel(WIDTH, HEIGHT, (0, 100), (0, 100))
+    panel.beside(numbers(range(0, 101, 20)), "right, % of answers", above=20)
+    panel.below(numbers(range(0, 101, 20)), "stated confidence, %")
+    dashed_diagonal(panel)
+    places = [
+        (percent(each.value["confidence"]) or 0.0, percent(each.value["accuracy"]), each.value["n"])
         for each in filled(entry)
     ]
-    x = per_cent("x", "stated confidence, %", grid=False)
-    y = per_cent("v", "right, % of answers" if at % 2 == 0 else None)
-    steps = sorted({max(1, round(most * part)) for part in (0.1, 0.5, 1)})
-    size = {
-        "field": "n", "type": "quantitative", "scale": {"domain": [0, most], "range": [8, 300]},
-        "legend": {
-            "title": "answers in the range", "orient": "bottom", "values": steps, "symbolFillColor": SERIES[0],
-            "symbolStrokeWidth": 0, "format": "d",
-        },
-    }  # fmt: skip
-    layers = [
-        {
-            "data": {"values": [{"x": 0, "v": 0}, {"x": 100, "v": 100}]},
-            "mark": {"type": "line", "color": ZERO, "strokeDash": [4, 3], "strokeWidth": 1},
-            "encoding": {"x": x, "y": y},
-        },
-        {
-            "data": {"values": values},
-            "mark": {"type": "line", "color": SERIES[0], "strokeWidth": 1},
-            "encoding": {"x": x, "y": y},
-        },
-        {
-            "data": {"values": values},
-            "mark": {"type": "point", "filled": True, "color": SERIES[0], "opacity": 1},
-            "encoding": {"x": x, "y": y, "size": size},
-        },
-        caption(entry.label, SIDE, y=-25),
-        caption(_told(entry).rsplit(" n ", 1)[0], SIDE, color=MUTED),
-    ]
-    return {"width": SIDE, "height": SIDE - 40, "layer": layers}
+    panel.line([(x, y) for x, y, _ in places], SERIES[0], strokeWidth=1)
+    for x, y, answers in places:
+        panel.dot(x, y or 0.0, SERIES[0], "circle", _size(answers, most))
+    panel.head(fitted(entry.label, WIDTH), 50)
+    panel.head(_told(entry).rsplit(" n ", 1)[0], 35, MUTED)
+    return panel

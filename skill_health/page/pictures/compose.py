@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from skill_health.page.figures import plain
 from skill_health.page.model import Page, Picture, Table
@@ -24,7 +24,6 @@ from skill_health.page.pictures._effects import (
     warning,
 )  # fmt: skip
 from skill_health.page.pictures._forest import Row, forest
-from skill_health.page.pictures._text import fitted
 
 QUESTION, ORDER = 4, 1
 CONTRASTS = ("target_plus_one-target", "target_plus_unrelated-target", "full-target")
@@ -66,7 +65,7 @@ def _picture(measured: Sequence[Measured], name: str, title: str, whole: bool) -
             own = own[:_MOST]
         if own:
             rows.append(Row(spoken(own[0][1].value)))
-            rows += [row(each, contrast, _name(each, used, whole)) for each, contrast in own]
+            rows += _rows(own, whole, several=len({each.model for each in used}) > 1)
     table = Table(
         ("Contrast", *(() if whole else ("Skill",)), "Model", *CELLS, "Marks"),
         tuple(
@@ -96,11 +95,15 @@ def _rank(pair: tuple[Measured, Doc]) -> tuple[bool, float, str, str]:
     return not contrast.value["testable"], contrast.value["delta"]["value"], each.path, each.model
 
 
-def _name(each: Measured, used: Sequence[Measured], whole: bool) -> str:
+def _rows(own: Sequence[tuple[Measured, Doc]], whole: bool, several: bool) -> Iterator[Row]:
+    """The models of a contrast; or its skills, where there are `several` models below the name of each."""
     if whole:
-        return titled(each)
-    several = len({other.model for other in used}) > 1
-    return f"{fitted(each.name, 104)}, {fitted(each.model, 60)}" if several else each.name
+        yield from (row(each, contrast, titled(each)) for each, contrast in own)
+        return
+    for first in {each.model: each for each, _ in own}.values():
+        if several:
+            yield Row(titled(first))
+        yield from (row(each, contrast, each.name) for each, contrast in own if each.model == first.model)
 
 
 def _summary(every: Sequence[tuple[Measured, Doc]], whole: bool) -> str:

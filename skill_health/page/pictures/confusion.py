@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import ceil
-from typing import Any
 
 from skill_health.page.figures import count, plain, score
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
+from skill_health.page.pictures._panel import TURNED, Panel, Spec
 from skill_health.page.pictures._router_cells import MOST, NONE, Confusions, confusions
-from skill_health.page.pictures._router_marks import Spec
-from skill_health.page.pictures._router_models import listed, run_id
-from skill_health.page.theme import GRID, GROUND, INK, RAMP
+from skill_health.page.pictures._router_models import listed, run_id, tag, warning
+from skill_health.page.pictures._text import fitted, padding, text_width
+from skill_health.page.theme import GRID, GROUND, INK, MUTED, RAMP
 
 QUESTION, ORDER = 2, 30
 EDGES = (5, 10, 25, 50, 75)
 """Where a darker colour begins, in per cent."""
 BINS = ("below 5", *(f"{low} to {high}" for low, high in pairwise(EDGES)), f"{EDGES[-1]} and more")
 _DARK = 50
-_LONG, _LETTER = 130, 5.6
-_MOST, _HEAD_OF, _TAIL_OF = 24, 12, 10
+_LONG = 130
+"""Pixels for the name of a skill."""
+_LEAST = 300
+"""Pixels that names and plot take at least, as the legends do."""
 _HEAD = (
     "Expected",
     "Picked",
@@ -41,7 +43,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     found = confusions(page)
     if found is None:
         return ()
-    whose, tag = _whose(found)
+    whose = _whose(found)
     wrong = sorted(
         (cell for cell in found.cells if cell.value["expected"] != cell.value["picked"]),
         key=lambda cell: -cell.value["calls"],
@@ -56,14 +58,14 @@ def build(page: Page) -> tuple[Picture, ...]:
         for cell in wrong
     ]
     said = f"Most frequent: {listed(worst, 3)}." if worst else "No skill was picked for another."
-    alt = f"Heat map of {len(found.rows)} expected and {len(found.columns)} picked classes, answers of {whose}. {said}"
+    alt = f"Heat map of {len(found.rows)} expected and {len(found.columns)} picked classes, answers of {whose}. {said}{warning(found.sources)}"
     note = _NOTE
     if found.left_out:
         note += f" The {MOST} skills that are most involved in confusions are shown, {found.left_out} are left out."
     return (
         Picture(
             "router-confusion",
-            f"Routing: picked skill by expected skill, {whose}{tag}",
+            f"Routing: picked skill by expected skill, {whose}{tag(found.sources)}",
             alt,
             _spec(found),
             table,
@@ -78,18 +80,10 @@ def name(picked: str | None) -> str:
     return "no valid answer" if picked is None else "no skill" if picked == NONE else picked
 
 
-def _cut(text: str) -> str:
-    """A long name without its middle: many names begin alike, and differ at the end."""
-    return text if len(text) <= _MOST else f"{text[:_HEAD_OF]}…{text[-_TAIL_OF:]}"
-
-
-def _whose(found: Confusions) -> tuple[str, str]:
-    if found.entry is not None:
-        return found.entry.name, ""
-    models = [each.value for each in found.report["models"]]
-    false = [each["kind"] == "simulated" for each in models]
-    tag = "" if not any(false) else " (SIMULATED)" if all(false) else " (in part SIMULATED)"
-    return (models[0]["model"] if len(models) == 1 else f"{len(models)} models of run {run_id(found.report)}"), tag
+def _whose(found: Confusions) -> str:
+    if len(found.sources) == 1:
+        return found.sources[0].name
+    return f"{len(found.sources)} models of run {run_id(found.report)}"
 
 
 def _row(found: Confusions, cell: Doc) -> tuple[Cell, ...]:
@@ -101,82 +95,78 @@ def _row(found: Confusions, cell: Doc) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-def _bin(share: float) -> str:
-    return BINS[sum(share >= edge for edge in EDGES)]
+def _shade(share: float) -> int:
+    """The place of a share in per cent among BINS and colours."""
+    return sum(share >= edge for edge in EDGES)
 
 
 def _spec(found: Confusions) -> Spec:
-    step = 26 if len(found.columns) <= 14 else 18 if len(found.columns) <= 20 else 15
-    values, rings = [], []
+    down, over = len(found.rows), len(found.columns)
+    step = 26 if over <= 14 else 18 if over <= 20 else 15
+    panel = Panel(step * over, step * down, (0, over), (down, 0))
+    panel.cells.extend([_cell(0, row, GROUND, GRID, over) for row in range(down)])
+    panel.cells.extend([_cell(column, 0, "none", GRID, 1, down) for column in range(over)])
+    panel.cells.extend([cell for _, cell in sorted(_squares(found), key=lambda pair: pair[0])])
+    most = ceil(10 * max((alike for *_, alike in _rings(found)), default=0.1)) / 10 or 0.1
+    for column, row, share, alike in _rings(found):
+        color = GROUND if share >= _DARK else INK
+        panel.dot(column + 0.5, row + 0.5, color, size=_ring(alike, most, step), fill="none")
+    rows, columns = ([fitted(name(each), _LONG) for each in names] for names in (found.rows, found.columns))
+    for at, words in enumerate(rows):
+        panel.say(panel.x(-6), at + 0.5, words, align="right")
+    for at, words in enumerate(columns):
+        panel.say(at + 0.5, panel.y(-6), words, align=TURNED)
+    high = max(map(text_width, columns))
+    panel.head("picked skill", high + 20, MUTED)
+    panel.say(panel.x(-6), panel.y(-10), "expected skill", MUTED, "right")
+    _legends(panel, found, most, step)
+    wide = max(0.0, _LEAST - max(map(text_width, rows)) - panel.width)
+    return {**panel.spec(), "padding": padding(10, 14 + wide, 10)}
+
+
+def _cell(column: float, row: float, fill: str, stroke: str, wide: float = 1, high: float = 1) -> Spec:
+    return {"x": column, "x2": column + wide, "y": row, "y2": row + high, "f": fill, "c": stroke, "w": 1}
+
+
+def _squares(found: Confusions) -> list[tuple[bool, Spec]]:
+    """Whether a cell is a right answer, and how it is drawn; the borders of right answers lie above all others."""
+    squares = []
     for cell in found.cells:
-        at = {"r": found.rows.index(cell.value["expected"]), "c": found.columns.index(cell.value["picked"])}
-        own = round(100 * found.share(cell), 4)
+        own = found.rows.index(cell.value["expected"]), found.columns.index(cell.value["picked"])
         right = cell.value["expected"] == cell.value["picked"]
-        values.append(at | {"b": _bin(own), "right": right})
+        drawn = _cell(own[1], own[0], RAMP[_shade(round(100 * found.share(cell), 4))], INK if right else GROUND)
+        squares.append((right, drawn | {"w": 1.5 if right else 1}))
+    return squares
+
+
+def _rings(found: Confusions) -> list[tuple[int, int, float, float]]:
+    """Column, row, share in per cent and similarity of the cells of confusions."""
+    rings = []
+    for cell in found.cells:
         alike = found.similarity(cell)
-        if alike is not None and not right:
-            rings.append(at | {"s": alike.value, "k": GROUND if own >= _DARK else INK})
-    rows, columns = [_cut(name(each)) for each in found.rows], [_cut(name(each)) for each in found.columns]
-    x, y = _place("c", "picked skill", columns, "top"), _place("r", "expected skill", rows, "left")
-    scale = {"domain": list(BINS), "range": list(RAMP)}
-    legend = {
-        "title": "share of the expected skill's calls, %", "orient": "bottom", "symbolType": "square", "columns": 3,
-        "symbolStrokeColor": GRID, "symbolStrokeWidth": 1, "symbolSize": 140,
-    }  # fmt: skip
-    layers: list[Spec] = [
-        {
-            "data": {"values": [each for each in values if each["right"] is right]},
-            "mark": {"type": "rect"}
-            | ({"stroke": INK, "strokeWidth": 1.5} if right else {"stroke": GROUND, "strokeWidth": 1}),
-            "encoding": {"x": x, "y": y, "fill": {"field": "b", "type": "ordinal", "scale": scale, "legend": legend}},
-        }
-        for right in (False, True)
-    ]
-    layers += [_names(rows, "r", y), _names(columns, "c", x)]
-    if rings:
-        layers.append(_rings(rings, x, y, step))
-    return {
-        "width": {"step": step},
-        "height": {"step": step},
-        "layer": layers,
-        "config": {"legend": {"layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 10}}}},
-    }
+        if alike is not None and cell.value["expected"] != cell.value["picked"]:
+            place = found.columns.index(cell.value["picked"]), found.rows.index(cell.value["expected"])
+            rings.append((*place, 100 * found.share(cell), float(alike.value)))
+    return rings
 
 
-def _place(field: str, title: str, names: list[str], orient: str) -> Spec:
-    room = min(_LONG, round(_LETTER * max(map(len, names)))) + 10
-    axis = {
-        "title": title, "labels": False, "ticks": False, "domain": False, "grid": True, "tickBand": "extent", "orient": orient,
-        "titlePadding": room, "zindex": 0,
-    }  # fmt: skip
-    return {"field": field, "type": "ordinal", "scale": {"domain": list(range(len(names))), "padding": 0}, "axis": axis}
+def _ring(alike: float, most: float, step: int) -> float:
+    """Square pixels of the ring of a similarity: its radius grows with it."""
+    return round(4 + (max(alike, 0.0) / most) ** 2 * ((step - 3) ** 2 - 4), 2)
 
 
-def _names(names: list[str], field: str, place: Spec) -> Spec:
-    across = field == "c"
-    turned: dict[str, Any] = {"align": "left", "angle": 270} if across else {"align": "right"}
-    return {
-        "data": {"values": [{field: at, "t": text} for at, text in enumerate(names)]},
-        "mark": {"type": "text", "baseline": "middle", "limit": _LONG, **turned},
-        "encoding": {
-            ("x" if across else "y"): place,
-            ("y" if across else "x"): {"value": -6},
-            "text": {"field": "t", "type": "nominal"},
-        },
-    }
-
-
-def _rings(rings: list[dict[str, Any]], x: Spec, y: Spec, step: int) -> Spec:
-    most = ceil(10 * max(each["s"] for each in rings)) / 10 or 0.1
-    size = {
-        "field": "s", "type": "quantitative", "scale": {"type": "pow", "exponent": 2, "domain": [0, most], "range": [4, (step - 3) ** 2]},
-        "legend": {
-            "title": "similarity of the descriptions (cosine)", "orient": "bottom", "values": [most / 4, most / 2, most],
-            "symbolType": "circle", "symbolFillColor": None, "symbolStrokeColor": INK, "format": ".2f",
-        },
-    }  # fmt: skip
-    return {
-        "data": {"values": rings},
-        "mark": {"type": "point", "shape": "circle", "filled": False, "strokeWidth": 1.5, "opacity": 1},
-        "encoding": {"x": x, "y": y, "size": size, "stroke": {"field": "k", "type": "nominal", "scale": None}},
-    }
+def _legends(panel: Panel, found: Confusions, most: float, step: int) -> None:
+    """What colours and rings mean, below the plot from its names on."""
+    left = -max(map(text_width, ("expected skill", *(fitted(name(each), _LONG) for each in found.rows))))
+    top = panel.height + 20
+    panel.say(panel.x(left), panel.y(top), "share of the expected skill's calls, %", MUTED)
+    for at, words in enumerate(BINS):
+        x, y = left + 8 + at % 3 * 96, top + 19 + at // 3 * 19
+        panel.dot(panel.x(x), panel.y(y), GRID, "square", 140, RAMP[at])
+        panel.say(panel.x(x + 14), panel.y(y), words)
+    if _rings(found):
+        panel.say(panel.x(left), panel.y(top + 62), "similarity of the descriptions (cosine)", MUTED)
+        for at, alike in enumerate((most / 4, most / 2, most)):
+            x, y = left + 14 + at * 96, top + 84
+            panel.dot(panel.x(x), panel.y(y), INK, size=_ring(alike, most, step), fill="none")
+            panel.say(panel.x(x + 18), panel.y(y), f"{alike:.2f}")

@@ -19,7 +19,8 @@ from skill_health.page.pictures._effects import (
     told,
     warning,
 )  # fmt: skip
-from skill_health.page.pictures._forest import domain, layer
+from skill_health.page.pictures._forest import domain
+from skill_health.page.pictures._panel import layer
 from skill_health.page.pictures._place import placed
 from skill_health.page.pictures._text import below, beside, padding, text
 from skill_health.page.theme import GROUND, INK, SERIES, SHAPES, ZERO

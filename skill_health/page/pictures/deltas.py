@@ -16,8 +16,7 @@ from skill_health.page.pictures._effects import (
     titled,
     warning,
 )  # fmt: skip
-from skill_health.page.pictures._forest import Row, panel
-from skill_health.page.pictures._text import padding
+from skill_health.page.pictures._forest import Row, forest
 
 QUESTION, ORDER = 3, 4
 UNITS = {
@@ -79,7 +78,7 @@ def _one(measured: tuple[Measured, ...], key: str) -> Picture | None:
         f"Forest plot of the difference in {title.lower()}, in {unit}, by contrast. With the target skill less "
         f"without: {'; '.join(told[:4]) or 'not known'}.{warning(measured)}"
     )
-    spec: dict[str, Any] = {**panel(rows, unit, 190, 1 / size, 172), "padding": padding(6, 36)}
+    spec = forest(rows, unit, factor=1 / size)
     note = caveats(measured, f"Right of the line is more than without.{left}")
     return Picture(f"delta-{key.replace('_', '-')}", f"{title} by contrast{tag(measured)}", alt, spec, table, 3, note)
 

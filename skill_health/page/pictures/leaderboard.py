@@ -7,12 +7,23 @@ from typing import Any
 
 from skill_health.page.figures import count, plain, share
 from skill_health.page.model import Page, Picture, Table
-from skill_health.page.pictures._router_marks import intervals, kinds, per_cent
-from skill_health.page.pictures._router_models import STATES, Entry, caveats, current, listed, percent, run_id, tag
+from skill_health.page.pictures._panel import Panel, Spec, interval, numbers
+from skill_health.page.pictures._router_models import (
+    STATES,
+    Entry,
+    caveats,
+    current,
+    listed,
+    percent,
+    run_id,
+    tag,
+    warning,
+)
+from skill_health.page.pictures._text import fitted, padding, text_width
 
 QUESTION, ORDER = 2, 10
 MOST = 40
-WIDTH, STEP = 440, 36
+WIDTH, STEP = 470, 36
 _HEAD = (
     "Model",
     "Top-1, % of calls [95 % interval], n calls",
@@ -35,7 +46,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     firsts = [f"{entry.label} {_figure(entry)}" for entry in drawn]
     alt = (
         f"Top-1 of {len(entries)} model{'s' * (len(entries) != 1)} in per cent, with 95 % intervals, best first: "
-        f"{listed(firsts)}."
+        f"{listed(firsts)}.{warning(drawn)}"
     )
     return (
         Picture(
@@ -66,36 +77,18 @@ def _note(entries: Sequence[Entry]) -> str:
     return " ".join([*parts, caveats(entries)]).strip()
 
 
-def _spec(entries: Sequence[Entry]) -> dict[str, Any]:
-    values = []
+def _spec(entries: Sequence[Entry]) -> Spec:
+    panel = Panel(WIDTH, STEP * len(entries), (0, 100), (len(entries) - 0.6, -0.8))
+    panel.below(numbers(range(0, 101, 20)), "top-1, % of calls", grid=True)
     for at, entry in enumerate(entries):
-        top1 = entry.own["metrics"]["top1"].value
+        top1, (color, shape) = entry.own["metrics"]["top1"].value, STATES[entry.state]
         words = ", ".join(mark.word for mark in entry.marks if mark.word != "local")
-        values.append({
-            "r": at, "v": percent(top1["value"]), "l": percent(top1["low"]), "h": percent(top1["high"]), "k": entry.state,
-            "m": entry.name, "f": _figure(entry) + (f" · {words}" if words else ""),
-        })  # fmt: skip
-    y = {
-        "field": "r", "type": "quantitative", "axis": None,
-        "scale": {"domain": [-0.8, len(entries) - 0.6], "reverse": True, "nice": False, "zero": False},
-    }  # fmt: skip
-    look = kinds(STATES, [entry.state for entry in entries])
-    x = per_cent("v", "top-1, % of calls")
-    return {
-        "width": WIDTH,
-        "height": STEP * len(entries),
-        "data": {"values": values},
-        "layer": [
-            intervals(values, "x", {"y": y, "color": look["color"]}, x),
-            {"mark": {"type": "point", "filled": True, "size": 80, "opacity": 1}, "encoding": {"x": x, "y": y, **look}},
-            _line("m", "left", 0, 170, y),
-            _line("f", "right", WIDTH, 262, y),
-        ],
-    }
-
-
-def _line(field: str, align: str, x: int, limit: int, y: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "mark": {"type": "text", "align": align, "baseline": "middle", "dy": -16, "limit": limit},
-        "encoding": {"x": {"value": x}, "y": y, "text": {"field": field, "type": "nominal"}},
-    }
+        figure = _figure(entry) + (f" · {words}" if words else "")
+        interval(panel, top1, at, color, upright=False, factor=100)
+        panel.dot(percent(top1["value"]) or 0.0, at, color, shape, 80)
+        panel.say(0, at - 16 / STEP, fitted(entry.name, WIDTH - 12 - text_width(figure)))
+        panel.say(100, at - 16 / STEP, figure, align="right")
+    states = [state for state in STATES if any(entry.state == state for entry in entries)]
+    if len(states) > 1:
+        panel.legend([(state, *STATES[state], 80) for state in states], 0, panel.height + 52, 104)
+    return {**panel.spec(), "padding": padding(12, 14, 6, 8)}

@@ -7,7 +7,7 @@ from typing import Any
 from skill_health.page.figures import count, plain
 from skill_health.page.model import Page, Picture, Table
 from skill_health.page.origin import Doc
-from skill_health.page.pictures._text import below, fitted, padding, text
+from skill_health.page.pictures._text import below, fitted, padding, text, text_width
 from skill_health.page.theme import BAD, INK, SERIES, WARN
 
 QUESTION, ORDER = 1, 3
@@ -82,9 +82,9 @@ def _spec(entries: list[Doc], several: bool) -> dict[str, Any]:
         own = entry.value
         color = BAD if own["omitted"] else WARN if own["truncated"] or own["name_only"] else SERIES[0]
         bars.append({"y": at + 0.22, "b": round(_used(entry), 4), "c": color})
-        name = fitted(_name(entry, several), _WIDTH * 0.42)
-        words = f"{_size(entry)}; {_fate(entry)}"
-        texts.append({"x": 0, "y": at - 0.22, "t": fitted(f"{name}: {words}", _WIDTH), "c": INK})
+        words = f": {_size(entry)}; {_fate(entry)}"
+        name = fitted(_name(entry, several), max(60.0, _WIDTH - text_width(words)))
+        texts.append({"x": 0, "y": at - 0.22, "t": f"{name}{words}", "c": INK})
     plain_scale = {"nice": False, "zero": False}
     axis = below("per cent of the host's limit", 5, grid=False)
     x = {"field": "x", "type": "quantitative", "scale": {**plain_scale, "domain": [0, most]}, "axis": axis}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from skill_health.page.figures import MISSING, amount, count, plain, share
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
-from skill_health.page.pictures._router_marks import Spec, caption, intervals, kinds, per_cent
-from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag
+from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, round_ticks, together
+from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
+from skill_health.page.pictures._text import fitted, padding
 from skill_health.page.theme import MUTED, SERIES
 
 QUESTION, ORDER = 2, 40
 MOST = 4
-WIDTH, HEIGHT = 198, 110
+WIDTH, WHOLE, HEIGHT = 198, 440, 110
+"""Pixels of a plot that has another beside it, and of one that has none."""
 PICKED, EXPECTED = "picked", "expected if places did not matter"
 LOOKS = {PICKED: (SERIES[0], "circle"), EXPECTED: (SERIES[1], "square")}
 DASHES = {PICKED: [1, 0], EXPECTED: [4, 3]}
@@ -22,12 +25,15 @@ _HEAD = (
     "Distance, p", "Slope, log odds for each place [95 % interval], p",
 )  # fmt: skip
 
-_NOTE = (
-    "Left: the share of first answers that stood at a place of the list, against the share if the orders of each prompt "
-    "were exchanged among its calls; the distance is the total variation between the two, with the p of that "
-    "permutation. Right: the share of right answers where the right skill stood at a place, with 95 % intervals; the "
-    "slope is the change of its log odds for each place further down."
+_PICKED = (
+    "Picked: the share of first answers that stood at a place of the list, against the share if the orders of each prompt "
+    "were exchanged among its calls; the distance is the total variation between the two, with the p of that permutation."
 )
+_RIGHT = (
+    "Right: the share of right answers where the right skill stood at a place, with 95 % intervals; the slope is the "
+    "change of its log odds for each place further down."
+)
+_UNTESTED = "How often places are picked is not tested: that takes several calls for each prompt, in different orders."
 
 
 def build(page: Page) -> tuple[Picture, ...]:
@@ -38,10 +44,10 @@ def build(page: Page) -> tuple[Picture, ...]:
         return ()
     table = Table(_HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Places of the list")
     said = [f"{entry.label}: {_told(entry)}" for entry in drawn]
-    alt = (
-        f"Picked and expected share of each place of the list, and share of right answers by place. {'; '.join(said)}."
-    )
-    note = [_NOTE, caveats(drawn)]
+    tested = any(map(_shares, drawn))
+    what = "Picked and expected share of each place of the list, and share" if tested else "Share"
+    alt = f"{what} of right answers by place in the list. {'; '.join(said)}.{warning(drawn)}"
+    note = [_PICKED if tested else "", _RIGHT, "" if tested else _UNTESTED, caveats(drawn)]
     if len(entries) > MOST:
         note.append(
             f"The best {MOST} of {len(entries)} models are shown; left out: {listed([each.name for each in entries[MOST:]])}."
@@ -115,64 +121,66 @@ def _span(place: Doc) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
+def _shares(entry: Entry) -> bool:
+    """Whether it is known how often places are picked."""
+    return any(place.value["picked"] is not None for place in places(entry))
+
+
 def _spec(entries: Sequence[Entry]) -> Spec:
     shares = [place.value[key] for entry in entries for place in places(entry) for key in ("picked", "expected")]
     top = min(100.0, max(10.0, 115 * max((each for each in shares if each is not None), default=0.1)))
-    rows = [_panels(entry, top, at == len(entries) - 1) for at, entry in enumerate(entries)]
-    return {"vconcat": rows, "spacing": 10}
+    tested = any(map(_shares, entries))
+    panels: list[Panel] = []
+    for at, entry in enumerate(entries):
+        title = "place in the list, 1 is the top" if at == len(entries) - 1 else ""
+        own = (_left(entry, top, title), _right(entry, title, WIDTH)) if tested else (_right(entry, title, WHOLE),)
+        own[0].head(fitted(entry.label, own[0].width), 47)
+        panels += own
+    if tested:
+        panels[-2].legend([(name, *LOOKS[name], 34.0) for name in LOOKS], 0, HEIGHT + 48, 74)
+    return together(panels, padding(12, 14, 14), 2 if tested else 1, 82, 44)
 
 
-def _panels(entry: Entry, top: float, last: bool) -> Spec:
-    spots = [(place.value, (place.value["first"] + place.value["last"]) / 2) for place in places(entry)]
-    title = "place in the list, 1 is the top" if last else None
-    most = spots[-1][0]["last"]
-    step = -(-most // 6)
-    x = {
-        "field": "x", "type": "quantitative",
-        "scale": {"domain": [0.5, most + 0.5], "nice": False, "zero": False},
-        "axis": {"title": title, "values": list(range(step, most + 1, step)), "format": "d", "grid": False},
-    }  # fmt: skip
-    shares = [
-        {"x": at, "v": percent(place[key]), "k": name}
-        for place, at in spots
-        for key, name in (("picked", PICKED), ("expected", EXPECTED))
-        if place[key] is not None
-    ]
-    right = [
-        {"x": at, "v": percent(place["right"]["value"]), "l": percent(place["right"]["low"]), "h": percent(place["right"]["high"])}
-        for place, at in spots
-        if place["right"]["value"] is not None
-    ]  # fmt: skip
-    return {"hconcat": [_left(entry, shares, x, top), _right(entry, right, x)], "spacing": 14}
+def _spots(entry: Entry) -> list[tuple[dict[str, Any], float]]:
+    return [(place.value, (place.value["first"] + place.value["last"]) / 2) for place in places(entry)]
 
 
-def _left(entry: Entry, values: list[Spec], x: Spec, top: float) -> Spec:
-    y = per_cent("v", "first answers, %", top, tickCount=4)
-    look = kinds(LOOKS, LOOKS)
-    layers = [
-        *(
-            {
-                "data": {"values": [each for each in values if each["k"] == name]},
-                "mark": {"type": "line", "strokeWidth": 1.5, "color": color, "strokeDash": DASHES[name]},
-                "encoding": {"x": x, "y": y},
-            }
-            for name, (color, _) in LOOKS.items()
-        ),
-        {
-            "data": {"values": values},
-            "mark": {"type": "point", "filled": True, "size": 34, "opacity": 1},
-            "encoding": {"x": x, "y": y, **look},
-        },
-        caption(entry.label, WIDTH, y=-25),
-        caption(_far(entry.own["position"]["tv"]), WIDTH, color=MUTED),
-    ]
-    return {"width": WIDTH, "height": HEIGHT, "layer": layers}
+def _panel(entry: Entry, top: float, title: str, width: int, beside: str) -> Panel:
+    """An empty plot over the places of the list."""
+    most = places(entry)[-1].value["last"]
+    ticks = sorted({1, *(int(each) for each in round_ticks(0, most) if each >= 1 and each == int(each))})
+    panel = Panel(width, HEIGHT, (0.5, most + 0.5), (0, top))
+    panel.beside(numbers(round_ticks(0, top, 4)), beside, above=17)
+    panel.below(_apart(ticks), title)
+    return panel
 
 
-def _right(entry: Entry, values: list[Spec], x: Spec) -> Spec:
-    y = per_cent("v", "right, % of calls", tickCount=4)
-    point = {"type": "point", "filled": True, "size": 34, "opacity": 1, "color": SERIES[2], "shape": "triangle-up"}
-    rules = intervals(values, "y", {"x": x, "color": {"value": SERIES[2]}}, y)
-    points = {"data": {"values": values}, "mark": point, "encoding": {"x": x, "y": y}}
-    slope = caption(_steep(entry.own["position"]["slope"], short=True), WIDTH, color=MUTED)
-    return {"width": WIDTH, "height": HEIGHT, "layer": [rules, points, slope]}
+def _apart(ticks: Sequence[int]) -> Ticks:
+    """Ticks without those next to the first that would touch it."""
+    return numbers(each for each in ticks if each == 1 or each - 1 > ticks[-1] / 12)
+
+
+def _left(entry: Entry, top: float, title: str) -> Panel:
+    if not _shares(entry):
+        bare = Panel(WIDTH, HEIGHT, (0, 1), (0, 1))
+        bare.head(_far(entry.own["position"]["tv"]), 32, MUTED)
+        return bare
+    panel = _panel(entry, top, title, WIDTH, "first answers, %")
+    for name, (color, shape) in LOOKS.items():
+        key = "picked" if name == PICKED else "expected"
+        values = [(at, percent(place[key])) for place, at in _spots(entry) if place[key] is not None]
+        panel.line(values, color, strokeDash=DASHES[name])
+        for at, value in values:
+            panel.dot(at, value or 0.0, color, shape, 34)
+    panel.head(_far(entry.own["position"]["tv"]), 32, MUTED)
+    return panel
+
+
+def _right(entry: Entry, title: str, width: int) -> Panel:
+    panel = _panel(entry, 100.0, title, width, "right, % of calls")
+    for place, at in _spots(entry):
+        if place["right"]["value"] is not None:
+            interval(panel, place["right"], at, SERIES[2], upright=True, factor=100)
+            panel.dot(at, percent(place["right"]["value"]) or 0.0, SERIES[2], "triangle-up", 34)
+    panel.head(_steep(entry.own["position"]["slope"], short=width == WIDTH), 32, MUTED)
+    return panel

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from itertools import groupby
 
 from skill_health.page.figures import plain, share
 from skill_health.page.model import Cell, Page, Picture, Table
+from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, together
 from skill_health.page.pictures._router_lines import KINDS, Line, by_model
-from skill_health.page.pictures._router_marks import Spec, caption, intervals, kinds, per_cent
 from skill_health.page.pictures._router_models import listed, percent
+from skill_health.page.pictures._tags import tag, warning
+from skill_health.page.pictures._text import fitted, padding, text_width
+from skill_health.page.pictures._times import milliseconds, time_ticks
 from skill_health.page.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
 
 QUESTION, ORDER = 2, 20
 MOST, RUNS = 8, 60
 """So many models are drawn, of each the last so many runs."""
-WIDTH, HEIGHT = 410, 62
+WIDTH, HEIGHT = 440, 62
 LOOKS = dict(zip(KINDS, ((SERIES[0], "circle"), (WARN, "diamond"), (UNKNOWN, "square"), (BAD, "cross")), strict=True))
 _HEAD = (
     "Model",
@@ -42,11 +44,22 @@ def build(page: Page) -> tuple[Picture, ...]:
     rows = tuple(_row(name, line) for name, lines in drawn.items() for line in reversed(lines))
     table = Table(_HEAD, rows, "Top-1 of each run, the latest first")
     lasts = [f"{name} {_figure(lines)} on {_last(lines).own.value['time'][:10]}" for name, lines in drawn.items()]
+    marked = [frozenset(mark.word for mark in _last(lines).marks) for lines in drawn.values()]
     alt = (
         f"Top-1 over time of {len(names)} model{'s' * (len(names) != 1)}, with 95 % intervals. The last runs: "
-        f"{listed(lasts)}."
+        f"{listed(lasts)}.{warning(marked)}"
     )
-    return (Picture("router-history", "Routing: top-1 over time", alt, _spec(drawn), table, 2, _note(models, drawn)),)
+    return (
+        Picture(
+            "router-history",
+            f"Routing: top-1 over time{tag(marked)}",
+            alt,
+            _spec(drawn),
+            table,
+            2,
+            _note(models, drawn),
+        ),
+    )
 
 
 def _last(lines: Sequence[Line]) -> Line:
@@ -65,7 +78,7 @@ def _note(models: Mapping[str, Sequence[Line]], drawn: Mapping[str, Sequence[Lin
     older = sum(len(models[name]) - len(lines) for name, lines in drawn.items())
     if older:
         parts.append(f"{older:,} older runs are left out.")
-    false = [name for name, lines in drawn.items() if lines[-1].own.value["simulated"]]
+    false = [name for name, lines in drawn.items() if _last(lines).own.value["simulated"]]
     if false:
         parts.append(f"SIMULATED: {listed(false)}.")
     return " ".join(parts)
@@ -82,66 +95,47 @@ def _row(name: str, line: Line) -> tuple[Cell, ...]:
 
 def _spec(drawn: Mapping[str, Sequence[Line]]) -> Spec:
     kept = [line for lines in drawn.values() for line in lines]
-    times = [str(line.own.value["time"]) for line in kept]
-    panels = [
-        _panel(name, lines, _time(times, at == len(drawn) - 1), kinds(LOOKS, [line.kind for line in kept], columns=2))
-        for at, (name, lines) in enumerate(drawn.items())
-    ]
-    return {"vconcat": panels, "spacing": 8}
+    times = [milliseconds(str(line.own.value["time"])) for line in kept]
+    room = max((max(times) - min(times)) * 0.04, 3.6e6)
+    across = (min(times) - room, max(times) + room)
+    ticks, unit = time_ticks(min(times), max(times), 5)
+    panels = [_panel(name, lines, across, ticks) for name, lines in drawn.items()]
+    panels[0].say(panels[0].x(-28), panels[0].y(-30), "top-1, % of calls")
+    panels[-1].below(ticks, f"run, {unit}, {_dates(kept)}")
+    present = [kind for kind in KINDS if any(line.kind == kind for line in kept)]
+    if len(present) > 1:
+        for at in range(0, len(present), 2):
+            entries = [(kind, *LOOKS[kind], 48.0) for kind in present[at : at + 2]]
+            panels[-1].legend(entries, 0, HEIGHT + 54 + 9 * at, 236)
+    return together(panels, padding(12, 14, 14, 8), 1, 38)
 
 
-def _time(times: Sequence[str], last: bool) -> Spec:
-    first, final = (datetime.fromisoformat(edge(times)) for edge in (min, max))
-    room = max((final - first) * 0.04, timedelta(hours=1))
-    ends = [{**_parts(first - room), "utc": True}, {**_parts(final + room), "utc": True}]
-    axis: Spec = {"title": None, "labels": False, "ticks": False, "grid": False, "domain": True, "tickCount": 4}
-    if last:
-        short = final - first < timedelta(days=3)
-        shown = {"format": "%m-%d %H:%M" if short else "%Y-%m-%d", "labelOverlap": True, "labelFlush": True}
-        axis |= {
-            "title": "run, month-day and time (UTC)" if short else "run, date (UTC)",
-            "labels": True,
-            "ticks": True,
-        } | shown
-    return {"field": "t", "type": "temporal", "scale": {"type": "utc", "domain": ends, "nice": False}, "axis": axis}
+def _dates(kept: Sequence[Line]) -> str:
+    first, last = (pick(str(line.own.value["time"]) for line in kept)[:10] for pick in (min, max))
+    return first if first == last else f"{first} to {last}"
 
 
-def _parts(time: datetime) -> dict[str, int]:
-    at = time.astimezone(UTC)
-    return {"year": at.year, "month": at.month, "date": at.day, "hours": at.hour, "minutes": at.minute}
-
-
-def _panel(name: str, lines: Sequence[Line], x: Spec, look: Spec) -> Spec:
-    values = []
+def _panel(name: str, lines: Sequence[Line], across: tuple[float, float], ticks: Ticks) -> Panel:
+    panel = Panel(WIDTH, HEIGHT, across, (0, 100))
+    panel.beside(numbers((0, 50, 100)))
+    panel.below(ticks, labels=False)
+    label, figure = " (SIMULATED)" if _last(lines).own.value["simulated"] else "", _figure(lines)
+    name = fitted(name, WIDTH - 12 - text_width(f"{label}{figure}"))
+    panel.head(f"{name}{label}", 14)
+    panel.head(figure, 14, align="right")
+    places = []
     for line in lines:
-        told = line.own.value
-        top1 = told["metrics"]["top1"]
-        ends = {key[0]: percent(top1[key]) for key in ("value", "low", "high")}
-        values.append({"t": told["time"], **ends, "s": line.segment, "k": line.kind})
-    y = per_cent("v", "top-1, %", values=[0, 50, 100])
-    joined = [each for each in values if each["s"]]
-    changes = [{"t": each["t"]} for each, line in zip(values, lines, strict=True) if line.differs]
-    last = lines[-1].own.value
-    label = f"{name} (SIMULATED)" if last["simulated"] else name
-    line_mark: dict[str, Any] = {
-        "data": {"values": joined},
-        "mark": {"type": "line", "color": SERIES[0], "strokeWidth": 1.5},
-        "encoding": {"x": x, "y": y, "detail": {"field": "s", "type": "nominal"}},
-    }
-    layers = [
-        {
-            "data": {"values": changes},
-            "mark": {"type": "rule", "color": ZERO, "strokeDash": [3, 3]},
-            "encoding": {"x": x},
-        },
-        line_mark,
-        intervals(values, "y", {"x": x, "color": look["color"]}, y),
-        {
-            "data": {"values": values},
-            "mark": {"type": "point", "filled": True, "size": 48, "opacity": 1},
-            "encoding": {"x": x, "y": y, **look},
-        },
-        caption(label, 230),
-        caption(_figure(lines), 170, WIDTH, "right"),
-    ]
-    return {"width": WIDTH, "height": HEIGHT, "layer": layers}
+        at, top1 = milliseconds(str(line.own.value["time"])), line.own.value["metrics"]["top1"]
+        if line.differs:
+            panel.rule((at, at), (0, 100), ZERO, dashed=True)
+        color, shape = LOOKS[line.kind]
+        interval(panel, top1, at, color, upright=True, factor=100)
+        panel.dot(at, percent(top1["value"]) or 0.0, color, shape, 48)
+        if line.segment:
+            places.append((line.segment, at, percent(top1["value"])))
+    joined: list[tuple[float, float | None]] = []
+    for _, own in groupby(places, key=lambda place: place[0]):
+        stretch = [(at, value) for _, at, value in own]
+        joined += [(stretch[0][0], None), *stretch] if joined else stretch
+    panel.line(joined, SERIES[0])
+    return panel

@@ -1,0 +1,36 @@
+"""What the answers to the four questions share: the words for skills, and the next command of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from skill_health.page.model import Tone, Verdict
+from skill_health.page.telling import naming
+from skill_health.page.verdicts import PRELIMINARY, SO_FAR
+from skill_health.record_cells import Status
+from skill_health.record_next import Step, grouped
+
+_GAPS: Mapping[int, tuple[str, ...]] = {
+    1: ("fix first",),
+    2: ("not found", "routing not measured", "routing out of date", "no prompts"),
+    3: ("harmful", "effect not measured", "effect out of date", "effect not testable", "no tasks"),
+}
+
+
+def skills(n: int) -> str:
+    """So many skills, in words."""
+    return f"{n} skill{'s' * (n != 1)}"
+
+
+def answer(word: str, tone: Tone, question: int, reason: str, status: Status, model: str = "") -> Verdict:
+    """The answer to a question, with the first step that is due for it; `model` is one that it was asked of before."""
+    step = _first(status, question)
+    if step is None:
+        return Verdict(word, tone, question, reason)
+    advice = SO_FAR if step.gap == "harmful" and word.startswith(PRELIMINARY) else step.advice
+    return Verdict(word, tone, question, reason, advice, naming(step.command, model))
+
+
+def _first(status: Status, question: int) -> Step | None:
+    every = [step for step, _ in grouped(status.records, status.place)]
+    return next((step for gap in _GAPS[question] for step in every if step.gap == gap), None)

@@ -1,0 +1,209 @@
+"""What hostile files, names and clients try: each costs a note, a refusal or an escape, and never the page."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import page_made
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skill_health.core.errors import UsageError
+from skill_health.page import draw, gather, loading, reports
+from skill_health.page.fits import broken
+from skill_health.page.model import Picture, Table
+from skill_health.page.raw_files import open_below, opened
+from skill_health.page.replacing import check
+from skill_health.page.server import Server
+from skill_health.page.site import Site
+
+HUGE = ["1e999", "-1e999", "1" + "0" * 400, "1" * 5000, "1e20", "NaN", "Infinity", '"\\ud800"', "[" * 5000, "\xff"]
+
+
+@pytest.mark.parametrize("text", HUGE)
+def test_a_number_that_cannot_be_reckoned_with_is_no_json(text: str) -> None:
+    with pytest.raises((ValueError, RecursionError)):
+        loading.loads(b'{"a": ' + text.encode("latin-1") + b"}")
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.text(), st.lists, max_leaves=8))
+@settings(max_examples=30)
+def test_all_other_json_is_read_as_it_is(value: Any) -> None:
+    if loading.json.dumps(value, ensure_ascii=False).isprintable():
+        assert loading.loads(json.dumps(value).encode()) == value
+
+
+@given(st.binary(max_size=60) | st.text(alphabet='[]{}":,-.0123456789eEnulINfaity \\ud8').map(str.encode))
+@settings(max_examples=30)
+def test_any_bytes_are_refused_or_read(raw: bytes) -> None:
+    try:
+        found = loading.loads(raw)
+    except (ValueError, RecursionError):
+        return
+    json.dumps(found, ensure_ascii=False, allow_nan=False).encode("utf-8")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "router" / "r1").mkdir(parents=True)
+    return tmp_path / "router" / "r1" / "report.json"
+
+
+def told(place: Path) -> str:
+    runs = [("2026-11-20T00:00:00Z", "r1")]
+    found, notes = reports._reports(str(place.parents[2]), "router", runs)
+    assert not found and len(notes) == 1
+    return notes[0]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and devices are others there")
+def test_a_pipe_a_device_and_a_huge_file_are_not_waited_for(place: Path) -> None:
+    os.mkfifo(place)
+    assert "cannot be read" in told(place)
+    place.unlink()
+    place.symlink_to("/dev/zero")
+    assert "cannot be read" in told(place)
+    place.unlink()
+    with socket.socket(socket.AF_UNIX) as made:
+        here = os.getcwd()
+        os.chdir(place.parent)
+        try:
+            made.bind("report.json")
+        finally:
+            os.chdir(here)
+        assert "cannot be read" in told(place)
+    place.unlink()
+    with place.open("wb") as file:
+        file.truncate(200 << 30)
+    assert "is too large" in told(place)
+
+
+def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "_MOST_ALL", 30)
+    place.write_text(json.dumps({"a": "x" * 10}))
+    other = place.parents[1] / "r2"
+    other.mkdir()
+    (other / "report.json").write_text(json.dumps({"a": "x" * 10}))
+    runs = [("2026-11-20T00:00:00Z", "r1"), ("2026-11-21T00:00:00Z", "r2")]
+    _, notes = reports._reports(str(place.parents[2]), "router", runs)
+    assert "breaks its schema" in notes[0] and "is too large" in notes[1]
+
+
+@pytest.mark.real
+def test_what_breaks_its_schema_all_over_is_told_soon() -> None:
+    start = time.monotonic()
+    report = json.loads(json.dumps(page_made.page().router[0].value))
+    assert broken("router-report", report | {"skills": [{"x": 1}] * 20_000})
+    assert broken("router-report", {f"key {nth}": 1 for nth in range(20_000)})
+    late = report | {"prompts": [*report["prompts"] * 100, 5]}
+    assert broken("router-report", late) == "in a place that its length hides"
+    # The full validator alone would take minutes.
+    assert time.monotonic() - start < 20
+
+
+def test_a_report_may_call_anything_a_run() -> None:
+    assert [reports._run_id({"run": value, "run_id": "r"}) for value in (5, None, [], "r")] == ["r"] * 4
+    assert reports._run_id({"run": {"run_id": "inner"}, "run_id": "r"}) == "inner"
+
+
+@pytest.mark.parametrize(("name", "tokens"), [("n" * 5_000_000, "1"), ("n", "1" + "0" * 400)])
+def test_the_state_of_the_last_page_is_not_carried_on_at_any_length(name: str, tokens: str, tmp_path: Path) -> None:
+    skill = json.dumps({"name": name, "tokens": 7}).replace("7", tokens)
+    state = f'{{"schema":"skill-health/page-state/1","as_of":"a","version":"1","skills":{{"a":{skill}}}}}'
+    (tmp_path / "page").write_text(f'<script id="skill-health-state">{state}</script>')
+    state_before, notes = gather._last_state(str(tmp_path / "page"))
+    assert state_before is None and len(notes) == 1
+
+
+def picture(names: list[str]) -> Picture:
+    spec = {
+        "data": {"values": [{"a": nth, "b": name} for nth, name in enumerate(names)]}, "mark": "bar",
+        "encoding": {"x": {"field": "a", "type": "quantitative"}, "y": {"field": "b", "type": "nominal"}, "detail": {"field": "b"}},
+    }  # fmt: skip
+    return Picture("x", "t", "a", spec, Table((), ()))
+
+
+@pytest.mark.real
+def test_a_name_that_every_object_has_and_one_that_is_cut_within_a_character_are_drawn() -> None:
+    svg = draw.draw(picture(["constructor", "__proto__", "hasOwnProperty", "\U00020000" * 300]))
+    assert all(f">{name}" in svg for name in ("constructor", "__proto__", "hasOwnProperty", r"\u{20000}"))
+
+
+def test_a_picture_that_cannot_be_drawn_says_so_and_the_others_are_drawn() -> None:
+    bad = replace(picture(["a"]), name="bad", spec=picture(["a"]).spec | {"mark": "nonsense"}, title="<b>")
+    endless = replace(picture([]), name="endless", spec={"data": {"values": [{"a": float("inf")}]}, "mark": "point"})
+    drawn = draw.draw_all([bad, endless, picture(["a"])])
+    assert "cannot be drawn" in drawn["bad"] and "&lt;b&gt;" in drawn["bad"] and "cannot be drawn" in drawn["endless"]
+    assert "cannot be drawn" not in drawn["x"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links are others there")
+def test_a_folder_that_turns_into_a_link_leads_nowhere(tmp_path: Path) -> None:
+    for folder in ("in/real", "out"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "file").write_text(folder)
+    base = str(tmp_path / "in")
+    os.close(open_below(base, ["real", "file"]))
+    (tmp_path / "in" / "linked").symlink_to(tmp_path / "out")
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for names in (["linked", "file"], ["real", "nothing"], ["real", "file", "more"], ["nowhere", "file"]):
+        with pytest.raises(OSError, match=r"Errno"):
+            open_below(base, names)
+    assert before == (len(os.listdir("/proc/self/fd")) if before else 0), "no handle is left open"
+
+
+def test_hidden_files_are_not_given_away_wherever_they_are(tmp_path: Path) -> None:
+    for name in ("runs/.env", "runs/.git/config", "runs/plain"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert opened(str(tmp_path), "/runs/.env") is None and opened(str(tmp_path), "/runs/%2egit/config") is None
+    found = opened(str(tmp_path), "/runs/plain")
+    assert found is not None
+    found[0].close()
+    assert opened(str(tmp_path), "/a" * 5000) is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes are others there")
+def test_only_what_is_of_its_kind_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "old.svg").write_text("<svg xmlns old")
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    (tmp_path / "dangling").symlink_to(tmp_path / "later")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("old.svg", "empty", "new"):
+        check(str(tmp_path / name), b"<svg xmlns")
+    for name in ("mine", "link", "dangling", "pipe", "."):
+        with pytest.raises(UsageError, match="is left as it is"):
+            check(str(tmp_path / name), b"<svg xmlns")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(Site(lambda: "page", lambda: ""), str(tmp_path), 0, patience=0.3) as made:
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def test_a_request_that_comes_bit_by_bit_is_hung_up_on(server: Server) -> None:
+    start = time.monotonic()
+    with socket.create_connection(server.server_address[:2], timeout=5) as connection:
+        try:
+            for _ in range(100):
+                connection.sendall(b"X")
+                time.sleep(0.02)
+        except ConnectionError:
+            pass
+    assert time.monotonic() - start < 1.5

@@ -1,0 +1,186 @@
+"""The answers about a whole collection: what is said holds, with n and interval, and nothing preliminary condemns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import page_made
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skill_health.cli import main
+from skill_health.core.estimates import Estimate
+from skill_health.effect_history import VERDICTS, Effect, Effects
+from skill_health.page.answers_effect import effect
+from skill_health.page.answers_routing import routing
+from skill_health.page.due import due
+from skill_health.page.telling import named_anew, naming
+from skill_health.page.verdicts import verdict
+from skill_health.record_cells import Status
+from skill_health.record_next import Place
+from skill_health.record_routing import RoutedSkills, SkillRouted
+from skill_health.router_history import Routed
+from skill_health.skill_record import Health, SkillRecord, _benefit, _route
+
+PLACE = Place((".",))
+RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.61, 0.551, 0.666, 300, 300, "all", False, True, ())
+FOUND, LOST, FEW = (Estimate(*told, 12, 12) for told in ((0.9, 0.7, 1.0), (0.1, 0.0, 0.3), (0.7, 0.4, 0.9)))
+EFFECT = Effect(
+    "loop:m", "", "2026-11-20T05:00:00Z", "run-1", "helps", "", Estimate(0.2, 0.1, 0.3, 8, 8), 8, 47, 48, False,
+    changed=False,
+)  # fmt: skip
+TOP = "maker:m: right skill for 61.0 % [55.1, 66.6] of 300 calls"
+
+
+def routed(recall: Estimate = FOUND, local: bool = False, changed: bool = False, **more: Any) -> SkillRouted:
+    return SkillRouted(replace(RUN, **more), local, recall, recall, changed)
+
+
+def collection(
+    routes: list[list[SkillRouted]],
+    effects: list[list[Effect]] | None = None,
+    whole: list[Effect] | None = None,
+    runs: list[Routed] | None = None,
+) -> Status:
+    """A collection of as many skills as `routes` has rows."""
+    effects = effects or [[] for _ in routes]
+    records, lines = [], list(whole or [])
+    for at, (rows, helped) in enumerate(zip(routes, effects, strict=True)):
+        health = Health("ok", 0.9, (), 0, 0, 0)
+        route = _route({"hidden": False}, 3, rows, health)
+        own = [replace(each, skill=f"skill-{at}") for each in helped]
+        lines += own
+        path = f"skills/skill-{at}/SKILL.md"
+        records.append(SkillRecord(f"skill-{at}", path, health, route, _benefit(("tasks/1",), own, health, route)))
+    models = {row.run.model: row.run for rows in routes for row in rows} | {run.model: run for run in runs or ()}
+    return Status(
+        tuple(records), RoutedSkills(tuple(models.values())), Effects(tuple(lines)), PLACE, "0.1.0", "standard"
+    )
+
+
+@pytest.mark.parametrize(
+    ("routes", "word", "tone", "reason"),
+    [
+        ([], "not known", "unknown", "no model was asked"),
+        ([[routed(simulated=True)]], "not known", "unknown", "no model was asked: the runs are simulated"),
+        ([[routed(local=True)]], "not known", "unknown", f"no model was asked; by word counts alone, {TOP}"),
+        ([[routed()]] * 2, "yes", "good", f"{TOP}; of 2 skills 2 certainly found"),
+        ([[routed()], [routed(LOST)]], "no", "bad", f"{TOP}; of 2 skills 1 certainly found, 1 lost"),
+        ([[routed(FEW)]] * 3, "partly known", "warn", f"{TOP}; of 3 skills 3 with too few prompts to say"),
+        ([[routed(FEW, low=0.3)]], "unclear", "unknown", "of 1 skill 1 with too few prompts to say"),
+        ([[routed()], []], "partly known", "warn", "of 2 skills 1 certainly found, 1 not asked for"),
+        ([[routed(changed=True)]], "out of date: unclear", "unknown", "of 1 skill 1 changed since"),
+        ([[routed(changed=True)], [routed()]], "partly known", "warn", "1 certainly found, 1 changed since"),
+        ([[routed(trusted=False)]], "unclear", "unknown", "1 asked in a run that failed its check; the instrument"),
+        ([[routed(LOST, trusted=False)]], "unclear", "unknown", "; the instrument check failed"),
+        ([[routed(selection="sweep")]], "partly known", "warn", "1 certainly found; some prompts only"),
+        ([[routed(n=1, top1=1.0, low=None, high=None)]], "yes", "good", "100.0 % [–] of 1 call; of 1 skill"),
+        ([[routed(), routed(LOST, model="maker:b")]], "no", "bad", "best of 2 models maker:m: right skill for"),
+    ],
+)  # fmt: skip
+def test_routing(routes: list[list[SkillRouted]], word: str, tone: str, reason: str) -> None:
+    found = routing(collection(routes))
+    assert (found.word, found.tone) == (word, tone)
+    assert reason in found.reason
+    assert " 0 " not in found.reason, "what no skill is, is not said"
+    assert bool(found.command) == (word != "yes")
+    assert ("--models" in found.command) == bool(found.command)
+
+
+def test_a_run_without_a_report_says_nothing_of_a_model() -> None:
+    found = routing(collection([[]], runs=[replace(RUN, model="lexical:overlap")]))
+    assert (found.word, found.tone) == ("not known", "unknown")
+    assert "no report of that run is here" in found.reason
+
+
+HELPS, HARMS, WEAK = EFFECT, replace(EFFECT, verdict="harmful"), replace(EFFECT, preliminary=("few",))
+MAYBE = replace(HARMS, preliminary=("few",))
+
+
+@pytest.mark.parametrize(
+    ("effects", "whole", "word", "tone", "reason"),
+    [
+        ([[]], [], "not known", "unknown", "no agent was run"),
+        ([[replace(HARMS, simulated=True)]], [], "not known", "unknown", "simulated"),
+        ([[HELPS]] * 2, [], "yes", "good", "of 2 skills 2 helps"),
+        ([[HELPS], []], [], "partly known", "warn", "of 2 skills 1 helps, 1 not measured"),
+        ([[HELPS], [WEAK]], [], "preliminary: yes", "unknown", "of 2 skills 1 helps, 1 preliminary: helps"),
+        ([[HELPS], [replace(HELPS, changed=True)]], [], "partly known", "warn", "1 helps, 1 out of date: helps"),
+        ([[HARMS], [HELPS]], [], "no", "bad", "1 harmful, 1 helps"),
+        ([[MAYBE], [HELPS]], [], "preliminary: no", "warn", "1 helps, 1 preliminary: harmful"),
+        ([[replace(HARMS, changed=True)]], [], "not known", "unknown", "1 out of date: harmful"),
+        ([[replace(HELPS, verdict="not testable")]], [HELPS], "not known", "unknown", "collection: helps, +20.0 points [+10.0"),
+        ([[]], [HARMS], "no", "bad", "the whole collection: harmful"),
+        ([[]], [MAYBE], "preliminary: no", "warn", "harmful, +20.0 points [+10.0, +30.0] over 8 tasks (loop:m), preliminary (few)"),
+        ([[replace(HELPS, changed=True)]], [HARMS], "not known", "unknown", "1 skill changed since"),
+        ([[HELPS]], [HELPS, replace(MAYBE, model="b")], "preliminary: no", "warn", "b says harmful, +20.0 points"),
+    ],
+)  # fmt: skip
+def test_effect(effects: list[list[Effect]], whole: list[Effect], word: str, tone: str, reason: str) -> None:
+    told = [replace(each, skill=None) for each in whole]
+    status = collection([[] for _ in effects], effects, told)
+    found = effect(status, [verdict(each, PLACE) for each in status.records])
+    assert (found.word, found.tone) == (word, tone)
+    assert reason in found.reason
+
+
+EFFECTS = st.builds(
+    lambda word, changed, simulated, few: replace(
+        EFFECT, verdict=word, changed=changed, simulated=simulated, preliminary=few
+    ),
+    st.sampled_from(VERDICTS), st.booleans(), st.booleans(), st.sampled_from([(), ("few",)]),
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(EFFECTS, max_size=3), min_size=1, max_size=4), st.lists(EFFECTS, max_size=2))
+def test_red_and_green_need_what_is_sure_and_of_now(effects: list[list[Effect]], whole: list[Effect]) -> None:
+    status = collection([[] for _ in effects], effects, [replace(each, skill=None) for each in whole])
+    verdicts = [verdict(each, PLACE) for each in status.records]
+    found = effect(status, verdicts)
+    sure = [[each for each in own if not (each.simulated or each.changed or each.preliminary)] for own in effects]
+    if found.tone == "bad":
+        assert "harmful" in {each.verdict for own in [*sure, [e for e in whole if not e.preliminary]] for each in own}
+    if found.tone == "good":
+        assert all("helps" in {each.verdict for each in own} for own in sure)
+    for own, each in zip(sure, verdicts, strict=True):
+        assert each.tone not in ("bad", "good") or {one.verdict for one in own} & {"helps", "harmful"}
+        assert each.word.startswith(("preliminary: ", "out of date: ")) <= (each.tone in ("unknown", "warn"))
+    assert all(re.search(r"\[[^\]]+\] over \d+ task", part) for part in found.reason.split("; ") if "points" in part)
+
+
+@pytest.mark.parametrize(
+    ("command", "model", "expected"),
+    [
+        ("skill-health router run", "maker:m", "skill-health router run --models maker:m"),
+        ("skill-health router run --models PROVIDER:MODEL", "m", "skill-health router run --models m"),
+        ("skill-health effectiveness run tasks --agents AGENT:MODEL", "a:b", "skill-health effectiveness run tasks --agents a:b"),
+        ("skill-health effectiveness run --agents AGENT:MODEL", "a\n;b", "skill-health effectiveness run --agents 'a\\x0a;b'"),
+        ("skill-health effectiveness check TASKS", "a", "skill-health effectiveness check TASKS"),
+        ("skill-health lint skills/a", "a", "skill-health lint skills/a"),
+        ("skill-health router run", "", "skill-health router run"),
+        ("", "a", ""),
+    ],
+)  # fmt: skip
+def test_a_command_names_the_model_that_was_asked(command: str, model: str, expected: str) -> None:
+    assert naming(command, model) == expected
+
+
+def test_what_is_due_on_a_real_page(capsys: pytest.CaptureFixture[str]) -> None:
+    page = page_made.page()
+    steps = due(page)
+    assert [(step.gap, step.skills) for step in steps if "harmful" in step.gap] == [
+        ("preliminary: harmful", ("skill-2",))
+    ]
+    assert sorted(name for step in steps for name in step.skills) == sorted(
+        name for step in page.status["next"].value for name in step["skills"]
+    )
+    for command in {each.command for each in (*steps, *page.verdicts.values(), *page.answers.values()) if each.command}:
+        assert f"--agents {page_made.AGENT}" in command or "--agents" not in command
+        assert f"--models {page_made.REAL}" in command or "--models" not in command
+        assert named_anew(command, page.status) == command or command == "skill-health router run"
+        words = command.split()
+        assert words[0] == "skill-health" and main([*words[1:], "--help"]) == 0
+    assert "Usage:" in capsys.readouterr().out
