@@ -123,6 +123,7 @@ def kill_often(
     return there
 
 
+@pytest.mark.real
 def test_ten_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, bytes]) -> None:
     there = kill_often(nursery, collection, tmp_path, whole, 10, seed=1)
     assert any(0 < count < CALLS for count in there), "no kill came while calls were made"
