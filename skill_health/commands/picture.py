@@ -70,7 +70,7 @@ def _write(picture: Any, file: str, dark: bool, scale: float) -> None:
     from skill_health.page.replacing import check
 
     try:
-        from skill_health.page.draw import png, svg_file
+        from skill_health.page.drawing.draw import png, svg_file
 
         drawn = svg_file(picture, dark).encode() if file.lower().endswith(".svg") else png(picture, scale, dark)
     except ImportError as error:

@@ -70,7 +70,7 @@ _TOPICS = {1: "gates:", 2: "routing:", 3: "effect:", 4: "together:"}
 
 def _render(page: Page, form: str) -> str:
     if form == "json":
-        from skill_health.page.document import render as as_json
+        from skill_health.page.data.document import render as as_json
 
         return as_json(page)
     if form == "md":
@@ -87,7 +87,7 @@ def _check(output: str, form: str) -> None:
     if os.path.isdir(output) or output.endswith(os.sep):
         raise UsageError(f"cannot write {output}: it is a folder; name a file, such as {os.path.join(output, PAGE)}")
     if form == "html":
-        from skill_health.page.changes import read_page_file
+        from skill_health.page.data.changes import read_page_file
 
         if read_page_file(output) is None:
             raise UsageError(_FOREIGN.format(output))
@@ -116,7 +116,7 @@ def _kind(text: bytes) -> bytes:
 def _keep_state(page: Page, output: str) -> None:
     """Write the state beside the page. Raises UsageError where something else is in its place."""
     from skill_health.core.files import write_text
-    from skill_health.page.changes import HEAD, state_file, state_text
+    from skill_health.page.data.changes import HEAD, state_file, state_text
     from skill_health.page.replacing import check
 
     check(state_file(output), HEAD.encode())

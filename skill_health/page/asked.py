@@ -11,7 +11,7 @@ from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.near import nearest
 from skill_health.lint import configure
-from skill_health.page.gather import TITLE, read_page
+from skill_health.page.data.gather import TITLE, read_page
 from skill_health.page.model import Page
 from skill_health.page.text import shown
 from skill_health.today import plain

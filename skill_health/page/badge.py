@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skill_health.columns import cut
+from skill_health.page.drawing.theme import BAD, GOOD, UNKNOWN, WARN
 from skill_health.page.figures import points, score, share
 from skill_health.page.model import Cell, Page, Tone
 from skill_health.page.origin import Doc
-from skill_health.page.telling import effect_first
 from skill_health.page.text import shown
-from skill_health.page.theme import BAD, GOOD, UNKNOWN, WARN
-from skill_health.page.verdicts import hedged
+from skill_health.page.verdict.telling import effect_first
+from skill_health.page.verdict.verdicts import hedged
 from skill_health.skill_record import LOST
 
 What = Literal["health", "routing", "effect", "verdict"]

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from skill_health.page.anchors import anchor
-from skill_health.page.due import due
 from skill_health.page.figures import score
 from skill_health.page.model import Cell, Page
 from skill_health.page.origin import Doc
+from skill_health.page.verdict.due import due
 
 _FIELDS = {
     "recall": "recall %",

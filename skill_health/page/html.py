@@ -8,11 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import UsageError
-from skill_health.page import palette
 from skill_health.page.anchors import anchor
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.changed import changes, tasks
-from skill_health.page.drawn import drawn, least_widths
+from skill_health.page.drawing import palette
+from skill_health.page.drawing.drawn import drawn, least_widths
 from skill_health.page.marks import LEGEND
 from skill_health.page.model import QUESTIONS, Page
 from skill_health.page.origins import ORIGINS, shortened
@@ -34,7 +34,7 @@ def render(page: Page, live: bool = False) -> str:
     extra that it needs is not installed.
     """
     environment = _environment()
-    from skill_health.page.skill_part import parts
+    from skill_health.page.skill.skill_part import parts
 
     ranked = rows(page)
     pictures = drawn(page, [row.path for row in ranked])

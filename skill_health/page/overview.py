@@ -11,7 +11,7 @@ from skill_health.page.figures import count, points, score, share
 from skill_health.page.marks import Mark, effect_marks, route_marks
 from skill_health.page.model import Cell, Page, Verdict
 from skill_health.page.origin import Doc
-from skill_health.page.telling import effect_first, routed_first
+from skill_health.page.verdict.telling import effect_first, routed_first
 
 _NEED = {"bad": 0, "warn": 1, "unknown": 2, "good": 3}
 _UNKNOWN = Verdict("not judged", "unknown", 1, "")

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from skill_health.core.console import clean, markdown_text
-from skill_health.page.due import due
 from skill_health.page.figures import MISSING, points, score, share
 from skill_health.page.model import QUESTIONS, Page, Verdict
 from skill_health.page.origin import Doc
-from skill_health.page.telling import effect_first, routed_first
 from skill_health.page.text import shown
+from skill_health.page.verdict.due import due
+from skill_health.page.verdict.telling import effect_first, routed_first
 
 MAX_BYTES = 60_000
 MAX_ROWS = 20

@@ -33,7 +33,7 @@ from skill_health.core.corpus import discover
 from skill_health.daily import run_daily, write
 from skill_health.engine import run as check
 from skill_health.lint import configure
-from skill_health.page.gather import read_page
+from skill_health.page.data.gather import read_page
 from skill_health.page.model import Page
 from skill_health.record_digest import digests_now
 

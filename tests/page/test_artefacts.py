@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from skill_health.page.artefacts import Shelf, plain
 from skill_health.page.cells import inside
+from skill_health.page.skill.artefacts import Shelf, plain
 
 STRANGE = ["a b.txt", "100%.txt", "#x?.txt", "é<b>.txt", "a&b'\".txt", "javascript:alert(1)", "\udcff.bin"]
 

@@ -18,13 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.page import draw, gather, loading, reports
-from skill_health.page.fits import broken
+from skill_health.page.data import gather, loading, reports
+from skill_health.page.data.fits import broken
+from skill_health.page.drawing import draw
 from skill_health.page.model import Picture, Table
-from skill_health.page.raw_files import open_below, opened
 from skill_health.page.replacing import check
-from skill_health.page.server import Server
-from skill_health.page.site import Site
+from skill_health.page.serving.raw_files import open_below, opened
+from skill_health.page.serving.server import Server
+from skill_health.page.serving.site import Site
 
 HUGE = ["1e999", "-1e999", "1" + "0" * 400, "1" * 5000, "1e20", "NaN", "Infinity", '"\\ud800"', "[" * 5000, "\xff"]
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from picture_pixels import pixels
 from pictures_made import HOSTILE, made
 
-from skill_health.page import compiled, theme
-from skill_health.page.draw import draw, draw_all, png, svg_file
+from skill_health.page.drawing import compiled, theme
+from skill_health.page.drawing.draw import draw, draw_all, png, svg_file
+from skill_health.page.drawing.shrink import shrunk
 from skill_health.page.model import Picture, Table
 from skill_health.page.pictures._load import collection_pictures, skill_pictures
-from skill_health.page.shrink import shrunk
 
 ALLOWED = set("svg title desc g path line rect text tspan circle defs clipPath linearGradient stop".split())
 
@@ -102,7 +102,7 @@ def test_the_same_bytes_in_every_process_and_order() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from test_draw import every\n"
-        "from skill_health.page.draw import draw\n"
+        "from skill_health.page.drawing.draw import draw\n"
         "import hashlib\n"
         "found = {each.name: hashlib.sha256(draw(each).encode()).hexdigest() for each in every()[::3][::-1]}\n"
         "print(sorted(found.items()))"
@@ -202,7 +202,7 @@ def test_small_pictures_of_many_skills_are_small() -> None:
 @pytest.mark.real
 def test_several_processes_draw_what_one_does() -> None:
     code = (
-        "import json, sys\nfrom skill_health.page import compiled\nspecs = json.load(sys.stdin)\n"
+        "import json, sys\nfrom skill_health.page.drawing import compiled\nspecs = json.load(sys.stdin)\n"
         "print(json.dumps([compiled.prepare(specs), compiled._started]))"
     )
     specs = {

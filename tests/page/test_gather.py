@@ -16,10 +16,10 @@ from skill_health import status
 from skill_health.cli import main
 from skill_health.core.config import Config
 from skill_health.core.validation import problems
-from skill_health.page.histories import MOST_LINES, daily_history, effect_history, router_history
+from skill_health.page.data.histories import MOST_LINES, daily_history, effect_history, router_history
+from skill_health.page.data.reports import effect_reports, router_reports
 from skill_health.page.model import QUESTIONS
 from skill_health.page.origin import Doc
-from skill_health.page.reports import effect_reports, router_reports
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.page.changes import FIELDS, FOREIGN, STATE, changes, read_state, with_basis
+from skill_health.page.data.changes import FIELDS, FOREIGN, STATE, changes, read_state, with_basis
 from skill_health.page.html import embedded
 
 DAMAGED = "the state in the last page is damaged: what has changed since is not known"

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skill_health.core import validation
-from skill_health.page import fits
-from skill_health.page.fits import broken
+from skill_health.page.data import fits
+from skill_health.page.data.fits import broken
 
 NAMES = ("effectiveness-history", "effectiveness-report", "router-history", "router-report")
 JUNK: list[Any] = [

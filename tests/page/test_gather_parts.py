@@ -15,9 +15,9 @@ import pytest
 from skill_health.core.config import Config
 from skill_health.core.measure import estimate_tokens
 from skill_health.history_line import Line, SkillLine, Summary, to_record
-from skill_health.page.composing import composing
+from skill_health.page.data.trends import marks, trends
 from skill_health.page.origin import Doc, document
-from skill_health.page.trends import marks, trends
+from skill_health.page.verdict.composing import composing
 from skill_health.record_cells import Status
 from skill_health.record_next import Place
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from skill_health.core.estimates import Estimate
 from skill_health.effect_history import VERDICTS, Effect
-from skill_health.page.verdicts import verdict
+from skill_health.page.verdict.verdicts import verdict
 from skill_health.record_next import Place
 from skill_health.record_routing import SkillRouted
 from skill_health.router_history import Routed

@@ -12,7 +12,7 @@ import page_made
 import pytest
 from page_parsed import Parsed
 
-from skill_health.page import compiled
+from skill_health.page.drawing import compiled
 from skill_health.page.html import render
 from skill_health.page.model import Page, Verdict
 from skill_health.page.origin import Doc

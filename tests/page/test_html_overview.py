@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from page_parsed import Parsed
 
 from skill_health.page.cells import cell_html, inside, table_html
-from skill_health.page.drawn import BROAD, drawn, least_widths
+from skill_health.page.drawing.drawn import BROAD, drawn, least_widths
 from skill_health.page.html import render
 from skill_health.page.marks import LEGEND, effect_marks, route_marks
 from skill_health.page.model import Cell, Page, Table, Verdict

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from skill_health.cli import main
 from skill_health.core.estimates import Estimate
 from skill_health.effect_history import VERDICTS, Effect, Effects
-from skill_health.page.answers_effect import effect
-from skill_health.page.answers_routing import routing
-from skill_health.page.due import due
-from skill_health.page.telling import named_anew, naming
-from skill_health.page.verdicts import verdict
+from skill_health.page.verdict.answers_effect import effect
+from skill_health.page.verdict.answers_routing import routing
+from skill_health.page.verdict.due import due
+from skill_health.page.verdict.telling import named_anew, naming
+from skill_health.page.verdict.verdicts import verdict
 from skill_health.record_cells import Status
 from skill_health.record_next import Place
 from skill_health.record_routing import RoutedSkills, SkillRouted

@@ -12,7 +12,8 @@ import pytest
 from page_made import page
 
 from skill_health.cli import main
-from skill_health.page import asked, theme
+from skill_health.page import asked
+from skill_health.page.drawing import theme
 from skill_health.page.pictures._load import collection_pictures, skill_pictures
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -84,7 +85,7 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from skill_health.page import compiled
+    from skill_health.page.drawing import compiled
 
     compiled._kept.clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures_made import copied, made, resolve
 
-from skill_health.page.draw import draw
+from skill_health.page.drawing.draw import draw
 from skill_health.page.model import Cell, Page, Picture
 from skill_health.page.pictures import (
     components,

@@ -21,8 +21,8 @@ from made_runs import manifest, prompt, simulate
 from router.history import history_lines
 from router.records import Prompt
 from router.report import build_report
-from skill_health.page import theme
-from skill_health.page.draw import draw
+from skill_health.page.drawing import theme
+from skill_health.page.drawing.draw import draw
 from skill_health.page.model import Cell, Page, Picture
 from skill_health.page.origin import Doc, document
 from skill_health.page.pictures import calibration, confusion, leaderboard, position, router_history

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures_made import HOSTILE, made
 
-from skill_health.page import theme
 from skill_health.page.anchors import anchor
-from skill_health.page.draw import draw
+from skill_health.page.drawing import theme
+from skill_health.page.drawing.draw import draw
 from skill_health.page.model import Page, Picture
 from skill_health.page.origin import Doc
 from skill_health.page.pictures import (

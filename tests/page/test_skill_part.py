@@ -16,16 +16,16 @@ import page_made
 import pytest
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
-from skill_health.page import skill_part
-from skill_health.page.artefacts import Shelf
-from skill_health.page.confusion_prompts import prompt_price
-from skill_health.page.findings import by_skill, health
 from skill_health.page.model import Page
 from skill_health.page.origin import Doc, document
-from skill_health.page.skill_part import SkillPart, parts
-from skill_health.page.trial_files import read_trials
-from skill_health.page.trial_text import Purse
-from skill_health.page.trial_view import trial_view
+from skill_health.page.skill import skill_part
+from skill_health.page.skill.artefacts import Shelf
+from skill_health.page.skill.confusion_prompts import prompt_price
+from skill_health.page.skill.findings import by_skill, health
+from skill_health.page.skill.skill_part import SkillPart, parts
+from skill_health.page.skill.trial_files import read_trials
+from skill_health.page.skill.trial_text import Purse
+from skill_health.page.skill.trial_view import trial_view
 
 ACTIVE = {"script", "img", "svg", "iframe", "object", "embed", "style", "form", "link", "base", "meta"}
 

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
-from skill_health.page.artefacts import Shelf
-from skill_health.page.trial_diff import MOST_LINES, diff
-from skill_health.page.trial_files import Trial, of_tasks, read_trials, worst
-from skill_health.page.trial_steps import MOST_STEPS, Steps, steps
-from skill_health.page.trial_text import Purse, cut, fitted, from_file, price
-from skill_health.page.trial_view import DEAREST, ROOM, TrialView, trial_view
+from skill_health.page.skill.artefacts import Shelf
+from skill_health.page.skill.trial_diff import MOST_LINES, diff
+from skill_health.page.skill.trial_files import Trial, of_tasks, read_trials, worst
+from skill_health.page.skill.trial_steps import MOST_STEPS, Steps, steps
+from skill_health.page.skill.trial_text import Purse, cut, fitted, from_file, price
+from skill_health.page.skill.trial_view import DEAREST, ROOM, TrialView, trial_view
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from skill_health.page.drawing.theme import GROUND, INK, MUTED, SERIES, ZERO
 from skill_health.page.origin import Doc
 from skill_health.page.pictures._panel import Panel, Spec, Ticks, round_ticks
 from skill_health.page.pictures._text import fitted, padding, text_width
-from skill_health.page.theme import GROUND, INK, MUTED, SERIES, ZERO
 
 LABELS = 172
 """Pixels for the names of rows."""

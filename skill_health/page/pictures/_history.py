@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
 
+from skill_health.page.drawing.theme import BAD, GOOD, MUTED, SERIES, WARN
 from skill_health.page.model import Page
 from skill_health.page.origin import Doc
 from skill_health.page.pictures._panel import Panel, Spec, numbers, round_ticks
 from skill_health.page.pictures._text import padding
 from skill_health.page.pictures._times import milliseconds, time_ticks
-from skill_health.page.theme import BAD, GOOD, MUTED, SERIES, WARN
 
 MOST = 90
 """So many runs are drawn, the last ones."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from typing import Any
 
+from skill_health.page.drawing.theme import GRID, INK, MUTED, ZERO
 from skill_health.page.pictures._text import text
-from skill_health.page.theme import GRID, INK, MUTED, ZERO
 
 Spec = dict[str, Any]
 TURNED = "turned"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN
 from skill_health.page.figures import MISSING
 from skill_health.page.marks import Mark, route_marks
 from skill_health.page.model import Cell, Page
 from skill_health.page.origin import Doc
 from skill_health.page.pictures import _tags
-from skill_health.page.theme import BAD, SERIES, UNKNOWN, WARN
 
 STATES = {
     "measured": (SERIES[0], "circle"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from skill_health.page.drawing.theme import MUTED, SERIES
 from skill_health.page.figures import MISSING, amount, count, plain
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
 from skill_health.page.pictures._panel import Panel, Spec, dashed_diagonal, numbers, together
 from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
 from skill_health.page.pictures._text import fitted, padding, text_width
-from skill_health.page.theme import MUTED, SERIES
 
 QUESTION, ORDER = 2, 50
 MOST = 4

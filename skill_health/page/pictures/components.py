@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import fsum
 from typing import Any
 
+from skill_health.page.drawing.theme import GRID, INK, MUTED, SERIES
 from skill_health.page.figures import MISSING, plain, score
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
 from skill_health.page.pictures._text import below, fitted, padding, text
-from skill_health.page.theme import GRID, INK, MUTED, SERIES
 
 QUESTION, ORDER = 1, 2
 _LABELS, _WIDTH, _STEP = 84, 220, 18

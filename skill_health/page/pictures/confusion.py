@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import ceil
 
+from skill_health.page.drawing.theme import GRID, GROUND, INK, MUTED, RAMP
 from skill_health.page.figures import count, plain, score
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
@@ -12,7 +13,6 @@ from skill_health.page.pictures._panel import TURNED, Panel, Spec
 from skill_health.page.pictures._router_cells import MOST, NONE, Confusions, confusions
 from skill_health.page.pictures._router_models import listed, run_id, tag, warning
 from skill_health.page.pictures._text import fitted, padding, text_width
-from skill_health.page.theme import GRID, GROUND, INK, MUTED, RAMP
 
 QUESTION, ORDER = 2, 30
 EDGES = (5, 10, 25, 50, 75)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from skill_health.page.drawing.theme import GROUND, INK, SERIES, SHAPES, ZERO
 from skill_health.page.figures import amount, plain, points
 from skill_health.page.model import Page, Picture, Table
 from skill_health.page.origin import Doc
@@ -23,7 +24,6 @@ from skill_health.page.pictures._forest import domain
 from skill_health.page.pictures._panel import layer
 from skill_health.page.pictures._place import placed
 from skill_health.page.pictures._text import below, beside, padding, text
-from skill_health.page.theme import GROUND, INK, SERIES, SHAPES, ZERO
 
 QUESTION, ORDER = 3, 3
 _WIDTH, _HEIGHT = 350, 240

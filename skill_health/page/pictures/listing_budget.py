@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from skill_health.page.drawing.theme import BAD, INK, SERIES, WARN
 from skill_health.page.figures import count, plain
 from skill_health.page.model import Page, Picture, Table
 from skill_health.page.origin import Doc
 from skill_health.page.pictures._text import below, fitted, padding, text, text_width
-from skill_health.page.theme import BAD, INK, SERIES, WARN
 
 QUESTION, ORDER = 1, 3
 MOST = 15

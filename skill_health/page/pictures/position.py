@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from skill_health.page.drawing.theme import MUTED, SERIES
 from skill_health.page.figures import MISSING, amount, count, plain, share
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
 from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, round_ticks, together
 from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
 from skill_health.page.pictures._text import fitted, padding
-from skill_health.page.theme import MUTED, SERIES
 
 QUESTION, ORDER = 2, 40
 MOST = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
 from skill_health.page.figures import plain, share
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, together
@@ -13,7 +14,6 @@ from skill_health.page.pictures._router_models import listed, percent
 from skill_health.page.pictures._tags import tag, warning
 from skill_health.page.pictures._text import fitted, padding, text_width
 from skill_health.page.pictures._times import milliseconds, time_ticks
-from skill_health.page.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
 
 QUESTION, ORDER = 2, 20
 MOST, RUNS = 8, 60

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from skill_health.core.config import Config
 from skill_health.formats._api import Report
 from skill_health.lint_run import verdict as gate
-from skill_health.page.answered import answer, skills
-from skill_health.page.answers_effect import effect
-from skill_health.page.answers_routing import routing
-from skill_health.page.composing import composing
 from skill_health.page.figures import score
 from skill_health.page.model import QUESTIONS, Tone, Verdict
 from skill_health.page.origin import Doc
+from skill_health.page.verdict.answered import answer, skills
+from skill_health.page.verdict.answers_effect import effect
+from skill_health.page.verdict.answers_routing import routing
+from skill_health.page.verdict.composing import composing
 from skill_health.record_cells import Status
 from skill_health.rules._api import Severity
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from skill_health.page.trial_text import price
+from skill_health.page.skill.trial_text import price
 
 Sign = Literal["added", "removed", "place", "same"]
 MOST_LINES = 120

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skill_health.page.model import Page
-from skill_health.page.telling import named_anew
-from skill_health.page.verdicts import PRELIMINARY, SO_FAR
+from skill_health.page.verdict.telling import named_anew
+from skill_health.page.verdict.verdicts import PRELIMINARY, SO_FAR
 
 
 @dataclass(frozen=True, slots=True)

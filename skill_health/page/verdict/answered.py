@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from skill_health.page.model import Tone, Verdict
-from skill_health.page.telling import naming
-from skill_health.page.verdicts import PRELIMINARY, SO_FAR
+from skill_health.page.verdict.telling import naming
+from skill_health.page.verdict.verdicts import PRELIMINARY, SO_FAR
 from skill_health.record_cells import Status
 from skill_health.record_next import Step, grouped
 

@@ -11,7 +11,7 @@ from skill_health.formats.text import excerpt as source_lines
 from skill_health.page.figures import count, score
 from skill_health.page.model import Cell, Tone
 from skill_health.page.origin import Doc
-from skill_health.page.trial_text import Cut, Purse, cut, price
+from skill_health.page.skill.trial_text import Cut, Purse, cut, price
 
 MOST = 40
 """How many findings of a skill are shown."""

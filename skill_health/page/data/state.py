@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.page.changes import STATE
+from skill_health.page.data.changes import STATE
 from skill_health.page.model import Verdict
-from skill_health.page.telling import effect_rank, route_rank
+from skill_health.page.verdict.telling import effect_rank, route_rank
 from skill_health.skill_record import SkillRecord
 from skill_health.today import plain
 

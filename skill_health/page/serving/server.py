@@ -18,9 +18,9 @@ from http.server import ThreadingHTTPServer
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.page.hurried import Hurried
-from skill_health.page.raw_files import opened
-from skill_health.page.site import Site
+from skill_health.page.serving.hurried import Hurried
+from skill_health.page.serving.raw_files import opened
+from skill_health.page.serving.site import Site
 
 HOST = "127.0.0.1"
 _MOST_CONNECTIONS, _MOST_STREAMS = 64, 32

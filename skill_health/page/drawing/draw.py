@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 from xml.sax.saxutils import escape
 
-from skill_health.page import compiled, theme
+from skill_health.page.drawing import compiled, theme
 from skill_health.page.model import Picture
 from skill_health.page.text import shown
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
 
-from skill_health.page.artefacts import Link, Shelf
 from skill_health.page.figures import MISSING, points, score
 from skill_health.page.marks import Mark, effect_marks
 from skill_health.page.model import Cell
 from skill_health.page.origin import Doc
-from skill_health.page.trial_files import RESULTS, Kept, Trial, Trials, kept, of_tasks, order, read_trials, worst
-from skill_health.page.trial_text import Purse, price
-from skill_health.page.trial_view import DEAREST, TrialView, trial_view
+from skill_health.page.skill.artefacts import Link, Shelf
+from skill_health.page.skill.trial_files import RESULTS, Kept, Trial, Trials, kept, of_tasks, order, read_trials, worst
+from skill_health.page.skill.trial_text import Purse, price
+from skill_health.page.skill.trial_view import DEAREST, TrialView, trial_view
 
 MOST_TRIALS, MOST_TASKS = 12, 40
 """How many trials have links, and how many tasks are shown, of a skill and model."""

@@ -9,8 +9,8 @@ import signal
 import threading
 from collections.abc import Mapping, Sequence
 
-from skill_health.page import theme
-from skill_health.page.shrink import shrunk
+from skill_health.page.drawing import theme
+from skill_health.page.drawing.shrink import shrunk
 
 Compiled = tuple[str, str, str]
 """Width, height and inner elements of a picture."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeVar
 
-from skill_health.page.artefacts import Link, Shelf
-from skill_health.page.confusion_prompts import Prompt, failed_prompt, named, prompt_price
 from skill_health.page.figures import count, plain, share
 from skill_health.page.marks import Mark, route_marks
 from skill_health.page.model import Cell, Table
 from skill_health.page.origin import Doc
-from skill_health.page.trial_text import Purse
+from skill_health.page.skill.artefacts import Link, Shelf
+from skill_health.page.skill.confusion_prompts import Prompt, failed_prompt, named, prompt_price
+from skill_health.page.skill.trial_text import Purse
 
 MOST_PROMPTS = 8
 """How many prompts are shown of those that a skill loses, and of those that it takes."""

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from skill_health.page.fits import broken
-from skill_health.page.loading import loads, read_file
+from skill_health.page.data.fits import broken
+from skill_health.page.data.loading import loads, read_file
 from skill_health.page.origin import Doc, document
 from skill_health.record_cells import Status
 

@@ -12,17 +12,17 @@ from typing import Any
 from skill_health.core.config import Config
 from skill_health.formats.json import document as lint_document
 from skill_health.history_line import Line
-from skill_health.page.answers import answers as answer_all
-from skill_health.page.changes import changes, read_state, with_basis
-from skill_health.page.claims_age import claims
-from skill_health.page.histories import daily_history, effect_history, router_history
-from skill_health.page.listing import listing
+from skill_health.page.data.changes import changes, read_state, with_basis
+from skill_health.page.data.claims_age import claims
+from skill_health.page.data.histories import daily_history, effect_history, router_history
+from skill_health.page.data.listing import listing
+from skill_health.page.data.reports import effect_reports, router_reports
+from skill_health.page.data.state import state
+from skill_health.page.data.trends import marks, trends
 from skill_health.page.model import Page, Verdict
 from skill_health.page.origin import Doc, document
-from skill_health.page.reports import effect_reports, router_reports
-from skill_health.page.state import state
-from skill_health.page.trends import marks, trends
-from skill_health.page.verdicts import verdict
+from skill_health.page.verdict.answers import answers as answer_all
+from skill_health.page.verdict.verdicts import verdict
 from skill_health.record_json import document as status_document
 from skill_health.record_next import Place
 from skill_health.revision import Revision

@@ -8,8 +8,8 @@ from typing import Any
 from skill_health.core.estimates import Estimate
 from skill_health.page.model import Verdict
 from skill_health.page.origin import Doc
-from skill_health.page.telling import naming
-from skill_health.page.verdicts import hedged, points
+from skill_health.page.verdict.telling import naming
+from skill_health.page.verdict.verdicts import hedged, points
 from skill_health.record_cells import Status
 
 ARMS: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skill_health.page.theme import BAD, DARK, GOOD, GRID, GROUND, INK, MUTED, SERIES, UNKNOWN, WARN, ZERO
+from skill_health.page.drawing.theme import BAD, DARK, GOOD, GRID, GROUND, INK, MUTED, SERIES, UNKNOWN, WARN, ZERO
 
 _NAMES = {
     "ink": INK, "muted": MUTED, "grid": GRID, "ground": GROUND, "zero": ZERO,

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skill_health.effect_history import Effect
-from skill_health.page.answered import answer, skills
 from skill_health.page.model import Tone, Verdict
-from skill_health.page.verdicts import hedged, points
+from skill_health.page.verdict.answered import answer, skills
+from skill_health.page.verdict.verdicts import hedged, points
 from skill_health.record_cells import Status
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from skill_health.core.estimates import Estimate
-from skill_health.page.answered import answer, skills
 from skill_health.page.model import Tone, Verdict
-from skill_health.page.telling import naming
-from skill_health.page.verdicts import OUTDATED, Standing, percent, standing
+from skill_health.page.verdict.answered import answer, skills
+from skill_health.page.verdict.telling import naming
+from skill_health.page.verdict.verdicts import OUTDATED, Standing, percent, standing
 from skill_health.record_cells import Status
 from skill_health.router_history import Routed
 from skill_health.skill_record import LOST

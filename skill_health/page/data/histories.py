@@ -12,8 +12,8 @@ from skill_health.core.history_tail import read_backwards
 from skill_health.daily import HISTORY as DAILY
 from skill_health.effect_history import HISTORY as EFFECTS
 from skill_health.history_line import from_record
-from skill_health.page.fits import broken
-from skill_health.page.loading import loads
+from skill_health.page.data.fits import broken
+from skill_health.page.data.loading import loads
 from skill_health.page.origin import Doc, document
 from skill_health.router_history import HISTORY as ROUTER
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.page.trial_text import Cut, cut, price
+from skill_health.page.skill.trial_text import Cut, cut, price
 
 Kind = Literal["message", "reasoning", "call", "result"]
 MOST_STEPS = 40

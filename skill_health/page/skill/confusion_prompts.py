@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from skill_health.page.figures import count
 from skill_health.page.model import Cell
 from skill_health.page.origin import Doc
-from skill_health.page.trial_text import Cut, cut, price
+from skill_health.page.skill.trial_text import Cut, cut, price
 
 NO_SKILL, NO_ANSWER, NOT_KNOWN = "no skill", "no valid answer", "not known"
 _AROUND, _PICK = 420, 260

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.page.artefacts import Link, Shelf, Way, plain
 from skill_health.page.origin import Doc, document
+from skill_health.page.skill.artefacts import Link, Shelf, Way, plain
 
 RESULTS = "results.jsonl"
 FAILED = ("fail", "timeout", "refusal")

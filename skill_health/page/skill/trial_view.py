@@ -7,14 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.page.artefacts import Link, Shelf, Way
 from skill_health.page.figures import MISSING
 from skill_health.page.model import Cell
 from skill_health.page.origin import Doc
-from skill_health.page.trial_diff import Diff, diff
-from skill_health.page.trial_files import Kept, Trial, kept
-from skill_health.page.trial_steps import Steps, steps
-from skill_health.page.trial_text import Cut, fitted, from_file, price
+from skill_health.page.skill.artefacts import Link, Shelf, Way
+from skill_health.page.skill.trial_diff import Diff, diff
+from skill_health.page.skill.trial_files import Kept, Trial, kept
+from skill_health.page.skill.trial_steps import Steps, steps
+from skill_health.page.skill.trial_text import Cut, fitted, from_file, price
 
 ROOM = 9_800
 """Bytes of HTML that the texts of a trial may take; with what is around them no view is dearer than DEAREST."""

@@ -34,7 +34,7 @@ class Drawn:
 
 def drawn(page: Page, paths: Sequence[str], most: int = MOST, room: int = BYTES) -> Drawn:
     """The pictures of the page; `paths` are those of the skills, the most in need first."""
-    from skill_health.page.draw import draw_all
+    from skill_health.page.drawing.draw import draw_all
     from skill_health.page.pictures._load import collection_pictures
 
     whole, wanted = collection_pictures(page), _wanted(page, paths, most)

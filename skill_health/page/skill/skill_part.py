@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skill_health.page.anchors import anchor
-from skill_health.page.artefacts import Shelf
-from skill_health.page.confusions import Book, Routing, book, routing
-from skill_health.page.findings import Found, Health, by_skill, health
 from skill_health.page.model import Page, Verdict
 from skill_health.page.origin import Doc, document
-from skill_health.page.tasks import Bench, Effect, Purses, bench, effect
-from skill_health.page.trial_text import Cut, Purse, cut
+from skill_health.page.skill.artefacts import Shelf
+from skill_health.page.skill.confusions import Book, Routing, book, routing
+from skill_health.page.skill.findings import Found, Health, by_skill, health
+from skill_health.page.skill.tasks import Bench, Effect, Purses, bench, effect
+from skill_health.page.skill.trial_text import Cut, Purse, cut
 
 FINDINGS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 250_000, 150_000, 120_000, 500_000
 """Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""

@@ -10,7 +10,7 @@ from skill_health.effect_history import Effect
 from skill_health.page import figures
 from skill_health.page.model import Tone, Verdict
 from skill_health.page.origin import Doc
-from skill_health.page.telling import effect_rank, naming
+from skill_health.page.verdict.telling import effect_rank, naming
 from skill_health.record_next import Place, steps
 from skill_health.record_routing import SkillRouted
 from skill_health.skill_record import LOST, Health, Route, SkillRecord

@@ -1,0 +1,1 @@
+"""The page on loopback, rebuilt when what it rests on changes."""

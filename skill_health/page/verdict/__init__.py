@@ -1,0 +1,1 @@
+"""What the data come to: a verdict for each skill, and the answers to the four questions."""
