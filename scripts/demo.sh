@@ -49,7 +49,7 @@ show lint fixtures/rotten --select leakage --statistics --score
 heading 'Drift: the daily run over a copy of the healthy collection'
 cp -R fixtures/skills fixtures/tasks fixtures/registries fixtures/skill-health.toml "$out/collection"
 cd "$out/collection"
-printf 'reports/router/\nreports/effectiveness/\n' > .gitignore
+printf 'reports/router/\nreports/effectiveness/\nreports/index.html\n' > .gitignore
 git init --quiet
 commit 2026-11-21 'A healthy collection'
 show daily --time 2026-11-21T04:00:00Z

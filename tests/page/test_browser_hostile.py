@@ -114,4 +114,4 @@ def test_it_can_still_be_used(page: Path, browser: Any) -> None:
             place = link.get_attribute("href")
             assert seen.page.locator(place).count() == 1
         seen.page.locator("#find").fill("window.__owned=3")
-        seen.page.wait_for_function("document.getElementById('shown').textContent.trim().startsWith('1 of')")
+        seen.page.wait_for_function("() => document.getElementById('shown').textContent.trim().startsWith('1 of')")

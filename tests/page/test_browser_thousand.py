@@ -77,9 +77,9 @@ def test_a_keystroke_is_answered_at_once_and_scrolling_never_stands_still(page: 
         assert len(taken) == 16
         assert median(taken) < KEYSTROKE, taken
         box.fill("crates-0417")
-        seen.page.wait_for_function("document.getElementById('shown').textContent.includes('1 of 1000')")
+        seen.page.wait_for_function("() => document.getElementById('shown').textContent.includes('1 of 1000')")
         box.fill("")
-        seen.page.wait_for_function("document.getElementById('shown').textContent.includes('1000 of 1000')")
+        seen.page.wait_for_function("() => document.getElementById('shown').textContent.includes('1000 of 1000')")
         seen.page.evaluate("window.__tasks.length = 0")
         assert seen.page.evaluate(_SCROLL) > 20_000
         assert max(seen.page.evaluate("window.__tasks"), default=0) < TASK
