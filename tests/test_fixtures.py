@@ -162,12 +162,14 @@ def test_demo_runs_again_and_says_the_same() -> None:
     assert "Verdict on the collection: helps" in first.stdout
     assert "SIMULATED" in first.stdout
     assert "12 skills, profile standard" in first.stdout
-    written = first.stdout.partition("== Written ==")[2].split()
+    names, _, page = first.stdout.partition("== Written ==")[2].partition("\nOpen this in a browser: ")
+    written = names.split()
     assert sorted({Path(path).name for path in written}) == [
-        "comparison.md", "effectiveness-history.jsonl", "report.md", "router-history.jsonl", "skill-health-drift.md", "skill-health-history.jsonl",
-        "skill-health.json",
+        "comparison.md", "effectiveness-history.jsonl", "index.state.json", "report.md", "router-history.jsonl", "skill-health-drift.md",
+        "skill-health-history.jsonl", "skill-health.json",
     ]  # fmt: skip
-    assert all((ROOT / path).is_file() for path in written)
+    assert page.strip().endswith("/index.html")
+    assert all((ROOT / path).is_file() for path in [*written, page.strip()])
 
 
 if __name__ == "__main__":
