@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
@@ -10,6 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks._measure import Sample
+from skill_health.workers import processors
 
 _HEAD = (
     "| measured | against | n | ratio | min - max | ratio of CPU | target | met |\n|---|---|---|---|---|---|---|---|"
@@ -28,7 +28,7 @@ class Ratio(NamedTuple):
 
 def machine() -> str:
     """Cores, operating system and versions; nothing that names the machine."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = processors()
     python = f"{platform.python_implementation()} {platform.python_version()}"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("click", "PyYAML", "markdown-it-py"))
     return f"{platform.system()} {platform.machine()}, {cores} cores, {python}, {libraries}."

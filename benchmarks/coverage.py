@@ -24,6 +24,7 @@ from benchmarks._measure import Options
 from benchmarks._nulls import NULLS
 from benchmarks._scenarios import SCENARIOS
 from skill_health.core.stats.proportions import wilson
+from skill_health.workers import processors
 
 TITLE = "Coverage of the published intervals, by simulation"
 ROUNDS, QUICK = 1_000, 50
@@ -65,7 +66,7 @@ def simulate(rounds: int, seed: int) -> dict[str, dict[str, dict[str, Tally]]]:
     columns = [(title, column) for title, each in SCENARIOS.items() for column in each]
     columns += [("", column) for column in NULLS]
     jobs = [(*column, start, min(start + _CHUNK, rounds)) for column in columns for start in range(0, rounds, _CHUNK)]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = processors()
     found: dict[str, dict[str, dict[str, Tally]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(Tally)))
     # Threads of the linear algebra within each process would only get in each other's way.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

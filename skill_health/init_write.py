@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from skill_health.core.console import clean
-from skill_health.core.files import write_text
+from skill_health.core.files import here, write_text
 from skill_health.core.roots import git_top
 from skill_health.init import Plan, Step
 
@@ -41,7 +41,7 @@ def carry_out(plan: Plan, dry_run: bool) -> Iterator[str]:
     """Write the files, and say so; with `dry_run` only say it, and show what would stand in them."""
     for step in plan.steps:
         if step.action == "keep":
-            yield clean(f"left alone: {shown(step.place)} {step.why}") + ("; add to it:" if step.add else "")
+            yield clean(f"left alone: {here(step.place)} {step.why}") + ("; add to it:" if step.add else "")
             yield from (f"  {clean(line)}" for line in step.add.splitlines())
             continue
         details = [f"{_lines_of(step.place)} lines before"] if step.action == "replace" else []
@@ -50,27 +50,18 @@ def carry_out(plan: Plan, dry_run: bool) -> Iterator[str]:
         elif not dry_run:
             write_text(step.place, step.text)
         detail = f" ({'; '.join(details)})" if details else ""
-        yield clean(f"{(PLANNED if dry_run else DONE)[step.action]} {shown(step.place)}{detail}")
+        yield clean(f"{(PLANNED if dry_run else DONE)[step.action]} {here(step.place)}{detail}")
         if dry_run:
             yield from (f"  | {clean(line)}".rstrip() for line in (step.text or "").splitlines())
 
 
 def following(plan: Plan) -> Iterator[str]:
     """The next two commands, for the shell."""
-    here = os.path.realpath(os.curdir)
-    where = "" if here == plan.root else f" {_quoted(shown(plan.root))}"
+    cwd = os.path.realpath(os.curdir)
+    where = "" if cwd == plan.root else f" {_quoted(here(plan.root))}"
     yield f"skill-health lint{where}"
-    enter = "" if here == plan.top or git_top(here) == plan.top else f"cd {_quoted(shown(plan.top))} && "
+    enter = "" if cwd == plan.top or git_top(cwd) == plan.top else f"cd {_quoted(here(plan.top))} && "
     yield f"{enter}{'' if git_top(plan.top) else 'git init && '}pre-commit install"
-
-
-def shown(path: str) -> str:
-    """A path as the user would name it: relative if it is below the current directory."""
-    try:
-        short = os.path.relpath(path)
-    except ValueError:
-        return path
-    return path if short.startswith(os.pardir) else short
 
 
 def _baseline(plan: Plan, step: Step, dry_run: bool) -> int:

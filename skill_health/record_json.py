@@ -13,14 +13,14 @@ from skill_health.record_next import Step, grouped, steps
 from skill_health.record_routing import SkillRouted
 from skill_health.router_history import Routed
 from skill_health.skill_record import SkillRecord
-from skill_health.today import plain
+from skill_health.today import plain_values
 
 SCHEMA = "skill-health/skill-record/1"
 
 
 def render(status: Status, digests: Mapping[str, str | None]) -> str:
     """The document as text: keys in a fixed order, ASCII only, no absolute path."""
-    return json.dumps(_plain(document(status, digests)), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    return json.dumps(plain_values(document(status, digests)), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def document(status: Status, digests: Mapping[str, str | None]) -> dict[str, Any]:
@@ -74,15 +74,6 @@ def _run(run: Routed) -> dict[str, Any]:
         "top1": {"value": run.top1, "low": run.low, "high": run.high},
         "changed": None if run.changed is None else list(run.changed),
     }
-
-
-def _plain(value: Any) -> Any:
-    """The values without what UTF-8 cannot hold: a byte of a file name, half of a surrogate pair."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -120,13 +120,14 @@ def _route(own: Mapping[str, Any], prompts: int, found: Sequence[SkillRouted], h
     known = [each for each in real if each.recall.value is not None]
     if not known:
         return Route("not testable" if real else "not measured", prompts, models)
-    if any(_fails(each) for each in known):
+    if any(map(lost, known)):
         return Route("failed", prompts, models)
     return Route(_fresh(each.changed for each in known), prompts, models)
 
 
-def _fails(each: SkillRouted) -> bool:
-    sound = each.run.trusted is not False and not each.local and not each.changed
+def lost(each: SkillRouted) -> bool:
+    """Whether a model certainly loses more of the requests that a skill is for than it finds (LOST)."""
+    sound = each.run.trusted is not False and not each.run.simulated and not each.local and not each.changed
     return sound and each.recall.high is not None and each.recall.high < LOST
 
 

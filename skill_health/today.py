@@ -97,6 +97,15 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def plain_values(value: Any) -> Any:
+    """JSON values without what UTF-8 cannot hold, in keys and texts; a tuple is a list."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {plain(key): plain_values(each) for key, each in value.items()}
+    return [plain_values(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def _by_skill(report: Report) -> dict[str, dict[str, list[Finding]]]:
     folders = {entry.path: entry.folder for entry in report.skills}
     found: dict[str, dict[str, list[Finding]]] = {}

@@ -33,7 +33,7 @@ def check_entries(session: Session, entries: Sequence[Entry], jobs: int) -> Iter
     session.registries()
     _rules = selected(all_rules(), session.config)
     _collectors = tuple(r for r in all_rules() if r.collect and (r in _rules or r.code in _SCORED))
-    jobs = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    jobs = jobs or processors()
     _session = session
     chunks = [entries[i : i + _CHUNK] for i in range(0, len(entries), _CHUNK)]
     # What is made here is small, acyclic and lives to the end of the run.
@@ -56,6 +56,11 @@ def check_entries(session: Session, entries: Sequence[Entry], jobs: int) -> Iter
         raise AbortedError("a worker process died, perhaps for lack of memory; --jobs 1 needs the least") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def processors() -> int:
+    """How many processes may run at once here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _begin() -> None:

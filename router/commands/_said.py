@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
+from skill_health.core.files import here
 
 if TYPE_CHECKING:
     from router.ended import Ended
@@ -29,12 +30,6 @@ def say(lines: Iterable[str]) -> None:
             raise
         except OSError:
             return
-
-
-def here(path: str) -> str:
-    """The path as seen from the current directory, where it is below it."""
-    shown = os.path.relpath(path)
-    return path if shown.startswith(os.pardir) else shown
 
 
 def finish(ended: Ended, text: str, color: bool, what: str = "calls", lost: str = "calls without an answer") -> int:

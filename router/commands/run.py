@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from router.commands._options import collection_options, model_options, run_options
-from router.commands._said import finish, here, say
+from router.commands._said import finish, say
 from skill_health.core.errors import CLEAN
+from skill_health.core.files import here
 from skill_health.times import time_option
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from router.commands._options import collection_options, model_options, run_options
-from router.commands._said import here, say
+from router.commands._said import say
 from router.commands.run import _dry, _end
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+from skill_health.core.files import here
 from skill_health.times import time_option
 
 if TYPE_CHECKING:

@@ -68,8 +68,9 @@ def _show(outcome: Any, written: Iterable[str], format_: str) -> None:
     """Print the drift; what was written goes beside it where the output is for a program."""
     from skill_health import daily
     from skill_health.core.console import clean, wants_color
+    from skill_health.core.files import here
 
-    files = [os.path.relpath(path) if _below_here(path) else path for path in written]
+    files = list(map(here, written))
     text = format_ == "text"
     if text:
         color = wants_color()
@@ -80,7 +81,3 @@ def _show(outcome: Any, written: Iterable[str], format_: str) -> None:
             click.echo(f"drift: {clean(reason)}", err=True)
     if files:
         click.echo(f"written: {clean(', '.join(files))}", err=not text)
-
-
-def _below_here(path: str) -> bool:
-    return os.path.abspath(path).startswith(os.getcwd().rstrip(os.sep) + os.sep)

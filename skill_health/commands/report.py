@@ -14,8 +14,6 @@ from skill_health.core.errors import CLEAN, UsageError
 if TYPE_CHECKING:
     from skill_health.page.model import Page
 
-PAGE = "index.html"
-
 
 @click.command(short_help="Make one page of everything that is known.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -39,8 +37,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     are the gates.
     """
     from skill_health.core.console import clean, echo
-    from skill_health.core.files import write_text
-    from skill_health.page.asked import asked, page_of
+    from skill_health.core.files import here, write_text
+    from skill_health.page.asked import PAGE, asked, page_of
 
     about = asked(paths, options)
     form, page_file = options["format_"], os.path.join(about.folder, PAGE)
@@ -53,18 +51,17 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if not output:
         echo(text)
         return CLEAN
-    if form != "html":
-        _check_head(output, text)
     if form == "html":
         _keep_state(page, output)
+    else:
+        _check_head(output, text)
     write_text(output, text)
-    told = clean(f"written: {_short(output)}")
+    told = clean(f"written: {here(output)}")
     said = ", ".join(f"{topic} {page.answers[at].word}" for at, topic in _TOPICS.items())
     echo(f"{told} ({said})\n" if form == "html" else f"{told}\n", err=form != "html")
     return CLEAN
 
 
-_FOREIGN = "{} was not made by this command, and is left as it is: name another --output"
 _TOPICS = {1: "gates:", 2: "routing:", 3: "effect:", 4: "together:"}
 
 
@@ -84,13 +81,16 @@ def _render(page: Page, form: str) -> str:
 
 def _check(output: str, form: str) -> None:
     """Raise UsageError where the output cannot be written, or is somebody else's."""
+    from skill_health.page.asked import PAGE
+
     if os.path.isdir(output) or output.endswith(os.sep):
         raise UsageError(f"cannot write {output}: it is a folder; name a file, such as {os.path.join(output, PAGE)}")
     if form == "html":
         from skill_health.page.data.changes import read_page_file
+        from skill_health.page.replacing import foreign
 
         if read_page_file(output) is None:
-            raise UsageError(_FOREIGN.format(output))
+            raise foreign(output)
     elif os.path.lexists(output) and not os.path.isfile(output):
         raise UsageError(f"cannot write {output}: it is no regular file")
 
@@ -98,11 +98,12 @@ def _check(output: str, form: str) -> None:
 def _check_head(output: str, text: str) -> None:
     """Raise UsageError where there is a file that does not begin like what is to replace it."""
     from skill_health.core.files import read_bytes
+    from skill_health.page.replacing import foreign
 
     if os.path.lexists(output):
         raw, problem = read_bytes(output)
         if problem or (raw.strip() and _kind(raw) != _kind(text.encode())):
-            raise UsageError(_FOREIGN.format(output))
+            raise foreign(output)
 
 
 def _kind(text: bytes) -> bytes:
@@ -121,9 +122,3 @@ def _keep_state(page: Page, output: str) -> None:
 
     check(state_file(output), HEAD.encode())
     write_text(state_file(output), state_text(page.own["state"].value))
-
-
-def _short(path: str) -> str:
-    """The path as it is seen from here."""
-    whole, here = os.path.abspath(path), os.getcwd().rstrip(os.sep) + os.sep
-    return os.path.relpath(whole) if whole.startswith(here) else path

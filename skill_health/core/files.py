@@ -10,6 +10,15 @@ from skill_health.core.errors import UsageError
 MAX_BYTES = 1 << 20
 
 
+def here(path: str) -> str:
+    """A path as the user would name it: relative where it is below the current directory."""
+    try:
+        short = os.path.relpath(path)
+    except ValueError:  # another drive
+        return path
+    return path if short == os.pardir or short.startswith(os.pardir + os.sep) else short
+
+
 def at_once(path: str, flags: int) -> int:
     """An opener for `open` that does not wait for somebody to write into a named pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

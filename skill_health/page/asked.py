@@ -16,6 +16,9 @@ from skill_health.page.model import Page
 from skill_health.page.text import shown
 from skill_health.today import plain
 
+PAGE = "index.html"
+"""Where the page stands among the reports."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

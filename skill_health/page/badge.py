@@ -16,7 +16,7 @@ from typing import Literal
 from skill_health.columns import cut
 from skill_health.page.drawing.theme import BAD, GOOD, UNKNOWN, WARN
 from skill_health.page.figures import points, score, share
-from skill_health.page.model import Cell, Page, Tone
+from skill_health.page.model import TONES, Cell, Page, Tone
 from skill_health.page.origin import Doc
 from skill_health.page.text import shown
 from skill_health.page.verdict.telling import effect_first
@@ -29,7 +29,6 @@ GROUND, TEXT = "#3d3d45", "#ffffff"
 _LABEL, _MESSAGE, _NAME = 34, 112, 24
 _FONT = "Verdana, DejaVu Sans, Liberation Sans, sans-serif"
 _NARROW, _BROAD = frozenset("fijlrtI.,:;|!'[](){} -/\\"), frozenset("mwMW%@")
-_TONES: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
 _VERDICTS: Mapping[str, Tone] = {"helps": "good", "no evidence": "warn", "harmful": "bad", "biased": "warn"}
 
 
@@ -141,7 +140,7 @@ def _verdict(page: Page, skill: Doc | None) -> tuple[str, Tone]:
     counts = Counter((each.tone, each.word) for each in page.verdicts.values())
     if not counts:
         return "not measured", "unknown"
-    order = sorted(counts.items(), key=lambda item: (_TONES.index(item[0][0]), -item[1], item[0][1]))
+    order = sorted(counts.items(), key=lambda item: (TONES.index(item[0][0]), -item[1], item[0][1]))
     return ", ".join(f"{n:,} {word}" for (_, word), n in order), order[0][0][0]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from skill_health.page.anchors import anchor
-from skill_health.page.figures import score
+from skill_health.page.figures import MISSING, score
 from skill_health.page.model import Cell, Page
 from skill_health.page.origin import Doc
 from skill_health.page.verdict.due import due
@@ -117,7 +117,7 @@ def _field(what: Doc) -> tuple[str, Cell, Cell]:
 def _value(field: str, told: Doc, digits: int = 0) -> Cell:
     value = told.value
     if value is None or value == "":
-        return Cell("–", None, told.origin)
+        return Cell(MISSING, None, told.origin)
     if isinstance(value, float):
         if field in ("recall", "effect"):
             sign = "+" if field == "effect" else ""

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from skill_health.page.origin import Doc
 
 Tone = Literal["good", "warn", "bad", "unknown"]
+TONES: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
+"""The most in need first."""
 QUESTIONS = {
     1: "Did it pass the deterministic gates?",
     2: "Do the descriptions route?",
@@ -74,6 +76,11 @@ class Verdict:
     reason: str
     advice: str = ""
     command: str = ""
+
+    @property
+    def need(self) -> int:
+        """Sorts verdicts: bad ones first, and of those the ones about the earlier questions."""
+        return TONES.index(self.tone) * 10 + self.question
 
 
 @dataclass(frozen=True, slots=True)

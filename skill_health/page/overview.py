@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from skill_health.page.anchors import anchor
-from skill_health.page.figures import count, points, score, share
+from skill_health.page.figures import MISSING, count, points, score, share
 from skill_health.page.marks import Mark, effect_marks, route_marks
 from skill_health.page.model import Cell, Page, Verdict
 from skill_health.page.origin import Doc
 from skill_health.page.verdict.telling import effect_first, routed_first
 
-_NEED = {"bad": 0, "warn": 1, "unknown": 2, "good": 3}
 _UNKNOWN = Verdict("not judged", "unknown", 1, "")
 
 
@@ -87,7 +86,7 @@ def _row(page: Page, skill: Doc, scored: Mapping[str, Doc], names: Counter[str])
         name,
         names[name] > 1,
         verdict,
-        _NEED[verdict.tone] * 10 + verdict.question,
+        verdict.need,
         score(health["score"]),
         tuple(_part(each) for each in entry.get("components")),
         tuple((word, count(health[word])) for word in ("errors", "warnings") if health[word]),
@@ -114,7 +113,7 @@ def _change(change: Doc) -> Cell:
     """A difference of scores; one that rounds to nothing has no sign."""
     value = change.value
     if value is None:
-        return Cell("–", None, change.origin)
+        return Cell(MISSING, None, change.origin)
     text = f"{value:+.2f}"
     return Cell("0.00" if float(text) == 0 else text, value, change.origin)
 

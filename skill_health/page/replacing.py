@@ -6,6 +6,7 @@ import os
 import stat
 
 from skill_health.core.errors import UsageError
+from skill_health.core.files import at_once
 
 
 def check(path: str, head: bytes) -> None:
@@ -17,9 +18,14 @@ def check(path: str, head: bytes) -> None:
     if not os.path.lexists(path):
         return
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        with open(path, "rb", opener=at_once) as file:
             fits = stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(head)) in (b"", head)
     except OSError:
         fits = False
     if not fits:
-        raise UsageError(f"{path} was not made by this command, and is left as it is: name another --output")
+        raise foreign(path)
+
+
+def foreign(path: str) -> UsageError:
+    """What is said of a file that somebody else wrote."""
+    return UsageError(f"{path} was not made by this command, and is left as it is: name another --output")

@@ -21,7 +21,6 @@ MAX_ROWS = 20
 HEAD = ("skill", "verdict", "why", "health", "recall %", "effect, points", "next")
 _TABLE, _PART, _CHANGES, _NEXT, _NOTES = 26_000, 8_000, 10_000, 10_000, 4_000
 _NAME, _TEXT, _REASON, _COMMAND, _NAMES = 60, 200, 600, 300, 6
-_ORDER = {"bad": 0, "warn": 1, "unknown": 2, "good": 3}
 _SHARES = frozenset(("recall", "effect"))
 
 
@@ -87,9 +86,9 @@ def _others(page: Page, wanting: int) -> tuple[str, ...]:
     return (f"{'Others' if wanting else 'Skills'}: {said}. With warnings, of all: {warned:,}.", "") if said else ()
 
 
-def _need(skill: Doc, verdict: Verdict) -> tuple[int, int, float, str]:
+def _need(skill: Doc, verdict: Verdict) -> tuple[int, float, str]:
     known = skill["health"]["score"].value
-    return _ORDER[verdict.tone], verdict.question, 1.0 if known is None else known, skill["path"].value
+    return verdict.need, 1.0 if known is None else known, skill["path"].value
 
 
 def _row(skill: Doc, verdict: Verdict) -> str:

@@ -218,4 +218,4 @@ def test_several_processes_draw_what_one_does() -> None:
     alone = {name: compiled.prepare({name: spec})[name] for name, spec in specs.items()}
     assert {name: tuple(each) if isinstance(each, list) else each for name, each in found.items()} == alone
     assert isinstance(found["broken"], str)
-    assert started_here is (compiled._processors() == 1)
+    assert started_here is (compiled.processors() == 1)

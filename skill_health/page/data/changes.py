@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.core.files import read_bytes
+from skill_health.page.data.loading import loads, read_file
 
 STATE = "skill-health/page-state/1"
 HEAD = f'{{"schema": "{STATE}",'
@@ -24,16 +24,14 @@ FIELDS = ("verdict", "score", "recall_model", "recall", "effect_verdict", "effec
 
 def read_page_file(path: str) -> str | None:
     """The text of a page of ours, damaged or not; "" where there is none yet, None where something else is there."""
+    if not os.path.lexists(path):
+        return ""
     try:
-        size = os.path.getsize(path)
+        raw = read_file(path, _MOST)
     except OSError:
-        return None if os.path.lexists(path) else ""
-    # Opening a pipe would wait for somebody to write.
-    if not os.path.isfile(path) or size > _MOST:
         return None
-    raw, problem = read_bytes(path)
-    text = raw.decode("utf-8", "replace")
-    return text if not problem and (not text.strip() or MARKER in text) else None
+    text = None if raw is None else raw.decode("utf-8", "replace")
+    return text if text is not None and (not text.strip() or MARKER in text) else None
 
 
 def state_file(path: str) -> str:
@@ -56,13 +54,15 @@ def read_state(path: str) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
         end = text.find("</script", start)
         told = text[start:end] if start and end >= 0 else ""
     else:
-        raw, problem = read_bytes(state_file(path)) if _small(state_file(path)) else (b"", "dangling")
-        if problem:
+        try:
+            raw = read_file(state_file(path), _MOST)
+        except OSError:
+            raw = None
+        if raw is None:
             return None, ()
         told = raw.decode("utf-8", "replace")
     try:
-        found = json.loads(told, parse_constant=_refuse)
-        return _checked(found, True), ()
+        return _checked(loads(told.encode()), True), ()
     except (ValueError, RecursionError):
         return None, ("the state in the last page is damaged: what has changed since is not known",)
 
@@ -100,13 +100,6 @@ def _what(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]
     return [{"field": key, "before": old[key], "after": new[key]} for key in FIELDS if old[key] != new[key]]
 
 
-def _small(path: str) -> bool:
-    try:
-        return os.path.getsize(path) <= _MOST
-    except OSError:
-        return False
-
-
 def _checked(value: Any, outer: bool) -> dict[str, Any]:
     """A state as far as it is used. Raises ValueError where it is none."""
     if not isinstance(value, dict) or (outer and value.get("schema") != STATE):
@@ -137,7 +130,3 @@ def _skill(value: Any) -> dict[str, Any]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(word)

@@ -27,7 +27,7 @@ from skill_health.record_json import document as status_document
 from skill_health.record_next import Place
 from skill_health.revision import Revision
 from skill_health.status import Joined, read_joined
-from skill_health.today import look, plain
+from skill_health.today import look, plain, plain_values
 
 SCHEMA = "skill-health/page/1"
 TITLE = "Skill health"
@@ -69,8 +69,8 @@ def read_page(
         title=title,
         version=status.version,
         as_of=as_of.isoformat(),
-        status=document("status", _plain(status_document(status, joined.digests))),
-        lint=document("lint", _plain(lint_document(joined.report))),
+        status=document("status", plain_values(status_document(status, joined.digests))),
+        lint=document("lint", plain_values(lint_document(joined.report))),
         history=history,
         router_history=routes,
         effect_history=helped,
@@ -87,13 +87,10 @@ def read_page(
 
 def _last_state(last: str) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
     """The state that the last page keeps. What it holds goes into this page again, so it may not be of any length."""
-    try:
-        old, wrong = read_state(last)
-        if old is None or len(json.dumps(old)) <= _MOST_STATE:
-            return old, wrong
-    except OverflowError:
-        pass
-    return None, ("the state in the last page is too long or damaged: what has changed since is not known",)
+    old, wrong = read_state(last)
+    if old is None or len(json.dumps(old)) <= _MOST_STATE:
+        return old, wrong
+    return None, ("the state in the last page is too long: what has changed since is not known",)
 
 
 def _own(
@@ -141,13 +138,4 @@ def _line(joined: Joined, asked: Sequence[str], config: Config, as_of: date) -> 
 
 
 def _verdict(each: Verdict) -> dict[str, Any]:
-    return _plain(asdict(each))  # type: ignore[no-any-return]
-
-
-def _plain(value: Any) -> Any:
-    """The values without what UTF-8 cannot hold, as the histories and the joined record keep them."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, Mapping):
-        return {plain(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    return plain_values(asdict(each))  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.shrink import shrunk
+from skill_health.workers import processors
 
 Compiled = tuple[str, str, str]
 """Width, height and inner elements of a picture."""
@@ -44,11 +45,7 @@ def prepare(specs: Mapping[str, str]) -> dict[str, Compiled | str]:
 def _may_fork(pictures: int) -> bool:
     """Whether other processes may draw: not where threads run or the library does, which a fork would cut in two."""
     alone = threading.active_count() == 1 and not _started and hasattr(os, "fork")
-    return pictures >= _MANY and alone and _processors() > 1
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return pictures >= _MANY and alone and processors() > 1
 
 
 def _several(new: Sequence[tuple[str, str]]) -> list[Compiled | str]:
@@ -57,7 +54,7 @@ def _several(new: Sequence[tuple[str, str]]) -> list[Compiled | str]:
     from multiprocessing import get_context
 
     try:
-        with ProcessPoolExecutor(min(_processors(), 4), get_context("fork"), initializer=_begin) as pool:
+        with ProcessPoolExecutor(min(processors(), 4), get_context("fork"), initializer=_begin) as pool:
             return list(pool.map(_one, new, chunksize=_CHUNK))
     except BrokenProcessPool:
         # For lack of memory, perhaps: one process needs the least.

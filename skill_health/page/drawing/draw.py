@@ -37,8 +37,7 @@ def draw(picture: Picture) -> str:
     Its `width` is its natural width in pixels; there is no height, so that a style sheet needs only `max-width`.
     Raises ValueError, naming the picture, where its specification cannot be drawn.
     """
-    width, height, inner = _drawn(picture)
-    return f'<svg class="picture" {_head(picture, width, height)} width="{width}">{_told(picture)}{inner}</svg>'
+    return _element(picture, *compiled.compiled(picture.name, _spec(picture)))
 
 
 def draw_all(pictures: Iterable[Picture]) -> dict[str, str]:
@@ -51,21 +50,23 @@ def draw_all(pictures: Iterable[Picture]) -> dict[str, str]:
     for picture in every:
         with suppress(ValueError):
             specs[picture.name] = _spec(picture)
-    compiled.prepare(specs)
-    return {picture.name: _drawn_or_told(picture) for picture in every}
+    found = compiled.prepare(specs)
+    return {picture.name: _drawn_or_told(picture, found.get(picture.name)) for picture in every}
 
 
-def _drawn_or_told(picture: Picture) -> str:
-    try:
-        return draw(picture)
-    except ValueError:
-        text = f'<text x="0" y="16" font-size="12" fill="{theme.INK}">{_UNDRAWN}</text>'
-        return f'<svg class="picture" {_head(picture, "400", "24")} width="400">{_told(picture)}{text}</svg>'
+def _drawn_or_told(picture: Picture, found: compiled.Compiled | str | None) -> str:
+    if isinstance(found, tuple):
+        return _element(picture, *found)
+    return _element(picture, "400", "24", f'<text x="0" y="16" font-size="12" fill="{theme.INK}">{_UNDRAWN}</text>')
+
+
+def _element(picture: Picture, width: str, height: str, inner: str) -> str:
+    return f'<svg class="picture" {_head(picture, width, height)} width="{width}">{_told(picture)}{inner}</svg>'
 
 
 def svg_file(picture: Picture, dark: bool = False) -> str:
     """The picture as an SVG file of its own, with a ground in the colour of the theme."""
-    width, height, inner = _drawn(picture)
+    width, height, inner = compiled.compiled(picture.name, _spec(picture))
     ground = f'<rect width="{width}" height="{height}" fill="{theme.GROUND}"/>'
     size = f'width="{width}" height="{height}"'
     svg = f"<svg {NAMESPACE} {_head(picture, width, height)} {size}>{_told(picture)}{ground}{inner}</svg>\n"
@@ -98,13 +99,10 @@ def _darkened(svg: str) -> str:
     )
 
 
-def _drawn(picture: Picture) -> tuple[str, str, str]:
+def _spec(picture: Picture) -> str:
+    """The specification as JSON. Raises ValueError for a name that cannot be an id, and for no number."""
     if not _NAME.fullmatch(picture.name):
         raise ValueError(f"a picture's name is made of a-z, 0-9 and hyphens, not {picture.name!r}")
-    return compiled.compiled(picture.name, _spec(picture))
-
-
-def _spec(picture: Picture) -> str:
     return json.dumps(_visible(picture.spec), sort_keys=True, allow_nan=False)
 
 

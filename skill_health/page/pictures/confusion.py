@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import ceil
 
 from skill_health.page.drawing.theme import GRID, GROUND, INK, MUTED, RAMP
-from skill_health.page.figures import count, plain, score
+from skill_health.page.figures import MISSING, count, plain, score
 from skill_health.page.model import Cell, Page, Picture, Table
 from skill_health.page.origin import Doc
 from skill_health.page.pictures._panel import TURNED, Panel, Spec
@@ -91,7 +91,7 @@ def _row(found: Confusions, cell: Doc) -> tuple[Cell, ...]:
     own = 100 * found.share(cell)
     return (
         plain(name(cell.value["expected"])), plain(name(cell.value["picked"])), count(cell["calls"]),
-        Cell(f"{own:.1f}", own), count(cell["prompts"]), score(alike) if alike is not None else plain("–"),
+        Cell(f"{own:.1f}", own), count(cell["prompts"]), score(alike) if alike is not None else plain(MISSING),
     )  # fmt: skip
 
 

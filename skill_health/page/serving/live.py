@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from skill_health.page.asked import Asked, asked, page_of
+from skill_health.page.asked import PAGE, Asked, asked, page_of
 from skill_health.page.html import render
 from skill_health.page.serving.site import Site
-from skill_health.page.serving.watch import PAGE, mark
+from skill_health.page.serving.watch import mark
 
 
 def site(paths: Sequence[str], options: Mapping[str, Any], day: Callable[[], date]) -> tuple[Site, str]:

@@ -13,9 +13,9 @@ from skill_health.core.sources import KINDS, expand
 from skill_health.daily import HISTORY as DAILY
 from skill_health.effect_history import HISTORY as EFFECTS
 from skill_health.lint_run import BASELINE
+from skill_health.page.asked import PAGE
 from skill_health.router_history import HISTORY as ROUTER
 
-PAGE = "index.html"
 _SETTINGS = ("skill-health.toml", "pyproject.toml", ".gitignore")
 _IN_RUN = ("", "report.json", "manifest.json", "results.jsonl")
 # Only the runs that the last lines of the histories name are shown; these are more than they can be.

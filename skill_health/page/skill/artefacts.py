@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from urllib.parse import quote
 
-from skill_health.page.serving.raw_files import open_below
+from skill_health.page.data.loading import open_below
 
 Way = tuple[str, ...]
 """The names that lead from the folder of the reports to a folder or file below it."""

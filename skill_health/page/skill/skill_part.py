@@ -16,7 +16,6 @@ from skill_health.page.skill.trial_text import Cut, Purse, cut
 
 FINDINGS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 250_000, 150_000, 120_000, 500_000
 """Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""
-_TONES = ("bad", "warn", "unknown", "good")
 _LONGEST = 1_600
 
 
@@ -74,15 +73,9 @@ def parts(page: Page) -> Iterator[SkillPart]:
     records = list(page.status.get("skills"))
     made = {
         at: _part(page, records[at], sources)
-        for at in sorted(range(len(records)), key=lambda at: _need(page, records[at], at))
+        for at in sorted(range(len(records)), key=lambda at: (_verdict(page, records[at]).need, at))
     }
     return (made[at] for at in range(len(records)))
-
-
-def _need(page: Page, record: Doc, at: int) -> tuple[int, int, int]:
-    """Bad verdicts first, and of those the ones about the earlier questions."""
-    verdict = _verdict(page, record)
-    return (_TONES.index(verdict.tone), verdict.question, at)
 
 
 def _verdict(page: Page, record: Doc) -> Verdict:

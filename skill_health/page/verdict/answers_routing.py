@@ -9,7 +9,7 @@ from skill_health.core.estimates import Estimate
 from skill_health.page.model import Tone, Verdict
 from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.telling import naming
-from skill_health.page.verdict.verdicts import OUTDATED, Standing, percent, standing
+from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, Standing, percent, standing
 from skill_health.record_cells import Status
 from skill_health.router_history import Routed
 from skill_health.skill_record import LOST
@@ -22,7 +22,6 @@ _STANDINGS: dict[Standing, str] = {
     "untrusted": "asked in a run that failed its check",
     "none": "not asked for",
 }
-_AGAIN = "see why the check failed in the report of the run, then ask again:"
 
 
 def routing(status: Status) -> Verdict:
@@ -42,7 +41,7 @@ def routing(status: Status) -> Verdict:
     word, tone = _word(best, counts, len(asked))
     found = answer(word, tone, 2, reason, status, best.model)
     again = (
-        (counts["untrusted"], _AGAIN),
+        (counts["untrusted"], ASK_AGAIN["untrusted"]),
         (counts["few"], "label more requests for each skill, then"),
         (best.selection != "all", "ask all requests:"),
     )

@@ -7,15 +7,15 @@ from typing import Literal
 
 from skill_health.core.estimates import Estimate
 from skill_health.effect_history import Effect
-from skill_health.page import figures
+from skill_health.page.figures import MISSING
+from skill_health.page.figures import score as score_cell
 from skill_health.page.model import Tone, Verdict
 from skill_health.page.origin import Doc
 from skill_health.page.verdict.telling import effect_rank, naming
 from skill_health.record_next import Place, steps
 from skill_health.record_routing import SkillRouted
-from skill_health.skill_record import LOST, Health, Route, SkillRecord
+from skill_health.skill_record import LOST, Health, Route, SkillRecord, lost
 
-MISSING = "–"
 PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
 """What stands before a word that is not to be taken as the last one."""
 SO_FAR = "agents did worse with it so far: add tasks to be sure, then"
@@ -23,7 +23,7 @@ Standing = Literal["found", "lost", "few", "untrusted", "changed", "none"]
 _Said = tuple[str, Tone, int, str]
 _STALE = "the skill has changed since"
 _REWORDED = "its description has changed since"
-_ASK_AGAIN: dict[Standing, str] = {
+ASK_AGAIN: dict[Standing, str] = {
     "few": "label more requests that it should answer, then",
     "untrusted": "see why the check failed in the report of the run, then ask again:",
 }
@@ -71,7 +71,7 @@ def _next(record: SkillRecord, place: Place, word: str) -> tuple[str, str]:
     step = next(iter(ranked), None)
     asked = next((each.run.model for each in _asked(record.routing)), "")
     agent = next((each.model for each in record.effect.models if not each.simulated), "")
-    advice = _ASK_AGAIN.get(standing(record), "") if word == "unclear" else ""
+    advice = ASK_AGAIN.get(standing(record), "") if word == "unclear" else ""
     if advice:
         return advice, naming(place.router(), asked)
     if step is None:
@@ -87,8 +87,8 @@ def _said(record: SkillRecord) -> _Said:
     if health.state == "failed":
         return "fix first", "bad", 1, findings(health)
     if routing.state == "failed":
-        lost = next(each for each in routing.models if _lost(each))
-        return "not found", "bad", 2, f"most requests for it are lost: {recall(lost)}"
+        worst = next(each for each in routing.models if lost(each))
+        return "not found", "bad", 2, f"most requests for it are lost: {recall(worst)}"
     return _effect([each for each in effect.models if not each.simulated]) or _routed(record) or _sound(health)
 
 
@@ -137,7 +137,7 @@ def _routed(record: SkillRecord) -> _Said | None:
 
 
 def _sound(health: Health) -> _Said:
-    score = "" if health.score is None else f"score {figures.score(Doc(health.score, '')).text}, "
+    score = "" if health.score is None else f"score {score_cell(Doc(health.score, '')).text}, "
     noted = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((health.warnings, "warning"), (health.infos, "info")) if n]
     beside = f"{', '.join(noted)}, " if noted else ""
     return "sound", "unknown", 1, f"{score}{beside}nothing else is known"
@@ -183,8 +183,3 @@ def _asked(routing: Route) -> list[SkillRouted]:
 
 def _found(each: SkillRouted) -> bool:
     return each.recall.low is not None and each.recall.low >= LOST
-
-
-def _lost(each: SkillRouted) -> bool:
-    sound = not each.run.simulated and each.run.trusted is not False and not each.local and not each.changed
-    return sound and each.recall.high is not None and each.recall.high < LOST
