@@ -31,10 +31,10 @@ format: $(STAMP)
 	$(RUN) ruff format .
 
 docs: $(STAMP)
-	$(RUN) skill_health.docs
+	.venv/bin/python scripts/docs.py
 
 docs-check: $(STAMP)
-	$(RUN) skill_health.docs --check
+	.venv/bin/python scripts/docs.py --check
 
 bench: $(STAMP)
 	$(RUN) benchmarks

@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from effectiveness.agents._scripted_plan import draw, parse_plan
-from effectiveness.conditions import parse_arm
-from effectiveness.records import CONDITIONS, Result
-from effectiveness.results import to_line
+from simulators.agents._plan import draw, parse_plan
+from skill_health.effectiveness.conditions import parse_arm
+from skill_health.effectiveness.records import CONDITIONS, Result
+from skill_health.effectiveness.results import to_line
 
 TASKS = 20
 MODELS, REPORTED, REPLICATIONS = 2, 56, 15

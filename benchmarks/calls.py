@@ -12,10 +12,10 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks._measure import ROOT, Failed, Options, environment, python
-from router.records import Catalogue, Prompt, Reply, Request
-from router.routers import anthropic, gemini, openai, openai_responses
-from router.routers._api import Setup
 from skill_health.core.config import Provider
+from skill_health.router.records import Catalogue, Prompt, Reply, Request
+from skill_health.router.routers import anthropic, gemini, openai, openai_responses
+from skill_health.router.routers._api import Setup
 
 TITLE = "600 calls to a provider that takes 200 ms"
 ROUNDS = 5

@@ -14,11 +14,11 @@ from typing import cast
 
 from benchmarks._generate import generate, read_source
 from benchmarks._measure import Command, Failed, Options, environment, interleave, skill_health
-from router.records import Catalogue, Listed, Prompt, Request
-from router.routers._load import open_choice, resolve
-from router.routers._local import LocalRouter
 from skill_health.core.config import Routing
 from skill_health.core.errors import UsageError
+from skill_health.router.records import Catalogue, Listed, Prompt, Request
+from skill_health.router.routers._load import open_choice, resolve
+from skill_health.router.routers._local import LocalRouter
 
 TITLE = "Routers that need no model"
 ROUNDS = 5

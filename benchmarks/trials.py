@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from benchmarks._made_trials import MODELS, REPLICATIONS, REPORTED, TASKS, write_collection, write_run
 from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, skill_health
-from effectiveness.choices import choices
-from effectiveness.prepare import Prepared, prepare
-from effectiveness.prepare_inputs import load_inputs
-from effectiveness.records import CONDITIONS
-from effectiveness.run import Runner
-from effectiveness.sandbox._load import back_end
-from effectiveness.trial import run_trial
-from router.budget import Budget
 from skill_health.core.config import Effectiveness
+from skill_health.effectiveness.choices import choices
+from skill_health.effectiveness.prepare import Prepared, prepare
+from skill_health.effectiveness.prepare_inputs import load_inputs
+from skill_health.effectiveness.records import CONDITIONS
+from skill_health.effectiveness.run import Runner
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.trial import run_trial
+from skill_health.router.budget import Budget
 
 TITLE = "120 trials of an agent that takes a second, and a report of 10,000 trials"
 ROUNDS = 3

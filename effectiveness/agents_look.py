@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from effectiveness.agents._installed import Installed
-from effectiveness.agents._load import Choice
-from effectiveness.cell import Cell
-from effectiveness.copies import make_copy
-from effectiveness.gateway._api import Upstream
-from effectiveness.probe import Probe, problems, run_probe
-from effectiveness.records import CONTROL, FULL, TARGET, Arm
-from effectiveness.tasks._api import Task
-from effectiveness.tasks._folder import File
-from router.http.endpoint import Endpoint
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._installed import Installed
+from skill_health.effectiveness.agents._load import Choice
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.copies import make_copy
+from skill_health.effectiveness.gateway._api import Upstream
+from skill_health.effectiveness.probe import Probe, problems, run_probe
+from skill_health.effectiveness.records import CONTROL, FULL, TARGET, Arm
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.router.http.endpoint import Endpoint
 
 _PROMPT = "Say hello."
 _MODEL = "no-model-is-asked"
@@ -91,5 +91,5 @@ def _cell(found: Installed, back_end: str, condition: str, names: tuple[str, ...
 
 def _nobody(protocol: str) -> Upstream:
     """A server that is never asked: the gateway is closed."""
-    wire: Any = import_module(f"router.routers.{protocol.replace('-', '_')}").WIRE
+    wire: Any = import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE
     return Upstream(Endpoint(wire.base_url), protocol)

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 
-from effectiveness.manifest import OF_TRIALS, keys
-from effectiveness.runs import earlier_runs
-from router.durable import read_objects
-from router.journal_read import RESULTS
-from router.manifest import differences
-from router.reports._cells import count
-from router.run_folder import Place
 from skill_health.core.errors import AbortedError
+from skill_health.effectiveness.manifest import OF_TRIALS, keys
+from skill_health.effectiveness.runs import earlier_runs
+from skill_health.router.durable import read_objects
+from skill_health.router.journal_read import RESULTS
+from skill_health.router.manifest import differences
+from skill_health.router.reports._cells import count
+from skill_health.router.run_folder import Place
 
 _LOOK = 20
 _CHANGES = 2

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from effectiveness.records import Arm, Key, SkillCopy
-from effectiveness.sandbox._api import Limits
-from effectiveness.tasks._api import Task
+from skill_health.effectiveness.records import Arm, Key, SkillCopy
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.tasks._api import Task
 
 if TYPE_CHECKING:
-    from effectiveness.agents._load import Choice
-    from effectiveness.gateway._api import Upstream
-    from router.prices import Price
+    from skill_health.effectiveness.agents._load import Choice
+    from skill_health.effectiveness.gateway._api import Upstream
+    from skill_health.router.prices import Price
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from effectiveness.agents._api import Output
-from effectiveness.check_leaks import leaks
-from effectiveness.check_runs import State, nothing_done, solved
-from effectiveness.check_skills import own_skills, skill_faults, skill_notes, skill_texts, spread
-from effectiveness.rewards import INFRASTRUCTURE, PASS
-from effectiveness.script_run import Terms, last_line
-from effectiveness.tasks._api import Task
-from effectiveness.trial_verify import Verified
 from skill_health.core.skill import Skill
+from skill_health.effectiveness.agents._api import Output
+from skill_health.effectiveness.check_leaks import leaks
+from skill_health.effectiveness.check_runs import State, nothing_done, solved
+from skill_health.effectiveness.check_skills import own_skills, skill_faults, skill_notes, skill_texts, spread
+from skill_health.effectiveness.rewards import INFRASTRUCTURE, PASS
+from skill_health.effectiveness.script_run import Terms, last_line
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.trial_verify import Verified
 
 # Folders where agents look for skills and settings: every arm would have what lies there.
 _AGENT_FOLDERS = frozenset((".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen"))

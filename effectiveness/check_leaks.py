@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import cast
 
-from effectiveness.check_skills import SkillTexts
-from effectiveness.tasks._api import Script, Task
-from effectiveness.tasks._folder import File
-from effectiveness.tasks._scripts import text_of
 from skill_health.core.fingerprints import fingerprints, words_of
 from skill_health.core.registries import Record, Registries
 from skill_health.core.strict_json import quote
+from skill_health.effectiveness.check_skills import SkillTexts
+from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.tasks._scripts import text_of
 from skill_health.rules._api import Corpus, CorpusContext
 from skill_health.rules.leakage import prompt_names_skill
 from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, Part

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from effectiveness.agents._api import Output
-from effectiveness.check_workspace import differences, snapshot, write_files
-from effectiveness.sandbox._run import SandboxError, to_the_end
-from effectiveness.script_run import Around, Terms, run_script
-from effectiveness.tasks._api import Script, Task
-from effectiveness.tasks._scripts import ORACLE
-from effectiveness.trial_verify import Verified, verify
-from effectiveness.workspace import Workplace, fresh, removed, workplace
+from skill_health.effectiveness.agents._api import Output
+from skill_health.effectiveness.check_workspace import differences, snapshot, write_files
+from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
+from skill_health.effectiveness.script_run import Around, Terms, run_script
+from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._scripts import ORACLE
+from skill_health.effectiveness.trial_verify import Verified, verify
+from skill_health.effectiveness.workspace import Workplace, fresh, removed, workplace
 
 RUNS = 3
 # What an oracle says at last, for tasks whose verifier reads the final message.

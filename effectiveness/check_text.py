@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from effectiveness.check import Checked
-from effectiveness.check_runs import State
-from router.prompts._load import problem_line
 from skill_health.core.console import clean
 from skill_health.core.registries import BadRecord
+from skill_health.effectiveness.check import Checked
+from skill_health.effectiveness.check_runs import State
+from skill_health.router.prompts._load import problem_line
 
 SCHEMA = "skill-health/effectiveness-check/1"
 

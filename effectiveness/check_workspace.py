@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from effectiveness.rewards import RUNNER
-from effectiveness.tasks._api import Script
-from effectiveness.tasks._folder import File
-from effectiveness.tasks._scripts import replace_places, text_of
 from skill_health.core.digests import blake2b
 from skill_health.core.errors import AbortedError
 from skill_health.core.roots import git_top, relative
+from skill_health.effectiveness.rewards import RUNNER
+from skill_health.effectiveness.tasks._api import Script
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.tasks._scripts import replace_places, text_of
 
 # Paths of containers are replaced in scripts, where a space would fall apart.
 _WORD = re.compile(r"[\w./+@%=,-]+")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from effectiveness.conditions import parse_arms
-from effectiveness.records import Arm
 from skill_health.core.config import Effectiveness
+from skill_health.effectiveness.conditions import parse_arms
+from skill_health.effectiveness.records import Arm
 
 
 @dataclass(frozen=True, slots=True)

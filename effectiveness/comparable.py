@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.runs import Run
+from skill_health.effectiveness.runs import Run
 
 Manifest = Mapping[str, Any]
 _TASK = ("digest", "verifier_digest", "target_skill")

@@ -6,16 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from effectiveness.comparable import agreeing, changed_tasks, differences, obstacles, relisted, specs, tasks_of
-from effectiveness.compare_cautions import cautions
-from effectiveness.compare_numbers import Change, arm_changes, changes, correct, record
-from effectiveness.effects.build import build_report
-from effectiveness.effects.facts import read_facts
-from effectiveness.effects.pairs import pairs
-from effectiveness.effects.sheet import Cells, Column, read_sheet
-from effectiveness.runs import Run
-from effectiveness.tasks._api import NO_SKILL
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.comparable import (
+    agreeing,
+    changed_tasks,
+    differences,
+    obstacles,
+    relisted,
+    specs,
+    tasks_of,
+)
+from skill_health.effectiveness.compare_cautions import cautions
+from skill_health.effectiveness.compare_numbers import Change, arm_changes, changes, correct, record
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.effects.facts import read_facts
+from skill_health.effectiveness.effects.pairs import pairs
+from skill_health.effectiveness.effects.sheet import Cells, Column, read_sheet
+from skill_health.effectiveness.runs import Run
+from skill_health.effectiveness.tasks._api import NO_SKILL
 
 SCHEMA = "skill-health/effectiveness-comparison/1"
 

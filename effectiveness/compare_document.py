@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.comparable import named
-from effectiveness.reports._cells import NOTHING, bracket, count, p_value, points, share
-from router.blocks import Block, Heading, Items, Sentence, Table
+from skill_health.effectiveness.comparable import named
+from skill_health.effectiveness.reports._cells import NOTHING, bracket, count, p_value, points, share
+from skill_health.router.blocks import Block, Heading, Items, Sentence, Table
 
 _HEAD = ("contrast", "before", "after", "change, points", "Student's interval", "changed", "p", "p corrected")
 Part = Mapping[str, Any]

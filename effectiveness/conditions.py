@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from effectiveness.placebo import placebo
-from effectiveness.records import (
+from skill_health.core.digests import blake2b
+from skill_health.core.errors import UsageError
+from skill_health.core.near import nearest
+from skill_health.effectiveness.placebo import placebo
+from skill_health.effectiveness.records import (
     AGAIN,
     CONDITIONS,
     CONTROL,
@@ -26,10 +29,7 @@ from effectiveness.records import (
     Arm,
     SkillCopy,
 )
-from effectiveness.tasks._api import Task
-from skill_health.core.digests import blake2b
-from skill_health.core.errors import UsageError
-from skill_health.core.near import nearest
+from skill_health.effectiveness.tasks._api import Task
 
 OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
 _PLAIN = (*CONDITIONS, PLACEBO, AGAIN)

@@ -8,23 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
-from effectiveness.conduct_probe import Ask, Asked, Judge, Probing
-from effectiveness.history import record_run
-from effectiveness.prepare import AT_ONCE, Prepared
-from effectiveness.records import Result
-from effectiveness.results import read_results
-from effectiveness.run import Runner, Trial
-from effectiveness.run_folder import drop_halves
-from effectiveness.runs import PROBES
-from router.budget import Budget
-from router.ended import Ended
-from router.journal import Journal
-from router.journal_read import RESULTS, read_manifest
-from router.outcome import spent_on
-from router.progress import Progress, tell
-from router.run_folder import drop_reports
-from router.schedule import INTERRUPTED, Schedule, interruptible
 from skill_health.core.errors import GateError
+from skill_health.effectiveness.conduct_probe import Ask, Asked, Judge, Probing
+from skill_health.effectiveness.history import record_run
+from skill_health.effectiveness.prepare import AT_ONCE, Prepared
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.results import read_results
+from skill_health.effectiveness.run import Runner, Trial
+from skill_health.effectiveness.run_folder import drop_halves
+from skill_health.effectiveness.runs import PROBES
+from skill_health.router.budget import Budget
+from skill_health.router.ended import Ended
+from skill_health.router.journal import Journal
+from skill_health.router.journal_read import RESULTS, read_manifest
+from skill_health.router.outcome import spent_on
+from skill_health.router.progress import Progress, tell
+from skill_health.router.run_folder import drop_reports
+from skill_health.router.schedule import INTERRUPTED, Schedule, interruptible
 
 GRACE = 30.0
 """Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""
@@ -54,9 +54,9 @@ class Parts:
 
 def parts() -> Parts:
     """The real ones."""
-    from effectiveness.effects.build import build_report
-    from effectiveness.probe import problems, run_probe
-    from effectiveness.trial import run_trial
+    from skill_health.effectiveness.effects.build import build_report
+    from skill_health.effectiveness.probe import problems, run_probe
+    from skill_health.effectiveness.trial import run_trial
 
     return Parts(run_trial, run_probe, problems, build_report)
 
@@ -162,7 +162,7 @@ def _budget(prepared: Prepared, terms: Terms, journal: Journal) -> Budget:
 
 def _written(prepared: Prepared, journal: Journal, left: int, build: Build) -> Ended:
     """What is written of a run from its files, so that it is the same however often the run was interrupted."""
-    from effectiveness.reports import write_reports
+    from skill_health.effectiveness.reports import write_reports
 
     folder = journal.folder
     path = os.path.join(folder, RESULTS)

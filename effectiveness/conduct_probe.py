@@ -8,19 +8,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from effectiveness.cell import Cell
-from effectiveness.plan import Plan, Planned
-from effectiveness.probe import Probe
-from effectiveness.probe_rules import others
-from effectiveness.run import Expected
-from effectiveness.runs import PROBES
-from router import durable
-from router.manifest import digest
-from router.redact import redacted
-from router.schedule import GRACE, Limits, Schedule
 from skill_health.core.digests import blake2b
 from skill_health.core.files import read_small
 from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.plan import Plan, Planned
+from skill_health.effectiveness.probe import Probe
+from skill_health.effectiveness.probe_rules import others
+from skill_health.effectiveness.run import Expected
+from skill_health.effectiveness.runs import PROBES
+from skill_health.router import durable
+from skill_health.router.manifest import digest
+from skill_health.router.redact import redacted
+from skill_health.router.schedule import GRACE, Limits, Schedule
 
 REQUESTS = "probes"
 """The folder, below the run's, of first requests."""

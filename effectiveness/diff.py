@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from effectiveness.tasks._folder import File
-from effectiveness.workspace_tree import Entry, Tree, contents, pieces
 from skill_health.core.digests import blake2b
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.workspace_tree import Entry, Tree, contents, pieces
 
 MAX_DIFF = 1 << 20
 MAX_TEXT = 256 << 10

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from effectiveness.records import Result
-from effectiveness.results import from_line
-from effectiveness.runs import earlier_runs
-from router.journal_read import RESULTS
-from router.results import readable_lines
 from skill_health.core.history_tail import read_backwards
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.results import from_line
+from skill_health.effectiveness.runs import earlier_runs
+from skill_health.router.journal_read import RESULTS
+from skill_health.router.results import readable_lines
 
 FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
 """So many runs are looked at, so many trials of a model are enough, fewer than FEWEST are too few."""

@@ -11,13 +11,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.records import CONTROL, TARGET, Result
-from effectiveness.tasks._api import NO_SKILL
-from router.history import append_once
-from router.manifest import digest
 from skill_health.core.history import append_history
 from skill_health.core.history_tail import read_backwards
 from skill_health.effect_history import HISTORY, KIND, VERSION
+from skill_health.effectiveness.records import CONTROL, TARGET, Result
+from skill_health.effectiveness.tasks._api import NO_SKILL
+from skill_health.router.history import append_once
+from skill_health.router.manifest import digest
 
 _NUMBER = ("value", "low", "high", "n", "clusters")
 _NONE = {"value": None, "low": None, "high": None, "n": 0, "clusters": 0}

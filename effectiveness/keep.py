@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from effectiveness.trial_redact import holds_secret, redact
-from effectiveness.workspace_tree import Entry, Tree, contents
+from skill_health.effectiveness.trial_redact import holds_secret, redact
+from skill_health.effectiveness.workspace_tree import Entry, Tree, contents
 
 MAX_FILE = 64 << 20
 MAX_TOTAL = 256 << 20

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.records import Arm, Key, SkillCopy
-from effectiveness.results import FIELDS, is_missing
-from effectiveness.runs import KIND
-from effectiveness.tasks._api import Task
-from router import journal_read
-from router.manifest import digest
-from router.run_folder import Kind
 from skill_health.core.config import Routing
+from skill_health.effectiveness.records import Arm, Key, SkillCopy
+from skill_health.effectiveness.results import FIELDS, is_missing
+from skill_health.effectiveness.runs import KIND
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.router import journal_read
+from skill_health.router.manifest import digest
+from skill_health.router.run_folder import Kind
 
 Staged = Mapping[tuple[str, Arm], tuple[SkillCopy, ...]]
 """What is staged for a task in an arm; pairs that are left out are not in it."""

@@ -7,18 +7,18 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
-from effectiveness.agents._load import Choice, resolve
-from effectiveness.choices import Choices
-from effectiveness.gateway._api import Upstream
-from effectiveness.opening_program import program_of, version_of
-from effectiveness.plan import Model
-from effectiveness.records import ORDER
-from router.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
-from router.http.messages import Wire
-from router.prices import FREE, Price, PriceTable, at_most, price_from
-from router.redact import keys_in_use
 from skill_health.core.config import Routing
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._load import Choice, resolve
+from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.gateway._api import Upstream
+from skill_health.effectiveness.opening_program import program_of, version_of
+from skill_health.effectiveness.plan import Model
+from skill_health.effectiveness.records import ORDER
+from skill_health.router.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
+from skill_health.router.http.messages import Wire
+from skill_health.router.prices import FREE, Price, PriceTable, at_most, price_from
+from skill_health.router.redact import keys_in_use
 
 MOST_INPUT, MOST_OUTPUT = 2_000_000, 60_000
 """Tokens that one trial is assumed to read and write at most: sixty long turns. Their price is its cap."""
@@ -30,8 +30,6 @@ def open_models(choices: Choices, routing: Routing, prices: PriceTable, keyless:
     Raises UsageError for a name that is none, an agent that is not installed, a missing key, and an arm that an agent
     cannot have.
     """
-    if not choices.agents:
-        raise UsageError("no agent is named: give --agents, such as --agents scripted (see `effectiveness agents`)")
     return tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
 
 
@@ -105,5 +103,5 @@ def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
 
 
 def _wire(choice: Choice) -> Wire:
-    module = import_module(f"router.routers.{choice.protocol.replace('-', '_')}")
+    module = import_module(f"skill_health.router.routers.{choice.protocol.replace('-', '_')}")
     return cast(Wire, module.WIRE)

@@ -7,13 +7,13 @@ import shutil
 import tempfile
 from functools import cache
 
-from effectiveness.agents._api import Agent
-from effectiveness.check_process import clean_environment, run_process
 from skill_health.core.errors import UsageError
 from skill_health.core.patterns import lazy
+from skill_health.effectiveness.agents._api import Agent
+from skill_health.effectiveness.check_process import clean_environment, run_process
 
 _TIMEOUT = 30.0
-_VERSION = lazy(r"\d+(?:\.\d+)+[\w.+-]*")
+_VERSION = lazy(r"(?<!\d)\d+(?:\.\d+)+[\w.+-]*")
 
 
 def program_of(name: str, agent: Agent) -> str:

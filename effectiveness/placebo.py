@@ -7,10 +7,10 @@ What a target gains over it is what its content is worth, beyond having somethin
 
 from __future__ import annotations
 
-from effectiveness.copies import SKILL, make_copy
-from effectiveness.records import SkillCopy
-from effectiveness.tasks._folder import File
 from skill_health.core.digests import blake2b
+from skill_health.effectiveness.copies import SKILL, make_copy
+from skill_health.effectiveness.records import SkillCopy
+from skill_health.effectiveness.tasks._folder import File
 
 _SENTENCES = (
     "A lighthouse is a tower with a lamp at its top, and it stands where ships would otherwise lose their way.",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from effectiveness.agents._load import Choice
-from effectiveness.cell import Cell
-from effectiveness.choices import Choices
-from effectiveness.conditions import prompt_of, staged
-from effectiveness.gateway._api import Upstream
-from effectiveness.manifest import Staged
-from effectiveness.records import Arm, Key, SkillCopy
-from effectiveness.sandbox._api import Limits
-from effectiveness.tasks._api import Task
-from router.prices import Price
 from skill_health.core.config import Provider
 from skill_health.core.digests import blake2b
+from skill_health.effectiveness.agents._load import Choice
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.conditions import prompt_of, staged
+from skill_health.effectiveness.gateway._api import Upstream
+from skill_health.effectiveness.manifest import Staged
+from skill_health.effectiveness.records import Arm, Key, SkillCopy
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.router.prices import Price
 
 MOST_AT_ONCE = 64
 

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from effectiveness.plan import Plan
-from effectiveness.records import CONTROL, NEGATIVE, TARGET
-from effectiveness.tasks._api import Task
+from skill_health.effectiveness.plan import Plan
+from skill_health.effectiveness.records import CONTROL, NEGATIVE, TARGET
+from skill_health.effectiveness.tasks._api import Task
 
 Rates = Mapping[tuple[str, str | None], float]
 """How often a model passed without a skill in an earlier run, by model and skill (None: all tasks)."""
@@ -34,9 +34,9 @@ def _both(plan: Plan, condition: str) -> list[Task]:
 
 
 def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
-    from effectiveness.effects.pairs import pairs
     from skill_health.core.stats.permutation import smallest_p
     from skill_health.core.stats.power import fewest_differing
+    from skill_health.effectiveness.effects.pairs import pairs
 
     targets = [task for task in _both(plan, TARGET) if not task.is_control]
     count, models = len(targets), len(plan.models)
@@ -65,7 +65,7 @@ def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
 
 def _room(plan: Plan, rates: Rates, best: float) -> Iterator[str]:
     """Where an earlier control leaves no room for what could be detected."""
-    from effectiveness.effects.arms import CEILING
+    from skill_health.effectiveness.effects.arms import CEILING
 
     for model in plan.models:
         found = {skill: rate for (spec, skill), rate in rates.items() if spec == model.spec}

@@ -8,23 +8,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from effectiveness.choices import Choices
-from effectiveness.conditions import refuse_unknown
-from effectiveness.forecast import Forecast, forecast
-from effectiveness.forecast_earlier import read_controls, read_earlier
-from effectiveness.manifest import OF_TRIALS
-from effectiveness.opening import open_models, secrets_of, with_terms_of
-from effectiveness.plan import LeftOut, Plan, Sandbox, stage
-from effectiveness.power import study_notes
-from effectiveness.prepare_inputs import Inputs
-from effectiveness.prepare_manifest import to_manifest
-from effectiveness.sandbox._load import back_end, pick
-from effectiveness.tasks._api import Task
-from router.prepare import revision_of
-from router.prices import PriceTable, price_table
-from router.run_folder import Place, find_place
 from skill_health.core.errors import UsageError
 from skill_health.effect_history import HISTORY
+from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.conditions import refuse_unknown
+from skill_health.effectiveness.forecast import Forecast, forecast
+from skill_health.effectiveness.forecast_earlier import read_controls, read_earlier
+from skill_health.effectiveness.manifest import OF_TRIALS
+from skill_health.effectiveness.opening import open_models, secrets_of, with_terms_of
+from skill_health.effectiveness.plan import LeftOut, Plan, Sandbox, stage
+from skill_health.effectiveness.power import study_notes
+from skill_health.effectiveness.prepare_inputs import Inputs
+from skill_health.effectiveness.prepare_manifest import to_manifest
+from skill_health.effectiveness.sandbox._load import back_end, pick
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.router.prepare import revision_of
+from skill_health.router.prices import PriceTable, price_table
+from skill_health.router.run_folder import Place, find_place
 
 AT_ONCE = 4
 """Trials under way at once, unless somebody says otherwise: each is an agent with all its processes."""

@@ -6,15 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from effectiveness.check import Checked, Fault, check_tasks
-from effectiveness.prepare_inputs import Inputs
-from effectiveness.sandbox._load import back_end
-from effectiveness.script_run import Terms
-from effectiveness.tasks._api import Task
-from router.manifest import digest
-from router.prompts._load import problem_line
 from skill_health import __version__, cache
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.check import Checked, Fault, check_tasks
+from skill_health.effectiveness.prepare_inputs import Inputs
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.router.manifest import digest
+from skill_health.router.prompts._load import problem_line
 
 _CACHE = "effectiveness-check"
 _MOST = 5_000

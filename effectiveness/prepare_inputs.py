@@ -6,18 +6,18 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from effectiveness.check_skills import collection
-from effectiveness.copies import SKILL, copies, make_copy
-from effectiveness.records import SkillCopy
-from effectiveness.tasks._api import Task
-from effectiveness.tasks._folder import Folder, Refused
-from effectiveness.tasks._load import load_tasks
 from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.parse import parse_skill
 from skill_health.core.registries import BadRecord
 from skill_health.core.skill import Skill
 from skill_health.core.sources import expand
+from skill_health.effectiveness.check_skills import collection
+from skill_health.effectiveness.copies import SKILL, copies, make_copy
+from skill_health.effectiveness.records import SkillCopy
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.lint import configure
 
 

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from effectiveness import manifest as frozen
-from effectiveness.agents._api import Job
-from effectiveness.plan import Model, Plan
-from effectiveness.records import CONTROL
-from effectiveness.runs import KIND
-from router.manifest import digest
-from router.prices import PriceTable
 from skill_health import __version__
 from skill_health.core.config import Routing
+from skill_health.effectiveness import manifest as frozen
+from skill_health.effectiveness.agents._api import Job
+from skill_health.effectiveness.plan import Model, Plan
+from skill_health.effectiveness.records import CONTROL
+from skill_health.effectiveness.runs import KIND
 from skill_health.revision import Revision
+from skill_health.router.manifest import digest
+from skill_health.router.prices import PriceTable
 
 
 def to_manifest(

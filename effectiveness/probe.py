@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from effectiveness.agents._api import Output, Reading
-from effectiveness.cell import Cell
-from effectiveness.gateway._api import Seen
-from effectiveness.probe_rules import disagreements
-from effectiveness.sandbox._run import SandboxError
-from effectiveness.trial_agent import all_secrets, open_line, read_agent, run_agent
-from effectiveness.trial_redact import redact
-from effectiveness.workspace import open_workplace, removed
+from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.probe_rules import disagreements
+from skill_health.effectiveness.sandbox._run import SandboxError
+from skill_health.effectiveness.trial_agent import all_secrets, open_line, read_agent, run_agent
+from skill_health.effectiveness.trial_redact import redact
+from skill_health.effectiveness.workspace import open_workplace, removed
 
 TIMEOUT = 90.0
 """Seconds for the listing command of an agent, and for an agent whose model refuses to answer."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from effectiveness.cell import Cell
-from effectiveness.records import Result
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.records import Result
 
 DISAGREEMENT = "the agent was not offered what the plan says: "
 """How the error of a trial begins whose agent saw other skills; such a run must not go on."""

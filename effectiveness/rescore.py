@@ -8,21 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from effectiveness.keep import NAME, BadArchive, unpack
-from effectiveness.records import Outcome, Result
-from effectiveness.rewards import INFRASTRUCTURE
-from effectiveness.runs import TRIALS
-from effectiveness.sandbox._run import to_the_end
-from effectiveness.script_run import Terms
-from effectiveness.tasks._api import Task
-from effectiveness.tasks._folder import is_inside
-from effectiveness.trial_files import FINAL, MAX_FINAL, TRIAL, VERDICT
-from effectiveness.trial_outcome import VERIFIED, outcome_of
-from effectiveness.trial_verify import Verified, clear_for_verifier, verify
-from effectiveness.workspace import fresh, removed, workplace
-from effectiveness.workspace_tree import read_tree
 from skill_health.core.files import read_bytes, read_small
 from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.effectiveness.keep import NAME, BadArchive, unpack
+from skill_health.effectiveness.records import Outcome, Result
+from skill_health.effectiveness.rewards import INFRASTRUCTURE
+from skill_health.effectiveness.runs import TRIALS
+from skill_health.effectiveness.sandbox._run import to_the_end
+from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import is_inside
+from skill_health.effectiveness.trial_files import FINAL, MAX_FINAL, TRIAL, VERDICT
+from skill_health.effectiveness.trial_outcome import VERIFIED, outcome_of
+from skill_health.effectiveness.trial_verify import Verified, clear_for_verifier, verify
+from skill_health.effectiveness.workspace import fresh, removed, workplace
+from skill_health.effectiveness.workspace_tree import read_tree
 
 Word = Literal["same", "changed", "failed", "skipped"]
 NOTE = "verified again"

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.rescore import Rescored
-from effectiveness.results import to_line
-from effectiveness.trial_files import VERDICT, judgement, to_json
-from router import durable
-from router.journal_read import MANIFEST, RESULTS
-from router.manifest import digest
 from skill_health.core.console import clean
 from skill_health.core.files import read_small, write_bytes
 from skill_health.core.strict_json import parse_object
+from skill_health.effectiveness.rescore import Rescored
+from skill_health.effectiveness.results import to_line
+from skill_health.effectiveness.trial_files import VERDICT, judgement, to_json
+from skill_health.router import durable
+from skill_health.router.journal_read import MANIFEST, RESULTS
+from skill_health.router.manifest import digest
 
 REPORTS = ("report.json", "report.md")
 _JUDGED = ("pass", "fail", "timeout")
@@ -117,9 +117,9 @@ def _replace_verdict(folder: str, trial: Rescored) -> None:
 
 
 def _report(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
-    from effectiveness.effects.build import build_report
-    from effectiveness.history import record_again
-    from effectiveness.reports import write_reports
+    from skill_health.effectiveness.effects.build import build_report
+    from skill_health.effectiveness.history import record_again
+    from skill_health.effectiveness.reports import write_reports
 
     results = [trial.after for trial in trials]
     report = build_report(manifest, results)

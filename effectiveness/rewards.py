@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from effectiveness.tasks._api import Grading
 from skill_health.core.patterns import lazy
 from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.effectiveness.tasks._api import Grading
 
 MAX_BYTES = 64 << 10
 REWARD_JSON, REWARD_TXT = "reward.json", "reward.txt"
@@ -27,7 +27,7 @@ Outcome = Literal["pass", "fail", "infrastructure"]
 PASS: Final = "pass"
 FAIL: Final = "fail"
 INFRASTRUCTURE: Final = "infrastructure"
-_NUMBER = lazy(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\Z")
+_NUMBER = lazy(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\Z")
 _SCORE_KEYS = ("reward", "score")
 
 Problem = Literal["missing", "empty", "unparsable", "ambiguous"]

@@ -9,16 +9,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from effectiveness.cell import Cell
-from effectiveness.plan import Plan, Planned
-from effectiveness.probe_rules import disagreement
-from effectiveness.records import Key, Result
-from effectiveness.results import from_line, to_line
-from effectiveness.run_folder import folder_of, make_way
-from router.budget import Budget
-from router.journal import Journal
-from router.schedule import GRACE, StopRun
-from router.work import Work
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.plan import Plan, Planned
+from skill_health.effectiveness.probe_rules import disagreement
+from skill_health.effectiveness.records import Key, Result
+from skill_health.effectiveness.results import from_line, to_line
+from skill_health.effectiveness.run_folder import folder_of, make_way
+from skill_health.router.budget import Budget
+from skill_health.router.journal import Journal
+from skill_health.router.schedule import GRACE, StopRun
+from skill_health.router.work import Work
 
 MOST_ATTEMPTS = 3
 OUTAGE = 5
@@ -26,7 +26,7 @@ OUTAGE = 5
 _STOPS = ("quota", "auth")
 
 Trial = Callable[[Cell, str], Awaitable[Result]]
-"""Runs the trial of a cell and keeps it in a folder, as `effectiveness.trial.run_trial` does."""
+"""Runs the trial of a cell and keeps it in a folder, as `skill_health.effectiveness.trial.run_trial` does."""
 Expected = Mapping[str, tuple[str, ...] | None]
 """What an agent lists beside skills of the collection, by the name of the model; None where nobody knows."""
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from effectiveness.records import Result
-from effectiveness.results import read_results
-from router import runs
-from router.journal_read import RESULTS
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.results import read_results
+from skill_health.router import runs
+from skill_health.router.journal_read import RESULTS
 
 KIND = "effectiveness"
 """The kind of these runs in their manifests, and the folder below the reports where they lie."""

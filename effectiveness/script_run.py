@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from effectiveness.agents._api import Command, Output
-from effectiveness.check_process import MAX_OUTPUT, clean_environment
-from effectiveness.check_workspace import stage_script
-from effectiveness.sandbox._api import BackEnd, Box, Limits
-from effectiveness.sandbox._run import run
-from effectiveness.tasks._api import Script, Task
-from effectiveness.tasks._scripts import WORKSPACE
-from effectiveness.workspace import Workplace
-from effectiveness.workspace_programs import search_path
+from skill_health.effectiveness.agents._api import Command, Output
+from skill_health.effectiveness.check_process import MAX_OUTPUT, clean_environment
+from skill_health.effectiveness.check_workspace import stage_script
+from skill_health.effectiveness.sandbox._api import BackEnd, Box, Limits
+from skill_health.effectiveness.sandbox._run import run
+from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._scripts import WORKSPACE
+from skill_health.effectiveness.workspace import Workplace
+from skill_health.effectiveness.workspace_programs import search_path
 
 # Much may be printed of what an agent has made large; that is no reason to stop, only not to keep it.
 _READ = 8 << 20

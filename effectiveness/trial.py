@@ -6,14 +6,14 @@ import asyncio
 import os
 from dataclasses import replace
 
-from effectiveness.cell import Cell
-from effectiveness.diff import diff
-from effectiveness.keep import NAME, CannotKeep, pack
-from effectiveness.probe_rules import DISAGREEMENT
-from effectiveness.records import Result
-from effectiveness.sandbox._run import SandboxError, to_the_end
-from effectiveness.trial_agent import all_secrets, open_line, read_agent, run_agent, timeout_of
-from effectiveness.trial_files import (
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.diff import diff
+from skill_health.effectiveness.keep import NAME, CannotKeep, pack
+from skill_health.effectiveness.probe_rules import DISAGREEMENT
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
+from skill_health.effectiveness.trial_agent import all_secrets, open_line, read_agent, run_agent, timeout_of
+from skill_health.effectiveness.trial_files import (
     FINAL,
     TRIAL,
     VERDICT,
@@ -24,10 +24,10 @@ from effectiveness.trial_files import (
     verdict_record,
     write_folder,
 )
-from effectiveness.trial_outcome import Ending, ending
-from effectiveness.trial_result import Left, Story, result_of
-from effectiveness.trial_verify import clear_for_verifier, verify
-from effectiveness.workspace import (
+from skill_health.effectiveness.trial_outcome import Ending, ending
+from skill_health.effectiveness.trial_result import Left, Story, result_of
+from skill_health.effectiveness.trial_verify import clear_for_verifier, verify
+from skill_health.effectiveness.workspace import (
     Workplace,
     changed_skills,
     digests_on_disk,
@@ -36,7 +36,7 @@ from effectiveness.workspace import (
     removed,
     starting_files,
 )
-from effectiveness.workspace_tree import read_tree
+from skill_health.effectiveness.workspace_tree import read_tree
 
 
 async def run_trial(cell: Cell, place: str) -> Result:

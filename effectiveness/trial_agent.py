@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from effectiveness.agents._api import Command, Job, Output, Reading
-from effectiveness.cell import Cell
-from effectiveness.check_workspace import write_files
-from effectiveness.gateway._api import Seen, Terms
-from effectiveness.sandbox._run import run
-from effectiveness.trial_redact import redact, secret_words
-from effectiveness.workspace import Workplace
+from skill_health.effectiveness.agents._api import Command, Job, Output, Reading
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.check_workspace import write_files
+from skill_health.effectiveness.gateway._api import Seen, Terms
+from skill_health.effectiveness.sandbox._run import run
+from skill_health.effectiveness.trial_redact import redact, secret_words
+from skill_health.effectiveness.workspace import Workplace
 
 Make = Callable[[Job], Command | None]
 
@@ -54,7 +54,7 @@ async def open_line(cell: Cell, at: Workplace, closed: bool = False) -> AsyncIte
     if cell.upstream is None:
         yield Line()
         return
-    from effectiveness.gateway.server import open_gateway
+    from skill_health.effectiveness.gateway.server import open_gateway
 
     terms = Terms(
         key=f"sk-{secrets.token_hex(24)}",

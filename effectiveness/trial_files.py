@@ -12,17 +12,17 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from effectiveness.cell import Cell
-from effectiveness.gateway._api import Seen
-from effectiveness.records import Result
-from effectiveness.tasks._api import Task
-from effectiveness.trial_agent import Ran, timeout_of
-from effectiveness.trial_redact import redact
-from effectiveness.trial_result import Story
-from effectiveness.trial_verify import Verified
-from effectiveness.workspace import Workplace
 from skill_health import __version__
 from skill_health.core.errors import AbortedError
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.trial_agent import Ran, timeout_of
+from skill_health.effectiveness.trial_redact import redact
+from skill_health.effectiveness.trial_result import Story
+from skill_health.effectiveness.trial_verify import Verified
+from skill_health.effectiveness.workspace import Workplace
 
 TRIAL, VERDICT, USAGE, FINAL = "trial.json", "verdict.json", "usage.json", "final.txt"
 MAX_FINAL = 1 << 20
@@ -57,7 +57,7 @@ def description(cell: Cell, at: Workplace) -> dict[str, Any]:
 
 def evidence(cell: Cell, ran: Ran, seen: Seen | None, staged: Mapping[str, str]) -> dict[str, bytes]:
     """The files about the agent: its streams, its steps, what it was offered, and its tokens."""
-    from effectiveness.trajectory import to_atif
+    from skill_health.effectiveness.trajectory import to_atif
 
     shown = {
         "planned": {skill.name: skill.digest for skill in cell.skills},

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from effectiveness.agents._api import Output, Reading
-from effectiveness.cell import Cell
-from effectiveness.gateway._api import Seen
-from effectiveness.probe_rules import DISAGREEMENT, disagreements
-from effectiveness.records import Outcome, Source
-from effectiveness.rewards import INFRASTRUCTURE, Verdict
-from effectiveness.sandbox._load import back_end
-from router.prices import cost
-from router.records import Usage
+from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.probe_rules import DISAGREEMENT, disagreements
+from skill_health.effectiveness.records import Outcome, Source
+from skill_health.effectiveness.rewards import INFRASTRUCTURE, Verdict
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.router.prices import cost
+from skill_health.router.records import Usage
 
 # What an agent did itself is its own failure, be its work as good as it may.
 _BROKEN = ("disk", "output", "processes")

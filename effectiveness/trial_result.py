@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from effectiveness.agents._api import Output
-from effectiveness.cell import Cell
-from effectiveness.gateway._api import Seen
-from effectiveness.records import Invoked, Result
-from effectiveness.trial_agent import Ran
-from effectiveness.trial_outcome import Ending, numbers, outcome_of
-from effectiveness.trial_redact import redact
-from effectiveness.trial_verify import Verified
+from skill_health.effectiveness.agents._api import Output
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.records import Invoked, Result
+from skill_health.effectiveness.trial_agent import Ran
+from skill_health.effectiveness.trial_outcome import Ending, numbers, outcome_of
+from skill_health.effectiveness.trial_redact import redact
+from skill_health.effectiveness.trial_verify import Verified
 
 MAX_NOTE = 500
 

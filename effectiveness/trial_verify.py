@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from effectiveness.agents._api import Output
-from effectiveness.check_workspace import Places, remove_tree
-from effectiveness.rewards import INFRASTRUCTURE, RUNNER, Verdict, clear_runner, judge, read_reward
-from effectiveness.sandbox._run import SandboxError
-from effectiveness.script_run import Around, run_script
-from effectiveness.tasks._api import Task
-from effectiveness.tasks._scripts import REWARDS, VERIFIER
-from effectiveness.workspace import Workplace
-from effectiveness.workspace_tree import Tree, remove_special
+from skill_health.effectiveness.agents._api import Output
+from skill_health.effectiveness.check_workspace import Places, remove_tree
+from skill_health.effectiveness.rewards import INFRASTRUCTURE, RUNNER, Verdict, clear_runner, judge, read_reward
+from skill_health.effectiveness.sandbox._run import SandboxError
+from skill_health.effectiveness.script_run import Around, run_script
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._scripts import REWARDS, VERIFIER
+from skill_health.effectiveness.workspace import Workplace
+from skill_health.effectiveness.workspace_tree import Tree, remove_special
 
 NOTES = f"{RUNNER}/notes.txt"
 MAX_NOTES = 64 << 10

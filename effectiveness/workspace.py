@@ -8,21 +8,21 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from effectiveness.agents._api import Command
-from effectiveness.cell import Cell
-from effectiveness.check_process import clean_environment
-from effectiveness.check_workspace import Places, make_places, remove_tree, write_files
-from effectiveness.copies import digest_of
-from effectiveness.sandbox._api import BackEnd, Box, Inside
-from effectiveness.sandbox._load import back_end
-from effectiveness.sandbox._run import to_the_end
-from effectiveness.tasks._api import Task
-from effectiveness.tasks._folder import MAX_FILE, File
-from effectiveness.workspace_held import hold, let_go, sweep
-from effectiveness.workspace_programs import needs, search_path
-from effectiveness.workspace_tree import Tree, contents, read_tree
 from skill_health.core.errors import AbortedError
 from skill_health.core.roots import git_top
+from skill_health.effectiveness.agents._api import Command
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.check_process import clean_environment
+from skill_health.effectiveness.check_workspace import Places, make_places, remove_tree, write_files
+from skill_health.effectiveness.copies import digest_of
+from skill_health.effectiveness.sandbox._api import BackEnd, Box, Inside
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.sandbox._run import to_the_end
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import MAX_FILE, File
+from skill_health.effectiveness.workspace_held import hold, let_go, sweep
+from skill_health.effectiveness.workspace_programs import needs, search_path
+from skill_health.effectiveness.workspace_tree import Tree, contents, read_tree
 
 # What a user would call such a folder: nothing tells an agent that it is being measured.
 PREFIX = "job-"

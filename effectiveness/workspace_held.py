@@ -11,7 +11,7 @@ import stat
 import time
 from functools import cache
 
-from effectiveness.check_workspace import remove_tree
+from skill_health.effectiveness.check_workspace import remove_tree
 
 _YOUNG = 120.0
 _held: dict[str, int] = {}

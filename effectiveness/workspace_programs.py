@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from effectiveness.agents._api import Agent
-from effectiveness.check_process import clean_environment
-from effectiveness.sandbox._host import SYSTEM, installation, interpreter, is_below, real_word
+from skill_health.effectiveness.agents._api import Agent
+from skill_health.effectiveness.check_process import clean_environment
+from skill_health.effectiveness.sandbox._host import SYSTEM, installation, interpreter, is_below, real_word
 
 _MODULES = "/node_modules"
 _PLAIN = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")

@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from router.records import NONE, Answer
 from skill_health.core.patterns import lazy
+from skill_health.router.records import NONE, Answer
 
 MAX_CHARS = 1 << 16
 MAX_RATIONALE = 2_000

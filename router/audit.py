@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from router.families import near_pairs
-from router.records import NONE, Catalogue, Prompt
-from router.splits import TEST, spanning, split_table
 from skill_health.core.config import Limits
 from skill_health.core.fingerprints import shared_runs, words_of
 from skill_health.core.stopwords import STOP
 from skill_health.core.strict_json import quote
+from skill_health.router.families import near_pairs
+from skill_health.router.records import NONE, Catalogue, Prompt
+from skill_health.router.splits import TEST, spanning, split_table
 from skill_health.rules.routing._groups import names_other
 
 NULL_SHARE = 0.2

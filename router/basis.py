@@ -7,32 +7,32 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from router.budget import Budget
-from router.comparable import COMPUTED_AT, Relisted, named
-from router.instrument_run import Direct
-from router.opening import open_models
-from router.outcome import not_asked, to_result
-from router.plan import Call, Plan, Questions, to_manifest
-from router.prices import price_table
-from router.records import Catalogue, Listed, Prompt, Result
-from router.routers._load import PROVIDER, resolve
-from router.runs import Run, earlier_runs, load_run
-from router.scores.facts import read_facts
-from router.sweep import agrees, mismatch
-from router.template import load_template
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.revision import Revision
+from skill_health.router.budget import Budget
+from skill_health.router.comparable import COMPUTED_AT, Relisted, named
+from skill_health.router.instrument_run import Direct
+from skill_health.router.opening import open_models
+from skill_health.router.outcome import not_asked, to_result
+from skill_health.router.plan import Call, Plan, Questions, to_manifest
+from skill_health.router.prices import price_table
+from skill_health.router.records import Catalogue, Listed, Prompt, Result
+from skill_health.router.routers._load import PROVIDER, resolve
+from skill_health.router.runs import Run, earlier_runs, load_run
+from skill_health.router.scores.facts import read_facts
+from skill_health.router.sweep import agrees, mismatch
+from skill_health.router.template import load_template
 
 if TYPE_CHECKING:
-    from router.choices import Choices
-    from router.inputs import Inputs
+    from skill_health.router.choices import Choices
+    from skill_health.router.inputs import Inputs
 
 _TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a sweep asks, as far as a baseline must agree with it: see `router.sweep.mismatch`."""
+    """What a sweep asks, as far as a baseline must agree with it: see `skill_health.router.sweep.mismatch`."""
 
     choices: Choices
     template: str
@@ -162,7 +162,7 @@ def _merged(run: Run, paid: Collection[str], computed: Run) -> Run:
 
 def other_changes(run: Run, now: Iterable[Listed], changed: Iterable[Relisted]) -> list[str]:
     """The skills beside the changed ones that the baseline saw otherwise than they are listed now."""
-    from router.comparable import changed_skills
+    from skill_health.router.comparable import changed_skills
 
     known = {skill.name for skill in changed}
     return [skill.name for skill in changed_skills(run.facts.shown.values(), now) if skill.name not in known]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from router import durable
-from router.instrument import Verdict, from_json, to_record
-from router.redact import redacted
-from router.runs import CHECK, read_check
+from skill_health.router import durable
+from skill_health.router.instrument import Verdict, from_json, to_record
+from skill_health.router.redact import redacted
+from skill_health.router.runs import CHECK, read_check
 
 
 def stored_verdicts(folder: str) -> tuple[Verdict, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from router.orders import Orders
-from router.records import Mode
 from skill_health.core.config import Config, Routing
+from skill_health.router.orders import Orders
+from skill_health.router.records import Mode
 
 
 @dataclass(frozen=True, slots=True)

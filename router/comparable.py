@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from router.records import Listed, Prompt
-from router.runs import Run
-from router.scores.facts import Facts
+from skill_health.router.records import Listed, Prompt
+from skill_health.router.runs import Run
+from skill_health.router.scores.facts import Facts
 
 COMPUTED_AT = "computed-at-"
 """How the id of a baseline begins that is no run, but computed over the descriptions at a revision."""

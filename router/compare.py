@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from router.comparable import Relisted, agreeing, changed_skills, differences, named, obstacles
-from router.losses import ALL, losses, powerless
-from router.paired import COMPARED, by_skill, change, flips, pair
-from router.runs import Run
-from router.scores.facts import UNKNOWN
-from router.scores.failures import coverage
-from router.scores.judge import Column
-from router.scores.metrics import PRIMARY
-from router.scores.numbers import number
 from skill_health.core.errors import UsageError
 from skill_health.core.stats.multiplicity import holm
+from skill_health.router.comparable import Relisted, agreeing, changed_skills, differences, named, obstacles
+from skill_health.router.losses import ALL, losses, powerless
+from skill_health.router.paired import COMPARED, by_skill, change, flips, pair
+from skill_health.router.runs import Run
+from skill_health.router.scores.facts import UNKNOWN
+from skill_health.router.scores.failures import coverage
+from skill_health.router.scores.judge import Column
+from skill_health.router.scores.metrics import PRIMARY
+from skill_health.router.scores.numbers import number
 
 SCHEMA = "skill-health/router-comparison/1"
 MISSING = 0.05

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from router.blocks import Block, Heading, Items, Sentence, Table
-from router.comparable import COMPUTED_AT, named
-from router.losses import ALL
-from router.paired import COMPARED
-from router.verdict import verdict
+from skill_health.router.blocks import Block, Heading, Items, Sentence, Table
+from skill_health.router.comparable import COMPUTED_AT, named
+from skill_health.router.losses import ALL
+from skill_health.router.paired import COMPARED
+from skill_health.router.verdict import verdict
 
 _HEAD = ("", "before", "after", "difference", "95 % interval", "changed", "p", "p corrected")
 _KINDS = {"lost": "Lost", "won": "Won", "moved": "Wrong before and after, with another answer"}

@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from router.budget import Budget
-from router.check_file import stored_verdicts, write_check
-from router.degenerate import judge_finished
-from router.ended import Ended
-from router.history import record_run
-from router.instrument import Verdict, lines
-from router.instrument_run import Checked, check_plan
-from router.journal import Journal
-from router.journal_read import RESULTS, read_manifest
-from router.outcome import spent_on
-from router.prepare import Prepared
-from router.progress import Progress, tell
-from router.report import build_report, write_reports
-from router.results import read_results
-from router.run import Runner
-from router.run_folder import drop_reports
-from router.runs import CHECK, read_check
-from router.schedule import GRACE, INTERRUPTED, interruptible
-from router.scores.facts import read_facts
-from router.scores.judge import judge
 from skill_health.core.errors import GateError
+from skill_health.router.budget import Budget
+from skill_health.router.check_file import stored_verdicts, write_check
+from skill_health.router.degenerate import judge_finished
+from skill_health.router.ended import Ended
+from skill_health.router.history import record_run
+from skill_health.router.instrument import Verdict, lines
+from skill_health.router.instrument_run import Checked, check_plan
+from skill_health.router.journal import Journal
+from skill_health.router.journal_read import RESULTS, read_manifest
+from skill_health.router.outcome import spent_on
+from skill_health.router.prepare import Prepared
+from skill_health.router.progress import Progress, tell
+from skill_health.router.report import build_report, write_reports
+from skill_health.router.results import read_results
+from skill_health.router.run import Runner
+from skill_health.router.run_folder import drop_reports
+from skill_health.router.runs import CHECK, read_check
+from skill_health.router.schedule import GRACE, INTERRUPTED, interruptible
+from skill_health.router.scores.facts import read_facts
+from skill_health.router.scores.judge import judge
 
 AT_ONCE = 64
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from router.instrument import (
+from skill_health.router.instrument import (
     ALWAYS_NONE,
     FIRST_POSITION,
     MISSING,
@@ -19,9 +19,9 @@ from router.instrument import (
     Verdict,
     shown,
 )  # fmt: skip
-from router.planted import failures
-from router.records import NONE
-from router.scores.judge import Column, Judged, Sheet, missing
+from skill_health.router.planted import failures
+from skill_health.router.records import NONE
+from skill_health.router.scores.judge import Column, Judged, Sheet, missing
 
 MAX_MISSING, MAX_FAILED = 0.05, 0.20
 """More missing calls, more failures of one kind among the answers, than these shares are too many."""

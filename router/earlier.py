@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from router.forecast import BYTES_PER_TOKEN, UNCALIBRATED, Factor
-from router.journal_read import RESULTS, read_manifest
-from router.records import Mode
-from router.results import from_line, readable_lines
-from router.runs import run_ids, runs_folder
-from router.scores.facts import Facts, read_facts
-from router.sizes import question_size
-from router.template import load_template
 from skill_health.core.errors import SkillHealthError
+from skill_health.router.forecast import BYTES_PER_TOKEN, UNCALIBRATED, Factor
+from skill_health.router.journal_read import RESULTS, read_manifest
+from skill_health.router.records import Mode
+from skill_health.router.results import from_line, readable_lines
+from skill_health.router.runs import run_ids, runs_folder
+from skill_health.router.scores.facts import Facts, read_facts
+from skill_health.router.sizes import question_size
+from skill_health.router.template import load_template
 
 FOLDERS, CALLS, FEWEST = 30, 1_000, 5
 """So many runs are looked at, so many calls of a model are enough, fewer than FEWEST are too few."""

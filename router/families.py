@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from router.records import Prompt
 from skill_health.core import tfidf
 from skill_health.core.stopwords import STOP
+from skill_health.router.records import Prompt
 from skill_health.rules.fixtures._records import same_text
 
 NEAR = 0.8

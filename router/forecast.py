@@ -14,9 +14,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from router.prices import MAX_TOKENS, Price, at_most, cost
-from router.progress import duration
-from router.records import Usage
+from skill_health.router.prices import MAX_TOKENS, Price, at_most, cost
+from skill_health.router.progress import duration
+from skill_health.router.records import Usage
 
 BYTES_PER_TOKEN = 4
 MARGIN = 1.5

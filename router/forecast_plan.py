@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from router.earlier import Earlier
-from router.forecast import UNCALIBRATED, Forecast, Load, forecast, most
-from router.plan import Key, Model, Plan
-from router.records import NONE, Prompt, Request
-from router.routers._load import PROVIDER
-from router.sizes import question_size, schema_size, size_of
 from skill_health.core.config import Provider
+from skill_health.router.earlier import Earlier
+from skill_health.router.forecast import UNCALIBRATED, Forecast, Load, forecast, most
+from skill_health.router.plan import Key, Model, Plan
+from skill_health.router.records import NONE, Prompt, Request
+from skill_health.router.routers._load import PROVIDER
+from skill_health.router.sizes import question_size, schema_size, size_of
 
 TYPICAL_OUTPUT = 120
 """Tokens of a ranking of a few names with a sentence of rationale, where no earlier run says more."""

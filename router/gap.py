@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from router.records import Catalogue, Prompt
-from router.routers import lexical_tfidf
-from router.routers._api import Setup
-from router.routers._local import LocalRouter, in_order, indexed
 from skill_health.core.stopwords import STOP
 from skill_health.core.tfidf import terms, vectors
+from skill_health.router.records import Catalogue, Prompt
+from skill_health.router.routers import lexical_tfidf
+from skill_health.router.routers._api import Setup
+from skill_health.router.routers._local import LocalRouter, in_order, indexed
 
 MOST_WORDS = 12
 """How many words a gap names at most."""

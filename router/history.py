@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from router.manifest import digest
-from router.runs import trusted
 from skill_health.core.history import append_history
 from skill_health.core.history_tail import read_backwards
+from skill_health.router.manifest import digest
+from skill_health.router.runs import trusted
 
 HISTORY = "router-history.jsonl"
 SCHEMA = "skill-health/router-history/1"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from router.collection import read_skills
-from router.inputs import catalogue_at, prompts_beside
-from router.listing import catalogue
-from router.prompts._api import known_skills
-from router.prompts._load import Loaded, load_prompts
-from router.records import Catalogue
 from skill_health.core.config import Config
 from skill_health.core.corpus import Discovery, discover
 from skill_health.core.errors import UsageError
 from skill_health.core.hosts import hosts
+from skill_health.router.collection import read_skills
+from skill_health.router.inputs import catalogue_at, prompts_beside
+from skill_health.router.listing import catalogue
+from skill_health.router.prompts._api import known_skills
+from skill_health.router.prompts._load import Loaded, load_prompts
+from skill_health.router.records import Catalogue
 
 
 def both_catalogues(

@@ -14,18 +14,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from router import manifest as frozen
-from router.comparable import named
-from router.journal_read import MANIFEST, RESULTS
-from router.orders import plan_seed, shuffled
-from router.outcome import Attempt, read_attempt, to_result
-from router.plan_files import PlanRun
-from router.plan_record import Record
-from router.records import Answer, Catalogue, Prompt, Reply, Result, Status
-from router.results import to_line
 from skill_health import __version__
 from skill_health.core.console import clean
 from skill_health.core.files import write_text
+from skill_health.router import manifest as frozen
+from skill_health.router.comparable import named
+from skill_health.router.journal_read import MANIFEST, RESULTS
+from skill_health.router.orders import plan_seed, shuffled
+from skill_health.router.outcome import Attempt, read_attempt, to_result
+from skill_health.router.plan_files import PlanRun
+from skill_health.router.plan_record import Record
+from skill_health.router.records import Answer, Catalogue, Prompt, Reply, Result, Status
+from skill_health.router.results import to_line
 
 TEMPLATE = {"name": "plan", "version": None, "digest": None, "none_allowed": False}
 NO_RAW_TEXT = "no_raw_text"

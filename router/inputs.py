@@ -6,13 +6,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from router.collection import read_skills
-from router.listing import catalogue, listing_notes
-from router.prompts._api import Known, PromptFile, known_skills
-from router.prompts._files import EVALS, TRIGGERS, matching, read_file
-from router.prompts._load import Loaded, load_prompts, read_prompts
-from router.records import NONE, Catalogue, Prompt
-from router.revisions import skills_at
 from skill_health.core.config import Config, Sources
 from skill_health.core.corpus import Discovery, discover
 from skill_health.core.errors import UsageError
@@ -21,6 +14,13 @@ from skill_health.core.near import nearest
 from skill_health.core.registries import BadRecord
 from skill_health.core.sources import read_sources
 from skill_health.lint import configure
+from skill_health.router.collection import read_skills
+from skill_health.router.listing import catalogue, listing_notes
+from skill_health.router.prompts._api import Known, PromptFile, known_skills
+from skill_health.router.prompts._files import EVALS, TRIGGERS, matching, read_file
+from skill_health.router.prompts._load import Loaded, load_prompts, read_prompts
+from skill_health.router.records import NONE, Catalogue, Prompt
+from skill_health.router.revisions import skills_at
 
 
 @dataclass(frozen=True, slots=True)

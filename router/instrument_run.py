@@ -12,23 +12,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from router.budget import Budget
-from router.choices import Choices
-from router.instrument import Verdict
-from router.meter import Meter
-from router.outcome import Attempt, not_asked, read_attempt, to_result
-from router.plan import Call, Key, Model, Plan, Questions
-from router.planted import judge_planted
-from router.records import Catalogue, Prompt, Request, Result
-from router.routers._api import Router
-from router.routers._load import PROVIDER, Choice, open_choice
-from router.schedule import GRACE, Limits, Schedule, StopRun, interruptible
-from router.sentinel import Planted, plant
-from router.template import Template
+from skill_health.router.budget import Budget
+from skill_health.router.choices import Choices
+from skill_health.router.instrument import Verdict
+from skill_health.router.meter import Meter
+from skill_health.router.outcome import Attempt, not_asked, read_attempt, to_result
+from skill_health.router.plan import Call, Key, Model, Plan, Questions
+from skill_health.router.planted import judge_planted
+from skill_health.router.records import Catalogue, Prompt, Request, Result
+from skill_health.router.routers._api import Router
+from skill_health.router.routers._load import PROVIDER, Choice, open_choice
+from skill_health.router.schedule import GRACE, Limits, Schedule, StopRun, interruptible
+from skill_health.router.sentinel import Planted, plant
+from skill_health.router.template import Template
 
 MOST_ATTEMPTS = 2
 Ask = Callable[[Key, Model, Callable[[int], Request], Sequence[str]], Awaitable[list[Attempt]]]
-"""The attempts at one call, [] where a cap forbids one; raises StopRun. `router.run.Runner.ask` is one."""
+"""The attempts at one call, [] where a cap forbids one; raises StopRun. `skill_health.router.run.Runner.ask` is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _Check:
 
 
 class Direct:
-    """Asks without a journal, for a check that is no part of a run. `reserve` is as in `router.run`."""
+    """Asks without a journal, for a check that is no part of a run. `reserve` is as in `skill_health.router.run`."""
 
     def __init__(self, plan: Plan, budget: Budget, reserve: Callable[[Model, Request], float]) -> None:
         self._none_allowed, self._budget, self._reserve = plan.template.none_allowed, budget, reserve

@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Self
 
-from router import durable
-from router.journal_read import ATTEMPTS, MANIFEST, RESULTS, Key, Past, read_manifest, read_past
-from router.locks import locked
-from router.redact import redacted
 from skill_health.core.errors import AbortedError, UsageError
+from skill_health.router import durable
+from skill_health.router.journal_read import ATTEMPTS, MANIFEST, RESULTS, Key, Past, read_manifest, read_past
+from skill_health.router.locks import locked
+from skill_health.router.redact import redacted
 
 
 class Journal:

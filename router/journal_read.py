@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.durable import read_objects
 from skill_health.core.errors import UsageError
 from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.router.durable import read_objects
 
 MANIFEST, ATTEMPTS, RESULTS = "manifest.json", "attempts.jsonl", "results.jsonl"
 Key = tuple[str | int, ...]

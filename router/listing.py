@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from router.records import NONE, Catalogue, Listed
 from skill_health.core.catalog import OMITTED, simulate
 from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
@@ -17,6 +16,7 @@ from skill_health.core.near import nearest
 from skill_health.core.roles import roles_of
 from skill_health.core.sections import governing, outermost
 from skill_health.core.skill import Skill
+from skill_health.router.records import NONE, Catalogue, Listed
 from skill_health.rules.frontmatter._shared import below_templates
 
 FULL = "full"

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from router.records import Catalogue, Listed, Prompt
 from skill_health.core.config import Routing
 from skill_health.core.digests import blake2b
+from skill_health.router.records import Catalogue, Listed, Prompt
 
 VOLATILE = ("commit", "created", "dirty", "gaps", "price_table", "python", "run_id")
 # Where a label stands, and why it is right, changes nothing about a run.

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from router.plan import Model
-from router.prices import FREE, Price, PriceTable, missing_price, price_from
-from router.records import Catalogue, Prompt
-from router.redact import keys_in_use
-from router.routers._load import PROVIDER, Choice, open_choice, resolve
-from router.template import Template
 from skill_health.core.config import Routing
 from skill_health.core.errors import UsageError
+from skill_health.router.plan import Model
+from skill_health.router.prices import FREE, Price, PriceTable, missing_price, price_from
+from skill_health.router.records import Catalogue, Prompt
+from skill_health.router.redact import keys_in_use
+from skill_health.router.routers._load import PROVIDER, Choice, open_choice, resolve
+from skill_health.router.template import Template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from router.choices import Choices
+    from skill_health.router.choices import Choices
 
 
 def open_models(
@@ -102,7 +102,7 @@ def refuse_spending(asked: Iterable[tuple[str, Price | None]], capped: bool, pri
 
 def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
     """The keys that these models are asked with, to be kept out of whatever is written."""
-    from router.http.endpoint import key_variable
+    from skill_health.router.http.endpoint import key_variable
 
     wires = [(model.choice.provider, getattr(model.choice.module, "WIRE", None)) for model in models]
     return keys_in_use(key_variable(provider, wire) for provider, wire in wires if wire is not None)

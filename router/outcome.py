@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
-from router.answers import read_answer
-from router.prices import Price, cost
-from router.records import NONE, Answer, Prompt, Reply, Result, Status, Usage
+from skill_health.router.answers import read_answer
+from skill_health.router.prices import Price, cost
+from skill_health.router.records import NONE, Answer, Prompt, Reply, Result, Status, Usage
 
 TRUNCATED = "truncated"
 _USAGE = tuple(field.name for field in fields(Usage))

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from router.records import NONE, Prompt
-from router.scores.judge import Column, Judged
-from router.scores.metrics import METRICS, PRIMARY
-from router.scores.numbers import number
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.bootstrap import paired_bootstrap
 from skill_health.core.stats.multiplicity import benjamini_hochberg
 from skill_health.core.stats.permutation import sign_flip
+from skill_health.router.records import NONE, Prompt
+from skill_health.router.scores.judge import Column, Judged
+from skill_health.router.scores.metrics import METRICS, PRIMARY
+from skill_health.router.scores.numbers import number
 
 ABSTAINED = "abstained"
 COMPARED: Mapping[str, tuple[str, Callable[[Judged], float]]] = {

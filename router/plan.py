@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from router import manifest as frozen
-from router.choices import Choices
-from router.listing import catalogue_digest
-from router.orders import presentation
-from router.prices import Price, PriceTable
-from router.records import Catalogue, Listed, Prompt, Request
-from router.routers._api import Router
-from router.routers._load import PROVIDER, Choice
-from router.template import Template, answer_schema, render
 from skill_health import __version__
 from skill_health.core.config import Provider, Routing
 from skill_health.revision import Revision
+from skill_health.router import manifest as frozen
+from skill_health.router.choices import Choices
+from skill_health.router.listing import catalogue_digest
+from skill_health.router.orders import presentation
+from skill_health.router.prices import Price, PriceTable
+from skill_health.router.records import Catalogue, Listed, Prompt, Request
+from skill_health.router.routers._api import Router
+from skill_health.router.routers._load import PROVIDER, Choice
+from skill_health.router.template import Template, answer_schema, render
 
 LOCAL = "local"
 MOST_AT_ONCE = 64

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from router.plan_record import LONGEST_NAME, MOST_REPLICATIONS, Record, read_object, to_record
 from skill_health.core.errors import UsageError
 from skill_health.core.patterns import lazy
+from skill_health.router.plan_record import LONGEST_NAME, MOST_REPLICATIONS, Record, read_object, to_record
 
 SUMMARY = "summary.json"
 MOST_FILES = 200_000

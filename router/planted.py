@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from router.instrument import ALWAYS_NONE, FAILURES, FALSE_FIRES, NO_ANSWER, SENTINEL_MISSED, Finding, Verdict, shown
-from router.records import NONE, Result
-from router.sentinel import Planted
 from skill_health.core.console import clean
+from skill_health.router.instrument import (
+    ALWAYS_NONE,
+    FAILURES,
+    FALSE_FIRES,
+    NO_ANSWER,
+    SENTINEL_MISSED,
+    Finding,
+    Verdict,
+    shown,
+)
+from skill_health.router.records import NONE, Result
+from skill_health.router.sentinel import Planted
 
 ENOUGH = 2
 """So many sentinel requests of three must find the sentinel; so many fires of three that need no skill are too many."""

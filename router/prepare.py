@@ -8,27 +8,27 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from router.earlier import read_earlier
-from router.forecast import Forecast, beyond_caps
-from router.forecast_plan import forecast_plan, reservations, study_notes
-from router.gap import description_gap
-from router.inputs import Inputs, load_inputs
-from router.opening import open_models, secrets_of, with_prices_of
-from router.plan import Plan, to_manifest
-from router.prices import PriceTable, price_table
-from router.records import Prompt
-from router.run import Reserve
-from router.run_folder import Place, find_place
-from router.sentinel import plant
-from router.splits import TEST, TRAIN
-from router.template import load_template
 from skill_health.core.console import clean
 from skill_health.core.errors import UsageError
 from skill_health.core.roots import git_top
 from skill_health.revision import Revision, read_revision
+from skill_health.router.earlier import read_earlier
+from skill_health.router.forecast import Forecast, beyond_caps
+from skill_health.router.forecast_plan import forecast_plan, reservations, study_notes
+from skill_health.router.gap import description_gap
+from skill_health.router.inputs import Inputs, load_inputs
+from skill_health.router.opening import open_models, secrets_of, with_prices_of
+from skill_health.router.plan import Plan, to_manifest
+from skill_health.router.prices import PriceTable, price_table
+from skill_health.router.records import Prompt
+from skill_health.router.run import Reserve
+from skill_health.router.run_folder import Place, find_place
+from skill_health.router.sentinel import plant
+from skill_health.router.splits import TEST, TRAIN
+from skill_health.router.template import load_template
 
 if TYPE_CHECKING:
-    from router.choices import Choices
+    from skill_health.router.choices import Choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def read_inputs(
 
 def refuse_bad_records(inputs: Inputs, skip: bool) -> list[str]:
     """One line for each record that is no prompt. Raises UsageError where there are any, unless they may be skipped."""
-    from router.prompts._load import problem_line
+    from skill_health.router.prompts._load import problem_line
 
     lines = [problem_line(problem) for problem in inputs.problems]
     if lines and not skip:

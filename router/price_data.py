@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from router.prices import PACKAGE, Price, Rates
+from skill_health.router.prices import PACKAGE, Price, Rates
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot

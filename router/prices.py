@@ -19,10 +19,10 @@ from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from router.records import Usage
 from skill_health.core.config import Price as Override
 from skill_health.core.config import Routing
 from skill_health.core.digests import blake2b
+from skill_health.router.records import Usage
 
 PACKAGE = "genai-prices"
 MAX_TOKENS = 10**9
@@ -90,7 +90,7 @@ class PriceTable:
             return _of_override(self.overrides[spec])
         if not self.installed:
             return None
-        from router.price_data import published
+        from skill_health.router.price_data import published
 
         return published(protocol, model, self.base_urls.get(spec.partition(":")[0], ""), self.as_of, self.installed)
 

@@ -1,6 +1,6 @@
 """Manifest and results -> the report, one JSON-safe mapping (core/schemas/router-report.schema.json).
 
-Whatever is shown of a run is rendered from this mapping alone; see `router.reports`.
+Whatever is shown of a run is rendered from this mapping alone; see `skill_health.router.reports`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from router.records import Result
-from router.scores.agreement import agreement
-from router.scores.calibration import calibration
-from router.scores.comparisons import compare_models
-from router.scores.confusion import matrix, pairs
-from router.scores.drilldown import prompts
-from router.scores.facts import Facts, read_facts
-from router.scores.failures import coverage, failures
-from router.scores.judge import Column, Sheet, judge
-from router.scores.length import length_slope
-from router.scores.metrics import PRIMARY, measure
-from router.scores.numbers import number, proportion
-from router.scores.places import Tables
-from router.scores.position import position, positions
-from router.scores.skills import skills
-from router.scores.stability import stability
-from router.scores.standing import EFFECT, detectable, notes, reasons, statements
-from router.scores.steals import thieves
-from router.scores.usage import usage
+from skill_health.router.records import Result
+from skill_health.router.scores.agreement import agreement
+from skill_health.router.scores.calibration import calibration
+from skill_health.router.scores.comparisons import compare_models
+from skill_health.router.scores.confusion import matrix, pairs
+from skill_health.router.scores.drilldown import prompts
+from skill_health.router.scores.facts import Facts, read_facts
+from skill_health.router.scores.failures import coverage, failures
+from skill_health.router.scores.judge import Column, Sheet, judge
+from skill_health.router.scores.length import length_slope
+from skill_health.router.scores.metrics import PRIMARY, measure
+from skill_health.router.scores.numbers import number, proportion
+from skill_health.router.scores.places import Tables
+from skill_health.router.scores.position import position, positions
+from skill_health.router.scores.skills import skills
+from skill_health.router.scores.stability import stability
+from skill_health.router.scores.standing import EFFECT, detectable, notes, reasons, statements
+from skill_health.router.scores.steals import thieves
+from skill_health.router.scores.usage import usage
 
 SCHEMA = "skill-health/router-report/1"
 _RUN = (
@@ -169,8 +169,8 @@ def _settled(value: Any) -> Any:
 
 def write_reports(folder: str, report: Report) -> list[str]:
     """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
-    from router.reports import load
     from skill_health.core.files import write_text
+    from skill_health.router.reports import load
 
     written = []
     for name in ("json", "markdown"):

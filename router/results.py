@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from router.records import Result, Usage
 from skill_health.core.errors import UsageError
+from skill_health.router.records import Result, Usage
 
 _FIELDS = tuple(field.name for field in fields(Result))
 _USAGE = tuple(field.name for field in fields(Usage))

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from router.collection import read_skills
 from skill_health.core.config import Config
 from skill_health.core.corpus import discover
 from skill_health.core.errors import UsageError
@@ -16,6 +15,7 @@ from skill_health.core.files import read_small
 from skill_health.core.listing import is_skill_name
 from skill_health.core.roots import git_top, is_certain
 from skill_health.core.skill import Skill
+from skill_health.router.collection import read_skills
 
 MAX_ENTRIES = 200_000
 MAX_BYTES = 16 * 2**20

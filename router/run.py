@@ -8,16 +8,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from router.budget import Budget
-from router.journal import Journal
-from router.meter import Meter
-from router.outcome import Attempt, from_event, not_asked, read_attempt, to_event, to_result
-from router.plan import Call, Key, Model, Plan, Questions
-from router.records import Request, Result
-from router.results import to_line
-from router.routers._load import PROVIDER
-from router.schedule import GRACE, StopRun
-from router.work import Work
+from skill_health.router.budget import Budget
+from skill_health.router.journal import Journal
+from skill_health.router.meter import Meter
+from skill_health.router.outcome import Attempt, from_event, not_asked, read_attempt, to_event, to_result
+from skill_health.router.plan import Call, Key, Model, Plan, Questions
+from skill_health.router.records import Request, Result
+from skill_health.router.results import to_line
+from skill_health.router.routers._load import PROVIDER
+from skill_health.router.schedule import GRACE, StopRun
+from skill_health.router.work import Work
 
 MOST_ATTEMPTS = 2
 OUTAGE = 20

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from router import manifest as frozen
-from router.durable import to_json
-from router.journal import Journal, create, resume
-from router.journal_read import MANIFEST, RESULTS, Key, read_past
-from router.records import ANSWERED
-from router.redact import redacted
-from router.results import from_line
-from router.runs import ROUTER, find_run, read_checked_manifest, run_ids, runs_folder
 from skill_health.core.errors import UsageError
+from skill_health.router import manifest as frozen
+from skill_health.router.durable import to_json
+from skill_health.router.journal import Journal, create, resume
+from skill_health.router.journal_read import MANIFEST, RESULTS, Key, read_past
+from skill_health.router.records import ANSWERED
+from skill_health.router.redact import redacted
+from skill_health.router.results import from_line
+from skill_health.router.runs import ROUTER, find_run, read_checked_manifest, run_ids, runs_folder
 
 FIELDS = ("prompt_id", "model", "replication")
 TEMPORARY = ".skill-health-"

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from router.journal_read import MANIFEST, RESULTS, read_manifest
-from router.records import Result
-from router.results import read_results
-from router.scores.facts import Facts, read_facts
-from router.scores.judge import Sheet, judge
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.files import read_small
 from skill_health.core.near import nearest
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.core.validation import problems
+from skill_health.router.journal_read import MANIFEST, RESULTS, read_manifest
+from skill_health.router.records import Result
+from skill_health.router.results import read_results
+from skill_health.router.scores.facts import Facts, read_facts
+from skill_health.router.scores.judge import Sheet, judge
 
 ROUTER, CHECK = "router", "check.json"
 """The kind of run that this package makes: the folder of its runs, and the first word of its schemas."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from router.records import Catalogue, Listed, Prompt
 from skill_health.core.stopwords import STOP
 from skill_health.core.tfidf import terms
+from skill_health.router.records import Catalogue, Listed, Prompt
 
 NAME = "zorbulent-quaffler-tuning"
 DESCRIPTION = (

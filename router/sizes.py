@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from router.records import Listed, Mode
-from router.template import PLACEHOLDERS, Template, answer_schema, render
+from skill_health.router.records import Listed, Mode
+from skill_health.router.template import PLACEHOLDERS, Template, answer_schema, render
 
 
 def question_size(template: Template, skills: Sequence[Listed], mode: Mode) -> Callable[[str], int]:

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from router.records import Prompt
 from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
+from skill_health.router.records import Prompt
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 SHARES: Mapping[str, float] = {TRAIN: 0.5, VALIDATION: 0.2, TEST: 0.3}

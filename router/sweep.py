@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from router.comparable import Relisted, named
-from router.records import Listed, Prompt, Result
 from skill_health.core.digests import blake2b
+from skill_health.router.comparable import Relisted, named
+from skill_health.router.records import Listed, Prompt, Result
 
 AFFECTED, CONTROLS = "affected", "controls"
 SETTINGS = ("mode", "listing", "orders", "index", "seed")

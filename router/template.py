@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from router.records import NONE, Listed
 from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small
 from skill_health.core.patterns import lazy
+from skill_health.router.records import NONE, Listed
 
 PLACEHOLDERS = ("{{SKILL_COUNT}}", "{{SKILL_BLOCK}}", "{{USER_PROMPT}}")
 _FOLDER = os.path.join(os.path.dirname(__file__), "templates")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.blocks import Block, Heading, Sentence
-from router.losses import ALL, ALPHA, COMPUTED
-from router.routers._load import LOCAL
+from skill_health.router.blocks import Block, Heading, Sentence
+from skill_health.router.losses import ALL, ALPHA, COMPUTED
+from skill_health.router.routers._load import LOCAL
 
 
 def verdict(found: Mapping[str, Any]) -> Iterator[Block]:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from router.budget import Budget
-from router.journal import Journal
-from router.schedule import GRACE, Limits, Schedule, StopRun
+from skill_health.router.budget import Budget
+from skill_health.router.journal import Journal
+from skill_health.router.schedule import GRACE, Limits, Schedule, StopRun
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ heading() { printf '\n%s== %s ==%s\n' "$bold" "$1" "$plain"; }
 show() {
     local code=0
     printf '\n%s$ skill-health %s%s\n' "$bold" "$*" "$plain"
-    "$python" -m skill_health "$@" || code=$?
+    "$python" -m simulators "$@" || code=$?
     [[ $code -le 1 ]] || exit "$code"
 }
 

@@ -7,23 +7,13 @@ import os
 import click
 
 from skill_health import __version__, commands
-from skill_health.cli import COMPLETE, NAME, fail, line
-from skill_health.core.errors import INTERRUPTED, USAGE, SkillHealthError
+from skill_health.cli import COMPLETE, NAME, fail
+from skill_health.command_group import CommandFolder
+from skill_health.core.errors import INTERRUPTED, USAGE
 
 
-class Root(click.Group):
-    """A group whose commands are found when they are asked for, and imported only then."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, our own first."""
-        return list(dict.fromkeys([*commands.own_names(), *commands.foreign()]))
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name; the entry points are only read where we have none ourselves."""
-        command = commands.load_own(cmd_name)
-        if command is None and (point := commands.foreign().get(cmd_name)):
-            command = commands.load_foreign(point)
-        return command
+class Root(CommandFolder):
+    """The commands of the folder `commands`; an unknown name is answered with the nearest ones."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -39,27 +29,10 @@ class Root(click.Group):
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Our own commands, then those of each other package; one that cannot be loaded is listed with the reason."""
-        own = commands.own_names()
-        groups = {"Commands": [(name, commands.load_own(name)) for name in own]}
-        for name, point in commands.foreign().items():
-            if name in own:
-                continue
-            try:
-                command = commands.load_foreign(point)
-            except SkillHealthError as error:
-                command = click.Command(name, short_help=line(str(error)))
-            groups.setdefault(f"Commands of {point.value.partition('.')[0]}", []).append((name, command))
-        width = formatter.width - 6 - max((len(name) for rows in groups.values() for name, _ in rows), default=0)
-        for title, rows in groups.items():
-            shown = [(name, each.get_short_help_str(width)) for name, each in rows if each and not each.hidden]
-            if shown:
-                with formatter.section(title):
-                    formatter.write_dl(shown)
 
-
-@click.group(NAME, cls=Root, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    NAME, cls=Root, package=commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")
 def root() -> None:
     """Is each Agent Skill well formed, honest about its numbers, free of leaks, and found when it is needed?

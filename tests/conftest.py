@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import simulators  # noqa: F401  (the scripted router and agent, beside the real ones)
+from skill_health.cli import main
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 settings.register_profile("house", deadline=None, derandomize=True, database=None)
@@ -49,6 +52,17 @@ def run(tmp_path: Path) -> Run:
         given: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 60} | more
         command = [sys.executable, "-m", "skill_health", *map(str, args)]
         return subprocess.run(command, env=os.environ | (env or {}), **given)  # type: ignore[call-overload, no-any-return]
+
+    return call
+
+
+@pytest.fixture
+def called(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Call `skill-health` in this process: the exit code, and what it printed on stdout and stderr."""
+
+    def call(*args: str | Path) -> tuple[int, str, str]:
+        code = main([str(arg) for arg in args])
+        return code, *capsys.readouterr()
 
     return call
 

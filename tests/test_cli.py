@@ -1,4 +1,4 @@
-"""The root command: what it imports, what plugs into it, and how exceptions become exit codes."""
+"""The root command: what it imports, how commands are found, and how exceptions become exit codes."""
 
 from __future__ import annotations
 
@@ -8,139 +8,105 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
 from skill_health import __version__, cli, commands
+from skill_health.root import root
 
 Write = Callable[[Mapping[str, str]], Path]
-Run = Callable[..., Any]
+Shown = tuple[int, str, str]
+InProcess = Callable[..., Shown]
 
-MODULE = '''
+HEAD = """
 import sys, time
 import click
 from skill_health.core.errors import AbortedError, UsageError
 
-def command(function):
-    return click.command(function.__name__.removeprefix("do_"), help=function.__doc__)(function)
-
-@command
+@click.command("{name}")
+"""
+BODIES = {
+    "greet": '''
 @click.option("--code", type=int, default=0)
-def do_greet(code):
+def command(code):
     """Say hello."""
     click.echo("hello")
     return code
-
-@command
-def do_leave():
-    """Exit by the context."""
-    click.get_current_context().exit(1)
-
-@command
-def do_usage():
-    raise UsageError("no such file: a\\x1b[31m\\nb")
-
-@command
-def do_abort():
-    raise AbortedError("the run could not go on")
-
-@command
-@click.argument("path", type=click.File())
-def do_open(path):
-    pass
-
-@command
-def do_bug():
-    return 1 // 0
-
-@command
-def do_full():
-    raise OSError(28, "No space left on device", "reports/x.json")
-
-@command
-def do_prompt():
-    click.prompt("really")
-
-@command
-def do_wait():
-    click.echo("waiting")
-    sys.stdout.flush()
-    time.sleep(30)
-
-@command
-def do_flood():
-    for _ in range(100000):
-        click.echo("x" * 80)
-
-@command
-def do_odd():
-    click.echo("caf\\u00e9 \\u2192 \\udc80")
-
-not_a_command = 1
-'''
-NAMES = ["greet", "leave", "usage", "abort", "open", "bug", "full", "prompt", "wait", "flood", "odd"]
+''',
+    "leave": "def command():\n    click.get_current_context().exit(1)\n",
+    "usage": 'def command():\n    raise UsageError("no such file: a\\x1b[31m\\nb")\n',
+    "abort": 'def command():\n    raise AbortedError("the run could not go on")\n',
+    "open_": '@click.argument("path", type=click.File())\ndef command(path): ...\n',
+    "bug": "def command():\n    return 1 // 0\n",
+    "full": 'def command():\n    raise OSError(28, "No space left on device", "reports/x.json")\n',
+    "prompt": 'def command():\n    click.prompt("really")\n',
+    "wait": 'def command():\n    click.echo("waiting")\n    sys.stdout.flush()\n    time.sleep(30)\n',
+    "flood": 'def command():\n    for _ in range(100000):\n        click.echo("x" * 80)\n',
+    "odd": 'def command():\n    click.echo("caf\\u00e9 \\u2192 \\udc80")\n',
+}
+PROGRAM = """
+import os, sys
+from skill_health import commands
+commands.__path__.append(os.environ["MORE_COMMANDS"])
+from skill_health.cli import entry
+entry()
+"""
 
 
 @pytest.fixture
-def plugged(write: Write) -> dict[str, str]:
-    """The environment in which a small foreign distribution plugs in commands."""
-    points = [f"{name} = acme_tools.commands:do_{name}" for name in NAMES]
-    points += [
-        "gone = acme_missing:command",
-        "wrong = acme_tools.commands:not_a_command",
-        "lint = acme_tools.commands:do_bug",
-    ]
-    site = (
-        write(
-            {
-                "site/acme_tools/__init__.py": "",
-                "site/acme_tools/commands.py": MODULE,
-                "site/acme_tools-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-tools\nVersion: 1.0\n",
-                "site/acme_tools-1.0.dist-info/entry_points.txt": "\n".join(["[skill_health.commands]", *points, ""]),
-            }
-        )
-        / "site"
-    )
-    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))}
+def plugged(write: Write, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A folder with more commands, which this process knows for the time of the test."""
+    bodies = {name.removesuffix("_"): HEAD.format(name=name.removesuffix("_")) + body for name, body in BODIES.items()}
+    folder = str(write({f"more/{name}.py": body for name, body in bodies.items()}) / "more")
+    monkeypatch.setattr(commands, "__path__", [*commands.__path__, folder])
+    monkeypatch.setenv("MORE_COMMANDS", folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = set(sys.modules)
+    import_module("importlib").invalidate_caches()
+    yield folder
+    for name in set(sys.modules) - before:
+        if name.startswith("skill_health.commands."):
+            del sys.modules[name]
+            delattr(commands, name.rpartition(".")[2])
 
 
-def test_version(run: Run) -> None:
-    done = run("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"skill-health {__version__}\n", "")
+def test_version(called: InProcess) -> None:
+    assert called("--version") == (0, f"skill-health {__version__}\n", "")
 
 
-def test_no_arguments_show_the_help_as_a_mistake(run: Run) -> None:
-    done = run()
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Commands:" in done.stderr
+def test_no_arguments_show_the_help_as_a_mistake(called: InProcess) -> None:
+    code, out, err = called()
+    assert (code, out) == (2, "")
+    assert "Commands:" in err
 
 
-def test_help_lists_own_and_foreign_commands_with_their_short_help(run: Run, plugged: dict[str, str]) -> None:
-    done = run("--help", env=plugged)
-    assert done.returncode == 0, done.stderr
-    own, foreign = done.stdout.split("Commands of acme_tools:")
-    listed = [line.split()[0] for line in own.split("Commands:")[1].splitlines() if line.startswith("  ")]
-    assert [name for name in listed if name in commands.own_names()] == commands.own_names()
-    assert "greet   Say hello.\n" in foreign
-    assert "wrong   the command 'wrong' (acme_tools.commands:not_a_command) is no click" in foreign
-    assert "  lint" not in foreign
-    assert "ModuleNotFoundError" in foreign.split("Commands of acme_missing:")[1]
+def test_help_lists_every_command_with_its_short_help(called: InProcess, plugged: str) -> None:
+    code, out, _ = called("--help")
+    names = [line.split()[0] for line in out.split("Commands:")[1].splitlines() if line[:2] == "  " != line[2:4]]
+    assert code == 0 and {"lint", "router", "effectiveness", "greet"} <= set(names) and names == sorted(names)
+    assert "Say hello." in out
 
 
-def test_every_own_command_has_a_short_help() -> None:
-    assert commands.own_names()
-    for name in commands.own_names():
-        command = commands.load_own(name)
-        assert isinstance(command, click.Command)
-        assert command.get_short_help_str(200)
+def groups(command: click.Command, context: click.Context) -> list[click.Command]:
+    """A command and all below it."""
+    if not isinstance(command, click.Group):
+        return [command]
+    below = [found for name in command.list_commands(context) if (found := command.get_command(context, name))]
+    return [command, *(each for found in below for each in groups(found, context))]
+
+
+def test_every_command_has_a_short_help() -> None:
+    found = groups(root, click.Context(root))
+    assert len(found) > 25
+    assert [command.name for command in found if not command.get_short_help_str(200)] == []
 
 
 @pytest.mark.parametrize("name", ["", "-", "--x", "_api", "a_b", "a.b", "../lint", "no-such", "class", "é", "\0"])
-def test_other_names_are_no_own_command(name: str) -> None:
-    assert commands.load_own(name) is None
+def test_other_names_are_no_command(name: str) -> None:
+    assert root.get_command(click.Context(root), name) is None
 
 
 @pytest.mark.parametrize(
@@ -156,73 +122,80 @@ def test_other_names_are_no_own_command(name: str) -> None:
         (["open", "missing"], 2, "", "skill-health: error: Invalid value for 'PATH': 'missing'"),
         (["full"], 3, "", "skill-health: error: cannot go on: [Errno 28] No space left on device: 'reports/x.json'\n"),
         (["bug"], 3, "", "skill-health: internal error: ZeroDivisionError("),
-        (["prompt"], 130, "really: ", "skill-health: interrupted\n"),
-        (["wrong"], 3, "", "skill-health: error: the command 'wrong' "),
-        (["gone"], 3, "", "skill-health: error: the command 'gone' (acme_missing:command) cannot be loaded: "),
         (["greeet"], 2, "", "skill-health: error: there is no command 'greeet'; did you mean 'greet'? "),
         (["xyzzy"], 2, "", "skill-health: error: there is no command 'xyzzy' (see 'skill-health --help')\n"),
         (["--nope"], 2, "", "skill-health: error: No such option"),
-        (["odd"], 0, "café → \\udc80\n", ""),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_exit_codes(run: Run, plugged: dict[str, str], args: list[str], code: int, out: str, err: str) -> None:
-    done = run(*args, env=plugged, input="")
-    assert (done.returncode, done.stdout) == (code, out)
-    assert done.stderr.startswith(err) and bool(done.stderr) == bool(err)
-    assert done.stderr.count("\n") == bool(err)
+def test_exit_codes(called: InProcess, plugged: str, args: list[str], code: int, out: str, err: str) -> None:
+    found, printed, said = called(*args)
+    assert (found, printed) == (code, out)
+    assert said.startswith(err) and bool(said) == bool(err)
+    assert said.count("\n") == bool(err)
 
 
-def test_a_bug_says_where_and_how_to_report_it(run: Run, plugged: dict[str, str]) -> None:
-    quiet = run("bug", env=plugged).stderr
-    assert "at acme_tools.commands:" in quiet
+def test_a_bug_says_where_and_how_to_report_it(
+    called: InProcess, plugged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = called("bug")[2]
+    assert "at skill_health.commands.bug:" in quiet
     assert "please report it with what SKILL_HEALTH_DEBUG=1 shows" in quiet
-    loud = run("bug", env=plugged | {"SKILL_HEALTH_DEBUG": "1"}).stderr
+    monkeypatch.setenv("SKILL_HEALTH_DEBUG", "1")
+    loud = called("bug")[2]
     assert loud.startswith("Traceback (most recent call last):")
     assert loud.endswith(quiet)
 
 
+def process(*args: str, **more: object) -> subprocess.CompletedProcess[str]:
+    """The command with the commands of `plugged` as a process of its own."""
+    command = [sys.executable, "-c", PROGRAM, *args]
+    given: dict[str, object] = {"capture_output": True, "encoding": "utf-8", "timeout": 60, "check": False} | more
+    return subprocess.run(command, **given)  # type: ignore[call-overload, no-any-return]
+
+
+def test_an_exit_code_is_that_of_the_process(plugged: str) -> None:
+    done = process("usage")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "skill-health: error: no such file: a\\x1b[31m b\n"
+
+
+def test_a_prompt_without_an_answer_is_an_interrupt(plugged: str) -> None:
+    done = process("prompt", input="")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "really: ", "skill-health: interrupted\n")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_an_interrupt_exits_with_130(tmp_path: Path, plugged: dict[str, str]) -> None:
+def test_an_interrupt_exits_with_130(plugged: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "skill_health", "wait"],
-        cwd=tmp_path,
-        env=os.environ | plugged,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
-        assert process.stdout and process.stderr
-        assert process.stdout.readline() == "waiting\n"
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == "skill-health: interrupted\n"
-        assert process.wait(30) == 130
+        [sys.executable, "-c", PROGRAM, "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as waiting:
+        assert waiting.stdout and waiting.stderr
+        assert waiting.stdout.readline() == "waiting\n"
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.stderr.read() == "skill-health: interrupted\n"
+        assert waiting.wait(30) == 130
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 @pytest.mark.parametrize("args", [["flood"], ["greet"], ["--help"]], ids=" ".join)
-def test_a_reader_that_leaves_is_no_noise(tmp_path: Path, plugged: dict[str, str], args: list[str]) -> None:
+def test_a_reader_that_leaves_is_no_noise(plugged: str, args: list[str]) -> None:
     read, write_end = os.pipe()
     os.close(read)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "skill_health", *args],
-            cwd=tmp_path,
-            env=os.environ | plugged,
-            stdout=write_end,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            timeout=60,
-            check=False,
-        )
+        done = process(*args, capture_output=False, stdout=write_end, stderr=subprocess.PIPE)
     finally:
         os.close(write_end)
     assert (done.returncode, done.stderr) == (3, "")
 
 
-def test_what_the_terminal_cannot_show_is_escaped(run: Run, plugged: dict[str, str]) -> None:
-    done = run("odd", env=plugged | {"PYTHONIOENCODING": "cp1252"}, encoding="cp1252")
-    assert (done.returncode, done.stdout) == (0, "café \\u2192 \\udc80\n")
+@pytest.mark.parametrize(("encoding", "arrow"), [("utf-8", "→"), ("cp1252", "\\u2192")])
+def test_what_the_terminal_cannot_show_is_escaped(
+    plugged: str, monkeypatch: pytest.MonkeyPatch, encoding: str, arrow: str
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    done = process("odd", encoding=encoding)
+    assert (done.returncode, done.stdout) == (0, f"café {arrow} \\udc80\n")
 
 
 def test_closed_stdout_is_no_crash(tmp_path: Path) -> None:
@@ -230,9 +203,10 @@ def test_closed_stdout_is_no_crash(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0
 
 
-def test_completion_knows_the_commands(run: Run, plugged: dict[str, str]) -> None:
-    asked = {cli.COMPLETE: "bash_complete", "COMP_WORDS": "skill-health gre", "COMP_CWORD": "1"}
-    assert run(env=plugged | asked).stdout == "plain,greet\n"
+def test_completion_knows_the_commands(plugged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {cli.COMPLETE: "bash_complete", "COMP_WORDS": "skill-health gre", "COMP_CWORD": "1"}.items():
+        monkeypatch.setenv(name, value)
+    assert process().stdout == "plain,greet\n"
 
 
 def test_the_root_imports_no_command_and_no_metadata(tmp_path: Path) -> None:
@@ -243,6 +217,7 @@ def test_the_root_imports_no_command_and_no_metadata(tmp_path: Path) -> None:
     assert ours == [
         "skill_health",
         "skill_health.cli",
+        "skill_health.command_group",
         "skill_health.commands",
         "skill_health.core",
         "skill_health.core.errors",
@@ -251,18 +226,11 @@ def test_the_root_imports_no_command_and_no_metadata(tmp_path: Path) -> None:
     assert not {"importlib.metadata", "difflib", "yaml", "markdown_it", "jsonschema"} & set(loaded)
 
 
-def test_one_foreign_command_does_not_import_the_others(run: Run, plugged: dict[str, str], write: Write) -> None:
-    write(
-        {
-            "site/loud.py": "raise SystemExit('imported')",
-            "site/loud-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: loud\nVersion: 1\n",
-            "site/loud-1.dist-info/entry_points.txt": "[skill_health.commands]\nloud = loud:command\n",
-        }
-    )
-    assert run("greet", env=plugged).stdout == "hello\n"
-
-
-def test_main_can_be_called_in_process(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--version"]) == 0
-    assert capsys.readouterr().out == f"skill-health {__version__}\n"
-    assert cli.main(["no-such-command"]) == 2
+def test_a_folder_called_as_one_of_ours_is_not_taken_for_it(write: Write) -> None:
+    """A repository may well have a package `router` of its own."""
+    folder = write({f"{name}/__init__.py": "raise SystemExit('a stranger')" for name in ("router", "effectiveness")})
+    for name in ("router", "effectiveness"):
+        command = [sys.executable, "-m", "skill_health", name, "--help"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"Usage: skill-health {name}")

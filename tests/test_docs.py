@@ -15,11 +15,10 @@ import click
 import pytest
 from markdown_it import MarkdownIt
 
-from skill_health import commands, docs
+from scripts import docs
+from scripts.docs import cli_page, code, fields, table
 from skill_health.core.config_values import build, dotted_keys
-from skill_health.docs_cli import cli_page
-from skill_health.docs_markdown import code, table
-from skill_health.docs_schema import fields
+from skill_health.root import root
 from skill_health.rules._load import all_rules
 from skill_health.select import selected
 
@@ -70,7 +69,7 @@ def test_mistakes_exit_2(tmp_path: Path) -> None:
 def test_the_terminal_does_not_matter(checkout: Path) -> None:
     for columns in ("20", "300"):
         done = subprocess.run(
-            [sys.executable, "-m", "skill_health.docs", "--check"],
+            [sys.executable, "scripts/docs.py", "--check"],
             env=os.environ | {"COLUMNS": columns, "PYTHONHASHSEED": columns}, cwd=checkout, check=False,
         )  # fmt: skip
         assert done.returncode == 0
@@ -80,18 +79,14 @@ def test_every_rule_command_option_and_key_is_there(pages: dict[str, str]) -> No
     for rule in all_rules():
         assert f"[{rule.code}]({rule.code}.md)" in pages["rules/README.md"]
         assert pages[f"rules/{rule.code}.md"].count("\n## ") == 6
-    for name in commands.own_names():
-        command = commands.load_own(name)
+    context = click.Context(root)
+    for name in root.list_commands(context):
+        command = root.get_command(context, name)
         assert command is not None and f"\n## skill-health {name}\n" in pages["cli.md"]
         for parameter in command.params:
             assert all(option in pages["cli.md"] for option in parameter.opts if option.startswith("--"))
     for key in dotted_keys():
         assert f"| `{key.rpartition('.')[2]}` |" in pages["configuration.md"]
-
-
-def test_commands_of_other_packages_are_left_out(pages: dict[str, str]) -> None:
-    found = re.findall(r"^## skill-health (\S+)$", pages["cli.md"], re.MULTILINE)
-    assert found == sorted(commands.own_names())
 
 
 def test_pages_are_sound_markdown_with_links_that_lead_somewhere(pages: dict[str, str], checkout: Path) -> None:
@@ -129,7 +124,7 @@ def test_a_group_of_commands_is_documented_with_its_commands() -> None:
     @click.option("--deep/--flat", help="How far.")
     def inner(path: str, deep: bool) -> None: ...
 
-    text = cli_page(click.Group("skill-health"), {"outer": outer})
+    text = cli_page(click.Group("skill-health", {"outer": outer}))
     assert "## skill-health outer\n\n```text\nskill-health outer [OPTIONS] COMMAND [ARGS]...\n```" in text
     assert "Does much.\n\n```text\nas\nit is\n```" in text
     assert "### skill-health outer inner\n\n```text\nskill-health outer inner [OPTIONS] PATH\n```" in text
@@ -165,8 +160,13 @@ def guide(checkout: Path) -> str:
 
 
 def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout: Path, tmp_path: Path) -> None:
-    for package in ("skill_health", "tests/rules"):
-        shutil.copytree(checkout / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.yaml"))
+    for package in ("skill_health", "router", "effectiveness", "simulators", "tests/rules"):
+        shutil.copytree(
+            checkout / package,
+            tmp_path / package,
+            symlinks=True,
+            ignore=shutil.ignore_patterns("__pycache__", "*.yaml"),
+        )
     shutil.copy(checkout / "tests/conftest.py", tmp_path / "tests")
     shutil.copy(checkout / "pyproject.toml", tmp_path)
     blocks = dict(BLOCK.findall(guide))

@@ -76,9 +76,12 @@ def check_command(command: Path, root: Path) -> None:
 
 def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(checkout: Path, wheel: Path) -> None:
     kept = must("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *PACKAGES, cwd=checkout)
+    files = [name for name in kept.splitlines() if (checkout / name).is_file()]
+    wanted = {name if name.startswith("skill_health/") else f"skill_health/{name}" for name in files}
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert inside == {name for name in kept.splitlines() if (checkout / name).is_file()}
-    assert {name for name in inside if name.endswith("py.typed")} == {f"{package}/py.typed" for package in PACKAGES}
+    assert inside == wanted
+    assert {name.partition("/")[0] for name in inside} == {"skill_health"}
+    assert not [name for name in inside if "scripted" in name or "/docs" in name]
 
 
 def test_the_metadata_is_complete(wheel: Path, built: Path) -> None:
@@ -98,7 +101,7 @@ def test_wheel_in_an_empty_environment(wheel: Path, checkout: Path, tmp_path: Pa
     programs = empty_environment(tmp_path)
     must(programs / "python", "-m", "pip", "install", "-c", checkout / "constraints.txt", wheel, cwd=tmp_path)
     check_command(programs / "skill-health", tmp_path)
-    must(programs / "python", "-I", "-c", "import router, effectiveness", cwd=tmp_path)
+    must(programs / "python", "-I", "-c", "import skill_health.router, skill_health.effectiveness", cwd=tmp_path)
 
 
 def test_pip_install_of_the_checkout(checkout: Path, tmp_path: Path) -> None:

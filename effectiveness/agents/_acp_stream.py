@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from effectiveness.agents._api import Failure, Job, Output, Reading, Step, ToolUse
-from effectiveness.agents._failing import api_error, failed
-from effectiveness.agents._failures import without_end
-from effectiveness.agents._invocation import opened
-from effectiveness.agents._stream import read_stream, words_of
-from effectiveness.agents._transcript import Transcript
-from effectiveness.records import SkillCopy
-from router.http.values import count, mapping, objects, optional, text
 from skill_health.core.patterns import lazy
+from skill_health.effectiveness.agents._api import Failure, Job, Output, Reading, Step, ToolUse
+from skill_health.effectiveness.agents._failing import api_error, failed
+from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._stream import read_stream, words_of
+from skill_health.effectiveness.agents._transcript import Transcript
+from skill_health.effectiveness.records import SkillCopy
+from skill_health.router.http.values import count, mapping, objects, optional, text
 
 SKILLS = ".agents/skills"
 _AUTH_REQUIRED = -32000

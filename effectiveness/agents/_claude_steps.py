@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from effectiveness.agents._api import Step, ToolUse
-from effectiveness.agents._stream import words_of
-from router.http.values import added, mapping, objects, optional, part_of, text
-from router.records import Usage
+from skill_health.effectiveness.agents._api import Step, ToolUse
+from skill_health.effectiveness.agents._stream import words_of
+from skill_health.router.http.values import added, mapping, objects, optional, part_of, text
+from skill_health.router.records import Usage
 
 SYNTHETIC = "<synthetic>"
 """The model of a message that the program itself wrote, such as one about an error."""

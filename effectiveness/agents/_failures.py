@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from effectiveness.agents._api import Failure, Output
-from effectiveness.agents._stream import Stream, one_line
-from router.http.failures import judge
 from skill_health.core.patterns import lazy
+from skill_health.effectiveness.agents._api import Failure, Output
+from skill_health.effectiveness.agents._stream import Stream, one_line
+from skill_health.router.http.failures import judge
 
 _STATUS = lazy(
     r"(?:status|error|code)\b[^\w\n]{0,4}(?:code[^\w\n]{1,3})?\(?([1-5]\d\d)\b|\((4\d\d|5\d\d)\)|\b([45]\d\d) [A-Z]"

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from effectiveness.agents._load import Info
+from skill_health.effectiveness.agents._load import Info
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ def look_for(agents: Iterable[Info]) -> list[Installed]:
 
 
 def _found(info: Info) -> Installed:
-    from effectiveness.opening_program import version_of
     from skill_health import __version__
+    from skill_health.effectiveness.opening_program import version_of
 
     if not info.agent.PROGRAM:
         return Installed(info, "", __version__)

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 from typing import Any
 
-from effectiveness.agents._api import ToolUse
-from effectiveness.agents._shell import reads, script_of
-from effectiveness.agents._stream import one_line
-from effectiveness.records import SkillCopy
+from skill_health.effectiveness.agents._api import ToolUse
+from skill_health.effectiveness.agents._shell import reads, script_of
+from skill_health.effectiveness.agents._stream import one_line
+from skill_health.effectiveness.records import SkillCopy
 
 _SKILL_TOOLS = frozenset(("skill", "activateskill", "useskill", "loadskill", "readskill", "invokeskill"))
 _READ_TOOLS = frozenset(

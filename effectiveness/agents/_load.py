@@ -8,11 +8,11 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import cast
 
-from effectiveness import agents
-from effectiveness.agents._api import Agent
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
 from skill_health.core.near import nearest
+from skill_health.effectiveness import agents
+from skill_health.effectiveness.agents._api import Agent
 
 _LONGEST = 200
 
@@ -22,7 +22,7 @@ class Choice:
     """An agent with its model, as the user named them: AGENT:MODEL or AGENT:PROVIDER:MODEL.
 
     `model` is what is asked for at the provider; for an agent that speaks no protocol of ours it is all that follows
-    its name. `protocol` is a module of router.routers, "" where no model is asked through us. `provider` is the
+    its name. `protocol` is a module of router/routers, "" where no model is asked through us. `provider` is the
     configured server, None for the vendor's own.
     """
 
@@ -100,9 +100,9 @@ def _model(text: str, spec: str, before: str = "") -> str:
 
 
 def _protocols() -> list[str]:
-    """The protocols of router.routers that ask a server."""
-    from router.routers._load import PROVIDER
-    from router.routers._load import available as routers
+    """The protocols of router/routers that ask a server."""
+    from skill_health.router.routers._load import PROVIDER
+    from skill_health.router.routers._load import available as routers
 
     return [info.name for info in routers() if info.kind == PROVIDER]
 

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, cast
 
-from effectiveness.agents._api import Failure, Job, Output, Reading, Step, ToolUse
-from effectiveness.agents._invocation import opened
-from effectiveness.agents._stream import one_line, read_stream
-from router.http.values import count, mapping, objects, optional, text
-from router.records import Usage
 from skill_health import __version__
+from skill_health.effectiveness.agents._api import Failure, Job, Output, Reading, Step, ToolUse
+from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._stream import one_line, read_stream
+from skill_health.router.http.values import count, mapping, objects, optional, text
+from skill_health.router.records import Usage
 
 SKILLS = ".agents/skills"
 FAILURES = ("infrastructure", "quota", "auth", "refusal")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from effectiveness.agents._api import Job
-from effectiveness.tasks._folder import File
+from skill_health.effectiveness.agents._api import Job
+from skill_health.effectiveness.tasks._folder import File
 
 PROVIDER, SKILLS = "gateway", ".opencode/skills"
 

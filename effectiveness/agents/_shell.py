@@ -21,7 +21,7 @@ _NOT_READING = frozenset(
      "git", "install", "ln", "ls", "md5sum", "mkdir", "mv", "popd", "printf", "pushd", "readlink", "realpath", "rm",
      "rsync", "sha256sum", "stat", "tee", "test", "touch", "tree", "unlink", "wc", "which")
 )  # fmt: skip
-_PATH = lazy(r"""[^\s'"`()<>|;&=,:]*SKILL\.md(?![\w.-])""")
+_PATH = lazy(r"""(?<![^\s'"`()<>|;&=,:])[^\s'"`()<>|;&=,:]*SKILL\.md(?![\w.-])""")
 _HEREDOC = lazy(r"""<<-?[ \t]*(["']?)([A-Za-z_]\w*)\1""")
 _ASSIGNMENT = lazy(r"[A-Za-z_]\w*=\S*\s*")
 _LONGEST, _DEEPEST = 1 << 16, 4

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from effectiveness.agents._api import Step, ToolUse
-from router.records import Usage
+from skill_health.effectiveness.agents._api import Step, ToolUse
+from skill_health.router.records import Usage
 
 
 @dataclass(slots=True)

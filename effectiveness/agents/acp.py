@@ -25,11 +25,11 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from effectiveness.agents._acp_stream import SKILLS, read
-from effectiveness.agents._api import Command, Job, Output
-from effectiveness.tasks._folder import File
 from skill_health import __version__
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._acp_stream import SKILLS, read
+from skill_health.effectiveness.agents._api import Command, Job, Output
+from skill_health.effectiveness.tasks._folder import File
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 

@@ -16,14 +16,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step, ToolUse
-from effectiveness.agents._failures import failure_of, without_end
-from effectiveness.agents._invocation import opened
-from effectiveness.agents._stream import Stream, one_line, read_stream, words_of
-from effectiveness.tasks._folder import File
-from router.http.values import count, mapping, objects, optional, part_of, text
-from router.records import Usage
 from skill_health.core.patterns import lazy
+from skill_health.effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step, ToolUse
+from skill_health.effectiveness.agents._failures import failure_of, without_end
+from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._stream import Stream, one_line, read_stream, words_of
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.router.http.values import count, mapping, objects, optional, part_of, text
+from skill_health.router.records import Usage
 
 TITLE = "OpenAI Codex"
 PROGRAM = "codex"

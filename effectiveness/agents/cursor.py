@@ -14,16 +14,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from effectiveness.agents._api import Command, Job, Output, Reading, Step
-from effectiveness.agents._failing import failed, telling
-from effectiveness.agents._failures import without_end
-from effectiveness.agents._invocation import opened
-from effectiveness.agents._stream import read_stream, words_of
-from effectiveness.agents._transcript import Transcript
-from effectiveness.sandbox._host import WORKSPACE
-from router.http.values import added, count, mapping, optional, part_of, text
-from router.records import Usage
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._api import Command, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._failing import failed, telling
+from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._stream import read_stream, words_of
+from skill_health.effectiveness.agents._transcript import Transcript
+from skill_health.effectiveness.sandbox._host import WORKSPACE
+from skill_health.router.http.values import added, count, mapping, optional, part_of, text
+from skill_health.router.records import Usage
 
 TITLE = "Cursor's agent, known from its documents only; nothing can prove what it is offered, so a run refuses it"
 PROGRAM = "cursor-agent"

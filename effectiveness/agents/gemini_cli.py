@@ -15,16 +15,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from effectiveness.agents._api import Command, Job, Output, Reading, Step
-from effectiveness.agents._failing import api_error, failed, telling
-from effectiveness.agents._failures import without_end
-from effectiveness.agents._invocation import opened
-from effectiveness.agents._stream import one_line, read_stream
-from effectiveness.agents._transcript import Transcript
-from effectiveness.tasks._folder import File
-from router.http.values import count, mapping, optional, part_of, text
-from router.records import Usage
 from skill_health.core.patterns import lazy
+from skill_health.effectiveness.agents._api import Command, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._failing import api_error, failed, telling
+from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._stream import one_line, read_stream
+from skill_health.effectiveness.agents._transcript import Transcript
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.router.http.values import count, mapping, optional, part_of, text
+from skill_health.router.records import Usage
 
 TITLE = "Gemini CLI of Google"
 PROGRAM = "gemini"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-import effectiveness
-from effectiveness.agents._api import Command, Job
-from effectiveness.agents._loop_stream import SKILLS, listed, read
-from effectiveness.loop.job import MAX_OUTPUT_TOKENS, LoopJob
-from effectiveness.sandbox._host import interpreter
+import skill_health
+from skill_health.effectiveness.agents._api import Command, Job
+from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
+from skill_health.effectiveness.loop.job import MAX_OUTPUT_TOKENS, LoopJob
+from skill_health.effectiveness.sandbox._host import interpreter
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 
@@ -26,21 +26,24 @@ EXTRA = "bench"
 IMPORTS = ("httpx",)
 SIMULATED = False
 
-_PACKAGE = os.path.dirname(os.path.abspath(effectiveness.__file__))
+_PACKAGE = os.path.dirname(os.path.abspath(skill_health.__file__))
 _ROOT = os.path.dirname(_PACKAGE)
+_PROGRAM = os.path.join(_PACKAGE, "effectiveness", "loop", "__main__.py")
 # What our client and the reading of frontmatter stand on.
 _NEEDED = ("httpx", "httpcore", "h11", "anyio", "idna", "certifi", "yaml")
 
 
-def _folders() -> tuple[str, ...]:
-    """The folders in which its modules lie: ours, and those of the packages that it needs."""
+def _library_folders() -> tuple[str, ...]:
+    """The folders in which the packages lie that it needs beside ours."""
     specs = (find_spec(name) for name in _NEEDED)
     places = [os.path.dirname(os.path.dirname(spec.origin)) for spec in specs if spec and spec.origin]
-    return tuple(dict.fromkeys([_ROOT, *places]))
+    return tuple(dict.fromkeys(places))
 
 
-# Of our own folder only the packages: beside them a checkout has tasks with their verifiers.
-READABLE = (*(os.path.join(_ROOT, name) for name in ("effectiveness", "router", "skill_health")), *_folders()[1:])
+# Of the folder that ours lies in only our own: a checkout has tasks with their verifiers there. In a checkout the
+# benchmarks are links to folders beside the package.
+_PARTS = (os.path.join(_PACKAGE, name) for name in ("router", "effectiveness"))
+READABLE = (_PACKAGE, *(os.path.realpath(part) for part in _PARTS if os.path.islink(part)), *_library_folders())
 """Folders that the sandbox must show beside those of the system and of the interpreter."""
 
 
@@ -69,6 +72,6 @@ def _started(job: Job, listing: bool) -> Command:
         listing=listing,
     )
     return Command(
-        (job.program or interpreter(), "-I", "-S", os.path.join(_PACKAGE, "loop", "__main__.py"), *_folders()),
+        (job.program or interpreter(), "-I", "-S", _PROGRAM, *dict.fromkeys([_ROOT, *_library_folders()])),
         stdin=told.encoded(),
     )

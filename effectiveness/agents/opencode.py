@@ -18,16 +18,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from effectiveness.agents._api import Command, Job, Output, Reading, Step
-from effectiveness.agents._failing import failed, telling
-from effectiveness.agents._failures import without_end
-from effectiveness.agents._invocation import opened
-from effectiveness.agents._opencode_setup import LIBRARIES, PROVIDER, SKILLS, environment, files
-from effectiveness.agents._stream import one_line, read_stream
-from effectiveness.agents._transcript import Transcript, summed
-from router.http.values import added, count, mapping, objects, optional, part_of, text
-from router.records import Usage
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._api import Command, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._failing import failed, telling
+from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._opencode_setup import LIBRARIES, PROVIDER, SKILLS, environment, files
+from skill_health.effectiveness.agents._stream import one_line, read_stream
+from skill_health.effectiveness.agents._transcript import Transcript, summed
+from skill_health.router.http.values import added, count, mapping, objects, optional, part_of, text
+from skill_health.router.records import Usage
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 

@@ -15,15 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step
-from effectiveness.agents._failing import api_error, failed, telling
-from effectiveness.agents._failures import without_end
-from effectiveness.agents._invocation import opened
-from effectiveness.agents._stream import read_stream, words_of
-from effectiveness.agents._transcript import Transcript
-from effectiveness.tasks._folder import File
-from router.http.values import count, mapping, objects, optional, part_of, text
-from router.records import Usage
+from skill_health.effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._failing import api_error, failed, telling
+from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._stream import read_stream, words_of
+from skill_health.effectiveness.agents._transcript import Transcript
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.router.http.values import count, mapping, objects, optional, part_of, text
+from skill_health.router.records import Usage
 
 TITLE = "Qwen Code, with a model of any provider"
 PROGRAM = "qwen"

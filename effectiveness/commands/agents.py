@@ -12,9 +12,9 @@ import click
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 
 if TYPE_CHECKING:
-    from effectiveness.agents._installed import Installed
-    from effectiveness.agents_look import Look
-    from effectiveness.sandbox._api import BackEnd
+    from skill_health.effectiveness.agents._installed import Installed
+    from skill_health.effectiveness.agents_look import Look
+    from skill_health.effectiveness.sandbox._api import BackEnd
 
 
 @click.command(short_help="List the agents and the sandboxes, and what of them works here.")
@@ -31,8 +31,8 @@ def command(names: tuple[str, ...], probe: bool, sandbox: str | None, format_: s
     NAME picks agents. With --probe, exit 1 where an installed agent does not see just the skills that are staged for
     it. That asks no model and costs nothing.
     """
-    from effectiveness.agents._installed import look_for
-    from effectiveness.sandbox._load import back_ends, pick
+    from skill_health.effectiveness.agents._installed import look_for
+    from skill_health.effectiveness.sandbox._load import back_ends, pick
 
     if sandbox and not probe:
         raise click.UsageError("--sandbox says where to probe: give --probe, too")
@@ -50,8 +50,8 @@ def command(names: tuple[str, ...], probe: bool, sandbox: str | None, format_: s
 
 def _picked(names: Sequence[str]) -> list[Any]:
     """The agents that are named, all without a name. Raises UsageError for one that there is not."""
-    from effectiveness.agents._load import available
     from skill_health.core.near import nearest
+    from skill_health.effectiveness.agents._load import available
 
     known = {info.name: info for info in available()}
     for name in names:
@@ -66,7 +66,7 @@ def _looks(found: Iterable[Installed], back_end: str) -> dict[str, Look]:
     """What the agents that can be started here see, one after the other: they share a processor."""
     import asyncio
 
-    from effectiveness.agents_look import look
+    from skill_health.effectiveness.agents_look import look
 
     async def all_of() -> dict[str, Look]:
         return {one.info.name: await look(one, back_end) for one in found if one.ready}

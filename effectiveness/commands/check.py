@@ -44,14 +44,14 @@ def command(
     """
     import os
 
-    from effectiveness.check import check_tasks
-    from effectiveness.check_skills import collection
-    from effectiveness.check_text import as_json, as_text
-    from effectiveness.sandbox._load import back_end, pick
-    from effectiveness.script_run import Terms
-    from effectiveness.tasks._load import load_tasks
     from skill_health.core.console import echo
     from skill_health.core.errors import UsageError
+    from skill_health.effectiveness.check import check_tasks
+    from skill_health.effectiveness.check_skills import collection
+    from skill_health.effectiveness.check_text import as_json, as_text
+    from skill_health.effectiveness.sandbox._load import back_end, pick
+    from skill_health.effectiveness.script_run import Terms
+    from skill_health.effectiveness.tasks._load import load_tasks
     from skill_health.lint import configure, prefix
 
     tasks_root, config = configure(tasks, config_file, {})

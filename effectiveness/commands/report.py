@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from effectiveness.reports import TABLES, names
 from skill_health.core.errors import CLEAN
+from skill_health.effectiveness.reports import TABLES, names
 
 
 @click.command(short_help="Show a run: effects with intervals, verdicts, costs, flips.")
@@ -25,16 +25,16 @@ def command(run: str, format_: str, what: str, out: str | None, config_file: str
 
     Everything is computed anew from the manifest and the results of the run, finished or not.
     """
-    from effectiveness.reports import load
     from skill_health.core.console import echo
+    from skill_health.effectiveness.reports import load
 
     found = find(run, out, config_file)
     if format_ == "csv" and what == "trials":
-        from effectiveness.reports.csv_ import trials
+        from skill_health.effectiveness.reports.csv_ import trials
 
         echo(trials(found.results))
     else:
-        from effectiveness.effects.build import build_report
+        from skill_health.effectiveness.effects.build import build_report
 
         report = build_report(found.manifest, found.results)
         echo(load(format_).render(report, look(format_, what)))
@@ -43,9 +43,9 @@ def command(run: str, format_: str, what: str, out: str | None, config_file: str
 
 def find(run: str, out: str | None, config_file: str | None) -> Any:
     """A run that is given by its id or folder, with its manifest and results. Raises UsageError."""
-    from effectiveness.runs import find_run, load_run
-    from router.choices import reports_folder
+    from skill_health.effectiveness.runs import find_run, load_run
     from skill_health.lint import configure
+    from skill_health.router.choices import reports_folder
 
     root, config = configure((os.curdir,), config_file, {})
     return load_run(find_run(run, reports_folder(out, root, config)))
@@ -55,9 +55,9 @@ def look(format_: str, what: str = TABLES[0]) -> Any:
     """How to show a report on this terminal: as wide as it is, in colour and beyond ASCII as far as it can."""
     from shutil import get_terminal_size
 
-    from effectiveness.reports import Look
     from skill_health.columns import speaks_unicode
     from skill_health.core.console import wants_color
+    from skill_health.effectiveness.reports import Look
 
     width = get_terminal_size((100, 24)).columns
     return Look(wants_color() and format_ == "text", width, what, ascii=not speaks_unicode(sys.stdout))

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from effectiveness.commands._options import spending_options, study_options, tasks_options
-from router.commands._said import finish, say
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
+from skill_health.effectiveness.commands._options import spending_options, study_options, tasks_options
+from skill_health.router.commands._said import finish, say
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from effectiveness.conduct import Terms
-    from effectiveness.prepare import Prepared
-    from router.ended import Ended
+    from skill_health.effectiveness.conduct import Terms
+    from skill_health.effectiveness.prepare import Prepared
+    from skill_health.router.ended import Ended
 
 
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
@@ -39,19 +39,23 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
     Tasks that were not checked before are checked first, which runs their oracles and verifiers in the same sandbox.
     """
-    from effectiveness.begun_before import said_of_earlier
-    from effectiveness.choices import choices
-    from effectiveness.conduct import Terms, conduct
-    from effectiveness.prepare import AT_ONCE, prepare
-    from effectiveness.prepare_check import fit_tasks
-    from effectiveness.prepare_inputs import load_inputs
-    from effectiveness.sandbox._load import pick
-    from router.choices import reports_folder
+    from skill_health.effectiveness.begun_before import said_of_earlier
+    from skill_health.effectiveness.choices import choices
+    from skill_health.effectiveness.conduct import Terms, conduct
+    from skill_health.effectiveness.prepare import AT_ONCE, prepare
+    from skill_health.effectiveness.prepare_check import fit_tasks
+    from skill_health.effectiveness.prepare_inputs import load_inputs
+    from skill_health.effectiveness.sandbox._load import pick
+    from skill_health.router.choices import reports_folder
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs = load_inputs(tasks, options["skill_paths"], options["config_file"])
     chosen = choices(options, inputs.config.effectiveness)
+    if not chosen.agents:
+        raise UsageError(
+            "no agent is named: give --agents, such as --agents claude-code:MODEL (see `effectiveness agents`)"
+        )
     sandbox = pick(chosen.sandbox or None, chosen.image)
     fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], sandbox, chosen.image, look_only=options["dry_run"])
     say(lines)
@@ -80,7 +84,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
 def _refuse(prepared: Prepared, terms: Terms, anyway: bool) -> None:
     """Raise UsageError where an agent could spend without a cap, at no known price, or not even for one trial."""
-    from router.opening import refuse_spending
+    from skill_health.router.opening import refuse_spending
 
     asked = [model for model in prepared.plan.models if not model.choice.agent.SIMULATED]
     if not anyway:
@@ -95,7 +99,7 @@ def _refuse(prepared: Prepared, terms: Terms, anyway: bool) -> None:
 
 
 def _warn(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> None:
-    from router.forecast import beyond_caps
+    from skill_health.router.forecast import beyond_caps
 
     told, place = prepared.forecast, prepared.place
     say(beyond_caps(told.trials, told.usd_low, max_runs, max_usd, "trials"))
@@ -106,8 +110,8 @@ def _warn(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> No
 
 
 def _end(ended: Ended, format_: str) -> int:
-    from effectiveness.commands.report import look
-    from effectiveness.reports import load
+    from skill_health.effectiveness.commands.report import look
+    from skill_health.effectiveness.reports import load
 
     text, color = "", False
     if ended.report is not None and sys.stdout is not None:

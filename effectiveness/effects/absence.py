@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from effectiveness.effects.facts import Subject
-from effectiveness.effects.pairs import Pair
-from effectiveness.effects.sheet import Cells
 from skill_health.core.stats.exchange import exchange
+from skill_health.effectiveness.effects.facts import Subject
+from skill_health.effectiveness.effects.pairs import Pair
+from skill_health.effectiveness.effects.sheet import Cells
 
 ALPHA = 0.05
 

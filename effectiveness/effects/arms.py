@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from effectiveness.effects.facts import Facts, Subject
-from effectiveness.effects.sheet import MEASURES, Cell, Cells
-from effectiveness.records import CONTROL
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.means import average
 from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
+from skill_health.effectiveness.effects.facts import Facts, Subject
+from skill_health.effectiveness.effects.sheet import MEASURES, Cell, Cells
+from skill_health.effectiveness.records import CONTROL
 
 FLOOR, CEILING = 0.05, 0.95
 """Where an arm leaves nothing to lose or to gain: docs/statistics.md says why there."""

@@ -9,18 +9,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from effectiveness.effects.absence import absence
-from effectiveness.effects.arms import arms
-from effectiveness.effects.contrasts import as_record, compare
-from effectiveness.effects.controls import Control, as_table, controls
-from effectiveness.effects.facts import Facts, Subject, read_facts
-from effectiveness.effects.families import ALL, Families, Scope, families, scopes
-from effectiveness.effects.notes import notes
-from effectiveness.effects.pairs import calibration, primary
-from effectiveness.effects.sheet import Column, Sheet, read_sheet
-from effectiveness.effects.tables import leaderboard, tasks
-from effectiveness.effects.verdicts import ALPHA, Evidence, verdict
-from effectiveness.records import PLACEBO, TARGET, Result
+from skill_health.effectiveness.effects.absence import absence
+from skill_health.effectiveness.effects.arms import arms
+from skill_health.effectiveness.effects.contrasts import as_record, compare
+from skill_health.effectiveness.effects.controls import Control, as_table, controls
+from skill_health.effectiveness.effects.facts import Facts, Subject, read_facts
+from skill_health.effectiveness.effects.families import ALL, Families, Scope, families, scopes
+from skill_health.effectiveness.effects.notes import notes
+from skill_health.effectiveness.effects.pairs import calibration, primary
+from skill_health.effectiveness.effects.sheet import Column, Sheet, read_sheet
+from skill_health.effectiveness.effects.tables import leaderboard, tasks
+from skill_health.effectiveness.effects.verdicts import ALPHA, Evidence, verdict
+from skill_health.effectiveness.records import PLACEBO, TARGET, Result
 
 VERSION, KIND = 1, "effectiveness"
 _DIGITS = 6

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from effectiveness.effects.arms import shown
-from effectiveness.effects.facts import Subject
-from effectiveness.effects.pairs import Pair
-from effectiveness.effects.sheet import Cell, Cells
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
 from skill_health.core.stats.permutation import sign_flip
 from skill_health.core.stats.power import CLUSTERS as FEW
 from skill_health.core.stats.resampling import RESAMPLES
 from skill_health.core.stats.signed_rank import signed_rank
+from skill_health.effectiveness.effects.arms import shown
+from skill_health.effectiveness.effects.facts import Subject
+from skill_health.effectiveness.effects.pairs import Pair
+from skill_health.effectiveness.effects.sheet import Cell, Cells
 
 LEAST = 6
 """Tasks that must differ: fewer cannot give p < 0.05."""

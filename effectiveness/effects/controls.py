@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from effectiveness.effects.arms import arms
-from effectiveness.effects.contrasts import Contrast, as_record, compare
-from effectiveness.effects.facts import Facts, Subject
-from effectiveness.effects.pairs import negatives
-from effectiveness.effects.sheet import Cells, Column, Sheet
 from skill_health.core.stats.equivalence import Equivalence, equivalence
 from skill_health.core.stats.exchange import exchange, over_strata
 from skill_health.core.stats.multiplicity import holm
+from skill_health.effectiveness.effects.arms import arms
+from skill_health.effectiveness.effects.contrasts import Contrast, as_record, compare
+from skill_health.effectiveness.effects.facts import Facts, Subject
+from skill_health.effectiveness.effects.pairs import negatives
+from skill_health.effectiveness.effects.sheet import Cells, Column, Sheet
 
 ALPHA = 0.05
 

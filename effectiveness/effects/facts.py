@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from effectiveness.conditions import parse_arm
-from effectiveness.records import Arm
-from effectiveness.tasks._api import NO_SKILL
+from skill_health.effectiveness.conditions import parse_arm
+from skill_health.effectiveness.records import Arm
+from skill_health.effectiveness.tasks._api import NO_SKILL
 
 MARGIN = 0.10
 """The largest difference that counts as none where a manifest declares no other."""

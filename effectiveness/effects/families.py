@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from effectiveness.effects.contrasts import Contrast, compare
-from effectiveness.effects.facts import Facts, Subject
-from effectiveness.effects.pairs import Pair, pairs
-from effectiveness.effects.sheet import Column, Sheet
 from skill_health.core.stats.multiplicity import benjamini_hochberg, holm
+from skill_health.effectiveness.effects.contrasts import Contrast, compare
+from skill_health.effectiveness.effects.facts import Facts, Subject
+from skill_health.effectiveness.effects.pairs import Pair, pairs
+from skill_health.effectiveness.effects.sheet import Column, Sheet
 
 HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"
 _METHODS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]] = {

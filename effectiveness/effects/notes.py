@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.effects.sheet import MEASURES, Column, Sheet
-from effectiveness.records import AGAIN, PLACEBO
+from skill_health.effectiveness.effects.sheet import MEASURES, Column, Sheet
+from skill_health.effectiveness.records import AGAIN, PLACEBO
 
 
 def notes(sheet: Sheet, manifest: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from effectiveness.records import (
+from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
     FULL,

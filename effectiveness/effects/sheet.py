@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from effectiveness.effects.facts import Facts
-from effectiveness.records import Result
+from skill_health.effectiveness.effects.facts import Facts
+from skill_health.effectiveness.records import Result
 
 _MOST = 1e15
 """Larger numbers are no measurements."""

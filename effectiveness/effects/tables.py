@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.effects.arms import invoked_of
-from effectiveness.effects.facts import Facts, Subject
-from effectiveness.effects.pairs import Pair, primary
-from effectiveness.effects.sheet import Cell, Cells
+from skill_health.effectiveness.effects.arms import invoked_of
+from skill_health.effectiveness.effects.facts import Facts, Subject
+from skill_health.effectiveness.effects.pairs import Pair, primary
+from skill_health.effectiveness.effects.sheet import Cell, Cells
 
 
 def tasks(facts: Facts, cells: Cells) -> list[dict[str, Any]]:

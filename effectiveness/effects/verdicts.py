@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from effectiveness.effects.absence import Absence
-from effectiveness.effects.arms import CEILING, FLOOR, shown
-from effectiveness.effects.contrasts import Contrast
-from effectiveness.effects.contrasts import note as why_not
 from skill_health.core.stats.power import fewest_differing, preliminary
+from skill_health.effectiveness.effects.absence import Absence
+from skill_health.effectiveness.effects.arms import CEILING, FLOOR, shown
+from skill_health.effectiveness.effects.contrasts import Contrast
+from skill_health.effectiveness.effects.contrasts import note as why_not
 
 ALPHA = 0.05
 Word = Literal["helps", "no evidence", "harmful", "not testable", "biased"]

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from router.http.endpoint import Endpoint
-from router.prices import Price
-from router.records import Usage
+from skill_health.router.http.endpoint import Endpoint
+from skill_health.router.prices import Price
+from skill_health.router.records import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """The server behind a gateway, with its real key. `protocol` is a module of router.routers."""
+    """The server behind a gateway, with its real key. `protocol` is a module of router/routers."""
 
     endpoint: Endpoint
     protocol: str

@@ -9,7 +9,7 @@ from typing import Any
 
 import h11
 
-from effectiveness.gateway.exchange import JSON, REQUEST, Broken, Exchange, Gone, Rejected, Room
+from skill_health.effectiveness.gateway.exchange import JSON, REQUEST, Broken, Exchange, Gone, Rejected, Room
 
 _HEAD = 64 << 10
 _PIECE = 64 << 10

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 
-from effectiveness.gateway._api import Seen, Terms, Upstream
-from effectiveness.gateway.asked import Asked, asked_of, loaded, with_usage
-from effectiveness.gateway.exchange import JSON, REQUEST, Exchange, Rejected
-from effectiveness.gateway.forward import Forwarder
-from effectiveness.gateway.ledger import Ledger
-from effectiveness.gateway.replies import FINAL, counted, error, listed
-from effectiveness.gateway.routes import Route, addressed, find, shown
-from router.http.body import decoded
-from router.http.failures import Failure
-from router.http.messages import Wire
+from skill_health.effectiveness.gateway._api import Seen, Terms, Upstream
+from skill_health.effectiveness.gateway.asked import Asked, asked_of, loaded, with_usage
+from skill_health.effectiveness.gateway.exchange import JSON, REQUEST, Exchange, Rejected
+from skill_health.effectiveness.gateway.forward import Forwarder
+from skill_health.effectiveness.gateway.ledger import Ledger
+from skill_health.effectiveness.gateway.replies import FINAL, counted, error, listed
+from skill_health.effectiveness.gateway.routes import Route, addressed, find, shown
+from skill_health.router.http.body import decoded
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.messages import Wire
 
 # A value of JSON takes up to a hundred bytes of memory, however short it is.
 _VALUES = 2_000_000
@@ -35,7 +35,7 @@ class Desk:
     def __init__(self, upstream: Upstream, terms: Terms) -> None:
         if not terms.key:
             raise ValueError("a gateway needs a stand-in key: without one, whoever finds it could use it")
-        wire: Wire = import_module(f"router.routers.{upstream.protocol.replace('-', '_')}").WIRE
+        wire: Wire = import_module(f"skill_health.router.routers.{upstream.protocol.replace('-', '_')}").WIRE
         self._endpoint, self._terms, self._protocol = upstream.endpoint, terms, upstream.protocol
         self._ledger = Ledger(terms, upstream.endpoint.host, upstream.endpoint.key)
         self._forwarder = Forwarder(upstream.endpoint, wire, self._ledger)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from effectiveness.gateway.exchange import Rejected
+from skill_health.effectiveness.gateway.exchange import Rejected
 
 
 def plain(name: str) -> str:

@@ -11,16 +11,16 @@ from typing import cast
 
 import httpx
 
-from effectiveness.gateway.exchange import JSON, Broken, Exchange
-from effectiveness.gateway.ledger import Call, Ledger
-from effectiveness.gateway.meter import Meter
-from effectiveness.gateway.passing import KeyFilter, Passing, Unreadable
-from effectiveness.gateway.replies import error
-from router.http.body import decoded, parsed
-from router.http.endpoint import Endpoint
-from router.http.failures import Failure, error_of, judge
-from router.http.fetch import Transports, _broken, _redirected, _tls
-from router.http.messages import Wire
+from skill_health.effectiveness.gateway.exchange import JSON, Broken, Exchange
+from skill_health.effectiveness.gateway.ledger import Call, Ledger
+from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.effectiveness.gateway.passing import KeyFilter, Passing, Unreadable
+from skill_health.effectiveness.gateway.replies import error
+from skill_health.router.http.body import decoded, parsed
+from skill_health.router.http.endpoint import Endpoint
+from skill_health.router.http.failures import Failure, error_of, judge
+from skill_health.router.http.fetch import Transports, _broken, _redirected, _tls
+from skill_health.router.http.messages import Wire
 
 _ERROR = 1 << 20
 _CONNECT = 15.0

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from effectiveness.gateway._api import Seen, Terms
-from effectiveness.gateway.evidence import Evidence
-from effectiveness.gateway.meter import Meter
-from effectiveness.gateway.passing import KeyFilter
-from router.http.failures import Failure
-from router.http.scrub import Scrubber
-from router.prices import at_most, cost
-from router.records import Usage
+from skill_health.effectiveness.gateway._api import Seen, Terms
+from skill_health.effectiveness.gateway.evidence import Evidence
+from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.effectiveness.gateway.passing import KeyFilter
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.scrub import Scrubber
+from skill_health.router.prices import at_most, cost
+from skill_health.router.records import Usage
 
 _LOST = 16_384
 """The tokens that are counted for an answer of which nobody saw the end, or what the call allows where that is less."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from router.http.body import parsed
-from router.http.failures import Failure
-from router.http.messages import Completion, Wire
-from router.http.values import mapping, objects, optional
-from router.records import Usage
+from skill_health.router.http.body import parsed
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.messages import Completion, Wire
+from skill_health.router.http.values import mapping, objects, optional
+from skill_health.router.records import Usage
 
 _LINE = 4 << 20
 _WHOLE = 16 << 20

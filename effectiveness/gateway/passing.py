@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from effectiveness.gateway.meter import Meter
-from router.redact import MASK, SHORTEST
+from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.router.redact import MASK, SHORTEST
 
 LIMIT = 64 << 20
 """So many bytes of one answer pass."""

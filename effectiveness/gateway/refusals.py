@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from effectiveness.gateway.fields import fields_of, plain
-from router.http.values import mapping, objects
+from skill_health.effectiveness.gateway.fields import fields_of, plain
+from skill_health.router.http.values import mapping, objects
 
 # Kinds of tools that the agent itself runs; Anthropic's have a date behind them.
 _OWN: Mapping[str, tuple[str, ...]] = {

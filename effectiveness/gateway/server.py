@@ -12,11 +12,11 @@ import contextlib
 import os
 from collections.abc import AsyncIterator
 
-from effectiveness.gateway._api import Seen, Terms, Upstream
-from effectiveness.gateway.connection import Connection
-from effectiveness.gateway.desk import Desk
-from effectiveness.gateway.exchange import Room
 from skill_health.core.errors import AbortedError
+from skill_health.effectiveness.gateway._api import Seen, Terms, Upstream
+from skill_health.effectiveness.gateway.connection import Connection
+from skill_health.effectiveness.gateway.desk import Desk
+from skill_health.effectiveness.gateway.exchange import Room
 
 _CONNECTIONS = 64
 _SOCKET = 107

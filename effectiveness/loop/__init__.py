@@ -6,5 +6,5 @@
     skills       what is staged, as the model is told of it
     tools        the tools and their limits; `files` keeps them within the workspace
 
-`effectiveness.agents.loop` starts it and reads what it prints.
+`skill_health.effectiveness.agents.loop` starts it and reads what it prints.
 """

@@ -18,7 +18,7 @@ def start() -> int:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    from effectiveness.loop.agent import main
+    from skill_health.effectiveness.loop.agent import main
 
     return main(told)
 

@@ -12,13 +12,13 @@ from dataclasses import asdict, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from effectiveness.loop.job import LoopJob, decoded
-from effectiveness.loop.skills import Listed, find, system_prompt
+from skill_health.effectiveness.loop.job import LoopJob, decoded
+from skill_health.effectiveness.loop.skills import Listed, find, system_prompt
 
 if TYPE_CHECKING:
-    from effectiveness.loop.tools import Toolbox
-    from router.http.client import Client, Outcome
-    from router.http.messages import Completion, Conversation, ToolCall, ToolResult, Turn, Wire
+    from skill_health.effectiveness.loop.tools import Toolbox
+    from skill_health.router.http.client import Client, Outcome
+    from skill_health.router.http.messages import Completion, Conversation, ToolCall, ToolResult, Turn, Wire
 
 MOST_CALLS = 16
 """Calls of tools in one answer that are carried out; a model that asks for more asks again."""
@@ -54,12 +54,12 @@ async def _within(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) -> d
 
 
 async def _converse(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) -> dict[str, Any]:
-    from effectiveness.loop.tools import TOOLS, Toolbox
-    from router.http.client import Client
-    from router.http.endpoint import Endpoint
-    from router.http.messages import Conversation, Turn
+    from skill_health.effectiveness.loop.tools import TOOLS, Toolbox
+    from skill_health.router.http.client import Client
+    from skill_health.router.http.endpoint import Endpoint
+    from skill_health.router.http.messages import Conversation, Turn
 
-    wire = cast("Wire", import_module(f"router.routers.{job.protocol.replace('-', '_')}").WIRE)
+    wire = cast("Wire", import_module(f"skill_health.router.routers.{job.protocol.replace('-', '_')}").WIRE)
     end = time.monotonic() + job.timeout_sec
     toolbox = Toolbox(workspace, lambda: end - time.monotonic())
     limit = max(1.0, min(_REQUEST, job.timeout_sec))
@@ -107,7 +107,7 @@ async def _ask(client: Client, wire: Wire, talk: Conversation, label: str) -> tu
 
 def _result(toolbox: Toolbox, index: int, call: ToolCall) -> ToolResult:
     """What a tool gives for a call, printed and returned."""
-    from router.http.messages import ToolResult
+    from skill_health.router.http.messages import ToolResult
 
     if index < MOST_CALLS:
         result = toolbox.call(call)

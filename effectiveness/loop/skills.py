@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from effectiveness.loop.files import Refused, read_bytes
+from skill_health.effectiveness.loop.files import Refused, read_bytes
 
 FILE = "SKILL.md"
 _MOST = 1000

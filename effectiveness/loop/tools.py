@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from effectiveness.loop.files import Refused, entries, read_bytes, write_bytes
-from router.http.messages import Tool, ToolCall, ToolResult
+from skill_health.effectiveness.loop.files import Refused, entries, read_bytes, write_bytes
+from skill_health.router.http.messages import Tool, ToolCall, ToolResult
 
 MOST_TEXT = 30_000
 MOST_LINES = 2_000
@@ -100,7 +100,7 @@ class Toolbox:
         return f"wrote {len(content):,} bytes to {path[:200]}", False
 
     def _run(self, given: Mapping[str, Any]) -> tuple[str, bool]:
-        from effectiveness.check_process import run_process
+        from skill_health.effectiveness.check_process import run_process
 
         command = _text(given, "command")
         if "\0" in command:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from effectiveness.records import CONTROL, SCORED, TARGET
-from router.reports._cells import NOTHING, amount, count, p_value, percent, points, share
+from skill_health.effectiveness.records import CONTROL, SCORED, TARGET
+from skill_health.router.reports._cells import NOTHING, amount, count, p_value, percent, points, share
 
 __all__ = ["NOTHING", "amount", "count", "p_value", "percent", "points", "share"]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from effectiveness.reports import Look
-from effectiveness.reports._cells import Number, points
 from skill_health.columns import columns, cut, line, padded, squeezed
 from skill_health.core.console import paint
+from skill_health.effectiveness.reports import Look
+from skill_health.effectiveness.reports._cells import Number, points
 
 LEGEND = "● tested, ○ not testable or descriptive; the bar is the 95 % interval, the line is no effect"
 _LABEL, _LEAST, _MOST = 34, 17, 61

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.reports import Report, _cells
-from effectiveness.reports._cells import NOTHING, count, percent, points, share
-from router.reports._markdown_table import rest, table, text
+from skill_health.effectiveness.reports import Report, _cells
+from skill_health.effectiveness.reports._cells import NOTHING, count, percent, points, share
+from skill_health.router.reports._markdown_table import rest, table, text
 
 _TASKS, _SKILLS = 200, 100
 Part = Mapping[str, Any]

@@ -11,10 +11,10 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.records import Result
-from effectiveness.reports import PLAIN, Look, Report
-from effectiveness.reports._cells import MEASURES
 from skill_health.columns import line
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.reports import PLAIN, Look, Report
+from skill_health.effectiveness.reports._cells import MEASURES
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "method", "note")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from effectiveness.reports import PLAIN, Look, Report
-from router.reports import json_
+from skill_health.effectiveness.reports import PLAIN, Look, Report
+from skill_health.router.reports import json_
 
 EXTENSION = json_.EXTENSION
 

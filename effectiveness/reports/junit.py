@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from effectiveness.reports import PLAIN, Look, Report, _cells
 from skill_health.columns import line
+from skill_health.effectiveness.reports import PLAIN, Look, Report, _cells
 
 EXTENSION = ".xml"
 # Two characters that XML cannot hold and that are neither controls nor halves of a pair.

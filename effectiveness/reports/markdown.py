@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from effectiveness.reports import PLAIN, Look, Report, _cells
-from effectiveness.reports._cells import NOTHING, count, points
-from effectiveness.reports._forest import LEGEND, Row, forest
-from effectiveness.reports._markdown_parts import arms, contrasts, costs, head, skills, tasks
-from router.reports._markdown_table import rest, table, text
+from skill_health.effectiveness.reports import PLAIN, Look, Report, _cells
+from skill_health.effectiveness.reports._cells import NOTHING, count, points
+from skill_health.effectiveness.reports._forest import LEGEND, Row, forest
+from skill_health.effectiveness.reports._markdown_parts import arms, contrasts, costs, head, skills, tasks
+from skill_health.router.reports._markdown_table import rest, table, text
 
 EXTENSION = ".md"
 _PLOT, _LEADERS, _ROWS = 100, 50, 60

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from effectiveness.reports import PLAIN, Look, Report, _cells
-from effectiveness.reports._cells import NOTHING, count
-from effectiveness.reports._forest import LEGEND, Row, forest
-from effectiveness.reports._text_parts import arms, costs, tasks
 from skill_health.columns import NARROWEST, ascii_values, cut, to_ascii, wrapped
 from skill_health.core.console import paint
+from skill_health.effectiveness.reports import PLAIN, Look, Report, _cells
+from skill_health.effectiveness.reports._cells import NOTHING, count
+from skill_health.effectiveness.reports._forest import LEGEND, Row, forest
+from skill_health.effectiveness.reports._text_parts import arms, costs, tasks
 
 EXTENSION = ".txt"
 _LEADERS, _SKILLS = 10, 60

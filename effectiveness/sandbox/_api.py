@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from effectiveness.agents._api import Command
+from skill_health.effectiveness.agents._api import Command
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ import shutil
 import subprocess
 from functools import cache
 
-from effectiveness.agents._api import Command
-from effectiveness.sandbox._api import Box, Inside, Wrapped
-from effectiveness.sandbox._host import HOME, SUPERVISOR, SUPERVISORS, TEMPORARY, WORKSPACE, is_below
+from skill_health.effectiveness.agents._api import Command
+from skill_health.effectiveness.sandbox._api import Box, Inside, Wrapped
+from skill_health.effectiveness.sandbox._host import HOME, SUPERVISOR, SUPERVISORS, TEMPORARY, WORKSPACE, is_below
 
 _RUN = "/run/supervisor"
 _MAX_TASKS = 8192

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable
 
-from effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._api import Limits
 
 # How many times as long as a full look takes it is not done again. Free space costs nothing to ask for, and says when
 # to look earlier.

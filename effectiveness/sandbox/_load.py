@@ -7,10 +7,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
-from effectiveness import sandbox
-from effectiveness.sandbox._api import BackEnd
 from skill_health.core.errors import UsageError
 from skill_health.core.near import nearest
+from skill_health.effectiveness import sandbox
+from skill_health.effectiveness.sandbox._api import BackEnd
 
 NONE = "none"
 # Without a name the first one that works is taken; one that keeps nothing apart must be asked for.

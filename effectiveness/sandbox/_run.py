@@ -10,12 +10,12 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from effectiveness.agents._api import Command, Output
-from effectiveness.sandbox._api import BackEnd, Box, Limits
-from effectiveness.sandbox._disk import Disk
-from effectiveness.sandbox._host import SUPERVISOR, interpreter, real_word
-from effectiveness.sandbox._leftovers import end_leftovers
-from effectiveness.sandbox._streams import Streams, last_words
+from skill_health.effectiveness.agents._api import Command, Output
+from skill_health.effectiveness.sandbox._api import BackEnd, Box, Limits
+from skill_health.effectiveness.sandbox._disk import Disk
+from skill_health.effectiveness.sandbox._host import SUPERVISOR, interpreter, real_word
+from skill_health.effectiveness.sandbox._leftovers import end_leftovers
+from skill_health.effectiveness.sandbox._streams import Streams, last_words
 
 MAX_OPEN_FILES = 16_384
 # So many processes more than may be; where the kernel counts them, threads count as well.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from effectiveness.agents._api import Command
-from effectiveness.sandbox._api import Box, Inside, Wrapped
+from skill_health.effectiveness.agents._api import Command
+from skill_health.effectiveness.sandbox._api import Box, Inside, Wrapped
 
 TITLE = "no isolation at all; limits and an end for the process tree only"
 ISOLATES: tuple[str, ...] = ()

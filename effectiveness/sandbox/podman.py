@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from effectiveness.agents._api import Command
-from effectiveness.sandbox import _container
-from effectiveness.sandbox._api import Box, Inside, Wrapped
+from skill_health.effectiveness.agents._api import Command
+from skill_health.effectiveness.sandbox import _container
+from skill_health.effectiveness.sandbox._api import Box, Inside, Wrapped
 
 TITLE = "Podman: a container of an image that is named with it, without a daemon"
 NEEDS_IMAGE = True

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from effectiveness.tasks._api import is_safe_id
-from effectiveness.tasks._folder import Folder, Refused
 from skill_health.core.near import nearest
 from skill_health.core.registries import BadRecord
 from skill_health.core.validation import problems
+from skill_health.effectiveness.tasks._api import is_safe_id
+from skill_health.effectiveness.tasks._folder import Folder, Refused
 
 _MOST = 3
 _DOTTED = re.compile(r"[\w\[\].-]+")

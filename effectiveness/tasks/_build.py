@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from effectiveness.tasks._api import Script, Task, script, task_digest
-from effectiveness.tasks._bad import check_id
-from effectiveness.tasks._container import Environment, read_env, read_environment, skill_of
-from effectiveness.tasks._folder import Folder, Refused
-from effectiveness.tasks._scripts import (
+from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
+from skill_health.effectiveness.tasks._bad import check_id
+from skill_health.effectiveness.tasks._container import Environment, read_env, read_environment, skill_of
+from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._scripts import (
     ORACLE,
     REWARDS,
     VERIFIER,

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from effectiveness.tasks._bad import leftover
-from effectiveness.tasks._dockerfile import CONTEXT, read_image
-from effectiveness.tasks._folder import File, Folder
-from effectiveness.tasks._scripts import RESERVED, default_value
 from skill_health.core.strict_json import quote
+from skill_health.effectiveness.tasks._bad import leftover
+from skill_health.effectiveness.tasks._dockerfile import CONTEXT, read_image
+from skill_health.effectiveness.tasks._folder import File, Folder
+from skill_health.effectiveness.tasks._scripts import RESERVED, default_value
 
 SKILLS = "skills"
 _LIMITS = ("cpus", "memory", "memory_mb", "storage", "storage_mb", "build_timeout_sec", "gpu_types")

@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from effectiveness.tasks._folder import File, Folder, is_inside
-from effectiveness.tasks._scripts import RESERVED
+from skill_health.effectiveness.tasks._folder import File, Folder, is_inside
+from skill_health.effectiveness.tasks._scripts import RESERVED
 
 CONTEXT = "environment"
 # Images that hold no more than this machine must have anyway: a shell, the usual tools, Python.

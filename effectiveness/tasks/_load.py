@@ -10,14 +10,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
-from effectiveness import tasks as package
-from effectiveness.tasks._api import Format, Task
-from effectiveness.tasks._bad import bad, refused
-from effectiveness.tasks._folder import Folder, Refused
 from skill_health.core.errors import UsageError
 from skill_health.core.registries import BadRecord
 from skill_health.core.roots import relative
 from skill_health.core.strict_json import quote
+from skill_health.effectiveness import tasks as package
+from skill_health.effectiveness.tasks._api import Format, Task
+from skill_health.effectiveness.tasks._bad import bad, refused
+from skill_health.effectiveness.tasks._folder import Folder, Refused
 
 MAX_FOLDERS = 20_000
 _SKIPPED = frozenset(("node_modules", "__pycache__"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from effectiveness.tasks._folder import MAX_TEXT, File
 from skill_health.core.patterns import lazy
+from skill_health.effectiveness.tasks._folder import MAX_TEXT, File
 
 WORKSPACE, VERIFIER, ORACLE, REWARDS = "workspace", "verifier", "oracle", "rewards"
 # Where containers keep what is not the task's; a script that needs one of them cannot run here.
@@ -17,7 +17,7 @@ _BEFORE, _AFTER = r"(?<![\w./:~)}*-])", r"(?![\w-]|\.\w)"
 RESERVED = frozenset(("PATH", "HOME", "TMPDIR", "LD_PRELOAD", "LD_LIBRARY_PATH", "VERIFIER_DIR", "FINAL_MESSAGE"))
 _MOST_TOLD = 5
 _INSTALLS = lazy(
-    r"(?:^|[;&|({`]|\b(?:then|do|else|exec|env|sudo)\s)\s*(?P<command>(?:sudo\s+)?(?:"
+    r"(?:^|[;&|({`]|\b(?:then|do|else|exec|env|sudo)\s)[^\S\n]*(?P<command>(?:sudo\s+)?(?:"
     r"(?:apt|apt-get|apk|yum|dnf|brew|conda|mamba)\s+\S|(?:pip|pip3|pipx|uv)\s+\S|uvx\s|npx\s|(?:npm|yarn|pnpm|bun)\s+\S|"
     r"(?:cargo|gem|go)\s+install|(?:curl|wget)\s|git\s+clone|docker\s|(?:[\w./-]{0,99}/)?python3?\s+-m\s+pip\b)[^;&|]{0,40})",
     re.MULTILINE,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from router.orders import ORDERS
+from skill_health.router.orders import ORDERS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
 from skill_health.core.files import here
 
 if TYPE_CHECKING:
-    from router.ended import Ended
+    from skill_health.router.ended import Ended
 
 
 def say(lines: Iterable[str]) -> None:
@@ -37,8 +37,8 @@ def finish(ended: Ended, text: str, color: bool, what: str = "calls", lost: str 
 
     Raises AbortedError where it is incomplete.
     """
-    from router.schedule import INTERRUPTED as BY_USER
     from skill_health.core.console import clean
+    from skill_health.router.schedule import INTERRUPTED as BY_USER
 
     if text and sys.stdout is not None:
         click.echo(text, nl=not text.endswith("\n"), color=color)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from router.commands._options import amount, model_options
 from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
+from skill_health.router.commands._options import amount, model_options
 
 if TYPE_CHECKING:
-    from router.instrument_run import Checked
+    from skill_health.router.instrument_run import Checked
 
 
 @click.command(short_help="Plant a skill and requests for none, and see whether models find their way.")
@@ -47,10 +47,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Three requests that only a planted skill can answer, and three that no skill is for, go the way of every other
     prompt of a run. `router run` does the same before its first call.
     """
-    from router.instrument import lines, to_record
-    from router.schedule import INTERRUPTED as BY_USER
     from skill_health.core.console import clean, echo
     from skill_health.core.errors import AbortedError
+    from skill_health.router.instrument import lines, to_record
+    from skill_health.router.schedule import INTERRUPTED as BY_USER
 
     checked = _check(paths, options)
     record = to_record(checked.verdicts)
@@ -69,18 +69,18 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> Checked:
     """The check that a command line asks for, made. Raises UsageError."""
     import asyncio
 
-    from router.budget import Budget
-    from router.choices import choices, reports_folder
-    from router.earlier import read_earlier
-    from router.forecast_plan import forecast_plan, reservations
-    from router.inputs import load_inputs
-    from router.instrument_run import Direct, ask_world, open_world
-    from router.opening import open_models, refuse_uncapped
-    from router.prices import price_table
-    from router.routers._load import PROVIDER
-    from router.splits import TRAIN
-    from router.template import load_template
     from skill_health.core.console import echo
+    from skill_health.router.budget import Budget
+    from skill_health.router.choices import choices, reports_folder
+    from skill_health.router.earlier import read_earlier
+    from skill_health.router.forecast_plan import forecast_plan, reservations
+    from skill_health.router.inputs import load_inputs
+    from skill_health.router.instrument_run import Direct, ask_world, open_world
+    from skill_health.router.opening import open_models, refuse_uncapped
+    from skill_health.router.prices import price_table
+    from skill_health.router.routers._load import PROVIDER
+    from skill_health.router.splits import TRAIN
+    from skill_health.router.template import load_template
 
     inputs = load_inputs(paths, options["config_file"], options["prompt_files"], options["listing"])
     routing = inputs.config.router

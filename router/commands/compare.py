@@ -29,10 +29,10 @@ def command(run: str, baseline: str, **options: Any) -> int:
 
     Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared.
     """
-    from router.choices import reports_folder
-    from router.compare import compare
-    from router.runs import find_run, load_run
     from skill_health.lint import configure
+    from skill_health.router.choices import reports_folder
+    from skill_health.router.compare import compare
+    from skill_health.router.runs import find_run, load_run
 
     root, config = configure((os.curdir,), options["config_file"], {})
     reports = reports_folder(options["out"], root, config)
@@ -46,8 +46,8 @@ def rendered(found: dict[str, Any], format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
-    from router.blocks import as_markdown, as_text
-    from router.comparison import document
+    from skill_health.router.blocks import as_markdown, as_text
+    from skill_health.router.comparison import document
 
     if format_ == "json":
         return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"

@@ -6,8 +6,8 @@ import os
 
 import click
 
-from router.commands._options import listed
 from skill_health.core.errors import CLEAN, FINDINGS
+from skill_health.router.commands._options import listed
 
 
 @click.command(short_help="Before a commit: does every prompt still find its skill?")
@@ -36,8 +36,8 @@ def command(
     that went. No model and no network: the routers of `router.hook-models` are computed here. FILES are those that the
     commit changes (default: all of the collection here); it is always the whole collection that is compared.
     """
-    from router.touched import base_of, is_touched
     from skill_health.lint import configure
+    from skill_health.router.touched import base_of, is_touched
 
     root, config = configure(files or (os.curdir,), config_file, {})
     commit = base_of(root, since)
@@ -46,11 +46,11 @@ def command(
         return CLEAN
     if not is_touched(root, commit):
         return CLEAN
-    from router.comparable import changed_skills
-    from router.hook import effect, report
-    from router.hook_read import both_catalogues, prompts_of_both
-    from router.prompts._load import problem_line
     from skill_health.core.console import clean
+    from skill_health.router.comparable import changed_skills
+    from skill_health.router.hook import effect, report
+    from skill_health.router.hook_read import both_catalogues, prompts_of_both
+    from skill_health.router.prompts._load import problem_line
 
     old, new, discovery = both_catalogues(files, root, config, commit, listing)
     if isinstance(old, str):

@@ -30,13 +30,13 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     PATH is the collection, as it was listed then, and the prompts are those of the run: labels and names of skills are
     taken from them, and raw answers are read again.
     """
-    from router.choices import reports_folder
-    from router.imports import import_run, write_run
-    from router.inputs import load_inputs
-    from router.plan_files import read_folder
-    from router.prepare import refuse_bad_records
-    from router.runs import runs_folder
     from skill_health.core.console import clean
+    from skill_health.router.choices import reports_folder
+    from skill_health.router.imports import import_run, write_run
+    from skill_health.router.inputs import load_inputs
+    from skill_health.router.plan_files import read_folder
+    from skill_health.router.prepare import refuse_bad_records
+    from skill_health.router.runs import runs_folder
 
     plan = read_folder(folder)
     inputs = load_inputs(paths, options["config_file"], options["prompt_files"], "full")

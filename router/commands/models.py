@@ -44,7 +44,7 @@ def command(config_file: str | None, format_: str) -> int:
 
 def _rows(routing: Routing) -> Iterator[Row]:
     """All routers, and after them the configured providers by name; one named like a protocol stands for it."""
-    from router.routers._load import PROVIDER, available
+    from skill_health.router.routers._load import PROVIDER, available
 
     for info in available():
         extra = (f"skill-health[{info.extra}]",) if info.extra else ()
@@ -63,8 +63,8 @@ def _rows(routing: Routing) -> Iterator[Row]:
 def _provider(
     name: str, provider: Provider | None, routing: Routing, extra: tuple[str, ...], lacks: tuple[str, ...]
 ) -> Row:
-    from router.http.endpoint import base_url, key_variable
-    from router.routers._load import PROVIDER, resolve
+    from skill_health.router.http.endpoint import base_url, key_variable
+    from skill_health.router.routers._load import PROVIDER, resolve
 
     module = resolve(f"{name}:MODEL", routing).module
     variable = key_variable(provider, module.WIRE)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from router.commands._options import collection_options
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+from skill_health.router.commands._options import collection_options
 
 if TYPE_CHECKING:
-    from router.inputs import Inputs
-    from router.records import Prompt
+    from skill_health.router.inputs import Inputs
+    from skill_health.router.records import Prompt
 
 _FILTERS = ("prompt_ids", "skills", "split")
 
@@ -41,10 +41,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
     Prompts that already have a split keep it, and prompts of one family stay together.
     """
-    from router.audit import audit
-    from router.audit_text import as_json, as_text
-    from router.inputs import load_inputs
     from skill_health.core.console import wants_color
+    from skill_health.router.audit import audit
+    from skill_health.router.audit_text import as_json, as_text
+    from skill_health.router.inputs import load_inputs
 
     target = options["write_split"]
     if target:
@@ -79,8 +79,8 @@ def _may_write(target: str, options: dict[str, Any]) -> None:
 
 
 def _split(inputs: Inputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
-    from router.families import with_families
-    from router.splits import SHARES, assign
+    from skill_health.router.families import with_families
+    from skill_health.router.splits import SHARES, assign
 
     seed = inputs.config.router.seed if options["seed"] is None else options["seed"]
     shares = dict(zip(SHARES, options["shares"], strict=True)) if options["shares"] else SHARES
@@ -88,9 +88,9 @@ def _split(inputs: Inputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
 
 
 def _write(target: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
-    from router.audit_text import prompt_line
     from skill_health.core.console import clean
     from skill_health.core.files import write_text
+    from skill_health.router.audit_text import prompt_line
 
     if obstacle:
         click.echo(f"{clean(target)} is not written: {obstacle}", err=True)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from router.commands._options import collection_options, model_options, run_options
-from router.commands._said import finish, say
 from skill_health.core.errors import CLEAN
 from skill_health.core.files import here
+from skill_health.router.commands._options import collection_options, model_options, run_options
+from skill_health.router.commands._said import finish, say
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from router.ended import Ended
-    from router.prepare import Prepared
+    from skill_health.router.ended import Ended
+    from skill_health.router.prepare import Prepared
 
 
 @click.command(short_help="Ask routers and models every prompt, and report.")
@@ -35,10 +35,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     A run that was stopped goes on where it was when the same command is given again. Exit 1 where the instrument
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
-    from router.choices import choices, reports_folder
-    from router.conduct import AT_ONCE, Terms, conduct
-    from router.opening import refuse_uncapped
-    from router.prepare import prepare, read_inputs, refuse_bad_records, selection_of, short_caps
+    from skill_health.router.choices import choices, reports_folder
+    from skill_health.router.conduct import AT_ONCE, Terms, conduct
+    from skill_health.router.opening import refuse_uncapped
+    from skill_health.router.prepare import prepare, read_inputs, refuse_bad_records, selection_of, short_caps
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
@@ -76,8 +76,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 def _dry(prepared: Prepared) -> int:
     """Say what would be sent first, and write nothing."""
-    from router.plan import Questions
-    from router.sizes import schema_size, size_of
+    from skill_health.router.plan import Questions
+    from skill_health.router.sizes import schema_size, size_of
 
     first = next((call for call in prepared.plan.calls() if call.model.wired), None)
     if first:
@@ -95,7 +95,7 @@ def _end(ended: Ended, format_: str) -> int:
         return finish(ended, "", False)
     from shutil import get_terminal_size
 
-    from router.reports import Look, load
+    from skill_health.router.reports import Look, load
 
     color = wants_color() and format_ == "text"
     text = load(format_).render(ended.report, Look(color, get_terminal_size().columns))

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from router.commands._options import collection_options, model_options, run_options
-from router.commands._said import say
-from router.commands.run import _dry, _end
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.files import here
+from skill_health.router.commands._options import collection_options, model_options, run_options
+from skill_health.router.commands._said import say
+from skill_health.router.commands.run import _dry, _end
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from router.basis import Asked
-    from router.comparable import Relisted
-    from router.inputs import Inputs
-    from router.records import Prompt
-    from router.runs import Run
+    from skill_health.router.basis import Asked
+    from skill_health.router.comparable import Relisted
+    from skill_health.router.inputs import Inputs
+    from skill_health.router.records import Prompt
+    from skill_health.router.runs import Run
 
 
 @click.command(short_help="Ask again what an edit of descriptions affects, and compare.")
@@ -48,10 +48,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1
     beyond --max-loss, for a local router on any that is beyond it, and where the instrument check fails.
     """
-    from router.basis import Asked
-    from router.choices import choices, reports_folder
-    from router.prepare import read_inputs, refuse_bad_records, selection_of
-    from router.template import load_template
+    from skill_health.router.basis import Asked
+    from skill_health.router.choices import choices, reports_folder
+    from skill_health.router.prepare import read_inputs, refuse_bad_records, selection_of
+    from skill_health.router.template import load_template
 
     if options["since"] and options["changed"]:
         raise click.UsageError("--since and --changed exclude each other")
@@ -67,7 +67,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 
 def _whole(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]) -> int:
-    from router.basis import last_run
+    from skill_health.router.basis import last_run
 
     before = last_run(reports, asked, asked.choices.models, [])
     if before is None:
@@ -77,9 +77,9 @@ def _whole(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str
 
 def _part(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]) -> int:
     """The sweep of what changed; nothing is asked where nothing did."""
-    from router.basis import other_changes
-    from router.sweep import select, sweep_record
-    from router.template import load_template
+    from skill_health.router.basis import other_changes
+    from skill_health.router.sweep import select, sweep_record
+    from skill_health.router.template import load_template
 
     before, changed, since = _before(inputs, train, asked, reports, options)
     if before is None:
@@ -107,10 +107,10 @@ def _before(
     inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]
 ) -> tuple[Run | None, tuple[Relisted, ...], str]:
     """The baseline, what has changed since, and since when; no baseline where nothing has changed."""
-    from router.basis import run_at, run_before
-    from router.comparable import changed_skills
-    from router.inputs import catalogue_at
-    from router.manifest import bodies_digest
+    from skill_health.router.basis import run_at, run_before
+    from skill_health.router.comparable import changed_skills
+    from skill_health.router.inputs import catalogue_at
+    from skill_health.router.manifest import bodies_digest
 
     bodies = asked.choices.index == "body"
     if revision := options["since"]:
@@ -138,13 +138,13 @@ def _run(
     record: dict[str, Any] | None,
 ) -> int:
     """Ask, and compare with what was before."""
-    from router.commands.compare import rendered
-    from router.compare import contrast
-    from router.conduct import AT_ONCE, Terms, conduct
-    from router.opening import refuse_uncapped
-    from router.prepare import prepare
-    from router.runs import load_run
     from skill_health.core.files import write_text
+    from skill_health.router.commands.compare import rendered
+    from skill_health.router.compare import contrast
+    from skill_health.router.conduct import AT_ONCE, Terms, conduct
+    from skill_health.router.opening import refuse_uncapped
+    from skill_health.router.prepare import prepare
+    from skill_health.router.runs import load_run
 
     selection = dict(asked.selection) if record is None else {"kind": "sweep", **record}
     prepared = prepare(

@@ -7,7 +7,7 @@ import math
 import zlib
 from typing import Any
 
-from router.http.failures import Failure
+from skill_health.router.http.failures import Failure
 
 
 def decoded(raw: bytes, encoding: str, limit: int) -> bytes | Failure:

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from router.http.endpoint import Endpoint
-from router.http.failures import Failure
-from router.http.fetch import Fetched, Transports, fetch
-from router.http.messages import Completion, Conversation, Wire
-from router.http.pacing import Pace, costs_of
-from router.http.reading import read
-from router.http.scrub import Scrubber
-from router.http.waits import MAX_WAIT, STEPS, backoff, stretched
-from router.http.window import Window
-from router.meter import may_send_again, not_charged
+from skill_health.router.http.endpoint import Endpoint
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.fetch import Fetched, Transports, fetch
+from skill_health.router.http.messages import Completion, Conversation, Wire
+from skill_health.router.http.pacing import Pace, costs_of
+from skill_health.router.http.reading import read
+from skill_health.router.http.scrub import Scrubber
+from skill_health.router.http.waits import MAX_WAIT, STEPS, backoff, stretched
+from skill_health.router.http.window import Window
+from skill_health.router.meter import may_send_again, not_charged
 
 COSTLY_RETRIES = 2
 """How often a request is sent again whose work the server may have done and charged."""

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from router.http.body import decoded, too_large
-from router.http.endpoint import Endpoint
-from router.http.failures import Failure
+from skill_health.router.http.body import decoded, too_large
+from skill_health.router.http.endpoint import Endpoint
+from skill_health.router.http.failures import Failure
 
 BODY_LIMIT = 8 << 20
 _CONNECT = 15.0

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from router.http.failures import Failure
-from router.records import Usage
+from skill_health.router.http.failures import Failure
+from skill_health.router.records import Usage
 
 End = Literal["finished", "truncated", "refusal", "tools"]
 

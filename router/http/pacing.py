@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from router.http.waits import until_reset
+from skill_health.router.http.waits import until_reset
 
 LONGEST = 60.0
 """Seconds that a header can hold requests back; one that says more is not believed further."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from router.http.body import is_json_type, parsed
-from router.http.failures import Failure, judge
-from router.http.fetch import Fetched
-from router.http.messages import Completion, Wire
-from router.http.scrub import Scrubber
-from router.http.waits import asked_wait
+from skill_health.router.http.body import is_json_type, parsed
+from skill_health.router.http.failures import Failure, judge
+from skill_health.router.http.fetch import Fetched
+from skill_health.router.http.messages import Completion, Wire
+from skill_health.router.http.scrub import Scrubber
+from skill_health.router.http.waits import asked_wait
 
 
 def read(wire: Wire, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakKeyDictionary
 
-from router.http.client import Client, Timing
-from router.http.endpoint import Endpoint
+from skill_health.router.http.client import Client, Timing
+from skill_health.router.http.endpoint import Endpoint
 
 Key = tuple[Endpoint, Timing]
 # For each running loop: the clients that are open, and how many have borrowed each. Connections belong to their loop.

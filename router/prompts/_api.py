@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from router.records import Catalogue, Prompt
 from skill_health.core.registries import BadRecord
+from skill_health.router.records import Catalogue, Prompt
 
 MAX_BYTES = 64 * 2**20
 MAX_TEXT = 100_000

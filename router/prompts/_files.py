@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 
-from router.prompts._api import MAX_BYTES, Known, PromptFile
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_bytes
 from skill_health.core.roots import relative
+from skill_health.router.prompts._api import MAX_BYTES, Known, PromptFile
 
 # Names of files that skills keep beside them; what is in a file decides how it is read.
 TRIGGERS = (

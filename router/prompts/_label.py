@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from router.prompts._api import Known
-from router.records import NONE
 from skill_health.core.strict_json import quote
+from skill_health.router.prompts._api import Known
+from skill_health.router.records import NONE
 
 _CLASH = "Decide which label is right and remove the other."
 

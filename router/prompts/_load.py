@@ -10,14 +10,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
-from router import prompts as package
-from router.prompts._api import Format, Known, PromptFile
-from router.prompts._files import find_files
-from router.prompts._look import look_at
-from router.prompts._settle import Settled
-from router.records import Prompt
 from skill_health.core.console import clean
 from skill_health.core.registries import BadRecord
+from skill_health.router import prompts as package
+from skill_health.router.prompts._api import Format, Known, PromptFile
+from skill_health.router.prompts._files import find_files
+from skill_health.router.prompts._look import look_at
+from skill_health.router.prompts._settle import Settled
+from skill_health.router.records import Prompt
 
 MAX_PER_FILE = 100
 MAX_NAMED = 5

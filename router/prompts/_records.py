@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.prompts._api import Found, PromptFile
-from router.prompts._rows import extras
-from router.records import Prompt
 from skill_health.core.registries import ID_OF, BadRecord, Record, parse_registries
 from skill_health.core.sources import SourceFile
+from skill_health.router.prompts._api import Found, PromptFile
+from skill_health.router.prompts._rows import extras
+from skill_health.router.records import Prompt
 
 UNKNOWN = "expected_known"
 

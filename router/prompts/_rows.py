@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from router.prompts._api import Found, Known, PromptFile
-from router.prompts._label import Fault, read_label, subject_of
-from router.records import Prompt
 from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import JsonProblem, kind_of
 from skill_health.core.validation import problems
+from skill_health.router.prompts._api import Found, Known, PromptFile
+from skill_health.router.prompts._label import Fault, read_label, subject_of
+from skill_health.router.records import Prompt
 
 SCHEMA = "labelled-query"
 _FIELDS = f"The fields are described by the schema skill-health/{SCHEMA}/1."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from router.prompts._api import Found, Known, Look, PromptFile
-from router.prompts._records import read_records
+from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._records import read_records
 
 TITLE = "activation cases"
 

@@ -10,11 +10,11 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from router.prompts._api import Found, Known, Look, PromptFile
-from router.prompts._look import BOM, TEXT_KEYS, column_name, look_at
-from router.prompts._rows import row_prompt
 from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import quote
+from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._look import BOM, TEXT_KEYS, column_name, look_at
+from skill_health.router.prompts._rows import row_prompt
 
 TITLE = "labelled rows"
 _TRUE, _FALSE = ("true", "yes", "1", "y", "t"), ("false", "no", "0", "n", "f")

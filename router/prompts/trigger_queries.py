@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from router.prompts._api import Found, Known, Look, PromptFile
-from router.prompts._look import TEXT_KEYS, item_lines, read_list
-from router.prompts._rows import row_prompt, unreadable
 from skill_health.core.strict_json import JsonProblem
+from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._look import TEXT_KEYS, item_lines, read_list
+from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "trigger queries"
 

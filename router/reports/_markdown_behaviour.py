@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from router.reports import Report, _cells
-from router.reports._cells import NOTHING, plain, share
-from router.reports._markdown_table import table, text
+from skill_health.router.reports import Report, _cells
+from skill_health.router.reports._cells import NOTHING, plain, share
+from skill_health.router.reports._markdown_table import table, text
 
 Model = Mapping[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from router.reports import Report, _cells
-from router.reports._cells import plain, share
-from router.reports._markdown_table import rest, table, text
+from skill_health.router.reports import Report, _cells
+from skill_health.router.reports._cells import plain, share
+from skill_health.router.reports._markdown_table import rest, table, text
 
 _PAIRS = 30
 Model = Mapping[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.reports import Report, _cells
-from router.reports._markdown_table import rest, text
+from skill_health.router.reports import Report, _cells
+from skill_health.router.reports._markdown_table import rest, text
 
 _PROMPTS, _PICKS, _TEXT, _RATIONALE = 40, 12, 300, 200
 _STATES = {"truncated": "cuts its description", "name-only": "shows only its name"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.records import NONE
-from router.reports import Report, _cells
-from router.reports._cells import NOTHING, plain, share
-from router.reports._markdown_table import rest, table, text
-from router.scores.skills import FEW
+from skill_health.router.records import NONE
+from skill_health.router.reports import Report, _cells
+from skill_health.router.reports._cells import NOTHING, plain, share
+from skill_health.router.reports._markdown_table import rest, table, text
+from skill_health.router.scores.skills import FEW
 
 _SKILLS, _PAIRS, _THIEVES, _MODELS = 60, 30, 15, 6
 _DENSE = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from router.reports import PLAIN, Look, Report
+from skill_health.router.reports import PLAIN, Look, Report
 
 EXTENSION = ".json"
 

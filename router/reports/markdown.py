@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.reports import PLAIN, Look, Report, _cells
-from router.reports._cells import NOTHING
-from router.reports._markdown_behaviour import behaviour
-from router.reports._markdown_models import models
-from router.reports._markdown_prompts import prompts
-from router.reports._markdown_skills import skills
-from router.reports._markdown_table import text
+from skill_health.router.reports import PLAIN, Look, Report, _cells
+from skill_health.router.reports._cells import NOTHING
+from skill_health.router.reports._markdown_behaviour import behaviour
+from skill_health.router.reports._markdown_models import models
+from skill_health.router.reports._markdown_prompts import prompts
+from skill_health.router.reports._markdown_skills import skills
+from skill_health.router.reports._markdown_table import text
 
 EXTENSION = ".md"
 _FINDINGS = 20

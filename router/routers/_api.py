@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from router.records import Catalogue, Mode, Prompt, Reply, Request
 from skill_health.core.config import Provider
+from skill_health.router.records import Catalogue, Mode, Prompt, Reply, Request
 
 
 @dataclass(frozen=True, slots=True)

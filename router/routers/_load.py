@@ -10,11 +10,11 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, cast
 
-from router import routers
-from router.records import Catalogue, Mode, Prompt
-from router.routers._api import Router, Setup
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
+from skill_health.router import routers
+from skill_health.router.records import Catalogue, Mode, Prompt
+from skill_health.router.routers._api import Router, Setup
 
 LOCAL, PROVIDER = "local", "provider"
 OURS = ("router", "skill_health")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from router.records import NONE, Catalogue, Listed, Reply, Request
-from router.routers._api import Setup
-from router.routers._threshold import Threshold, threshold_of
+from skill_health.router.records import NONE, Catalogue, Listed, Reply, Request
+from skill_health.router.routers._api import Setup
+from skill_health.router.routers._threshold import Threshold, threshold_of
 
 MOST = 10
 """How many names an answer holds at most."""

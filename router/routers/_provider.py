@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from router.http.endpoint import Endpoint, base_url, open_endpoint
-from router.http.failures import Failure
-from router.http.messages import Completion, Conversation, Turn, Wire
-from router.records import Reply, Request, Status
-from router.routers._api import Setup
 from skill_health.core.config import Provider
 from skill_health.core.errors import UsageError
+from skill_health.router.http.endpoint import Endpoint, base_url, open_endpoint
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.messages import Completion, Conversation, Turn, Wire
+from skill_health.router.records import Reply, Request, Status
+from skill_health.router.routers._api import Setup
 
 if TYPE_CHECKING:
-    from router.http.client import Client, Outcome, Timing
+    from skill_health.router.http.client import Client, Outcome, Timing
 
 _STATUS: Mapping[str, Status] = {"model": "model_unavailable", "refusal": "refusal"}
 
@@ -63,7 +63,7 @@ class ProviderRouter:
         if self._endpoint is None:
             raise RuntimeError(f"{self._setup.spec} was opened without a key, to be described only")
         if self._client is None:
-            from router.http.shared import borrow
+            from skill_health.router.http.shared import borrow
 
             self._client = borrow(self._endpoint, self._timing)
         conversation = Conversation(
@@ -77,7 +77,7 @@ class ProviderRouter:
     async def close(self) -> None:
         """Let go of connections."""
         if self._client is not None and self._endpoint is not None:
-            from router.http.shared import give_back
+            from skill_health.router.http.shared import give_back
 
             self._client = None
             await give_back(self._endpoint, self._timing)

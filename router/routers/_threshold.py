@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from router.records import NONE, Prompt
+from skill_health.router.records import NONE, Prompt
 
 Rank = Callable[[str], Sequence[tuple[str, float]]]
 """A prompt's text -> (name, score) of every skill with a positive score, the best first."""

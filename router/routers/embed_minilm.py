@@ -5,9 +5,9 @@ With `index` body a skill is as close as the closest of its description and the 
 
 from __future__ import annotations
 
-from router.routers._api import Router, Setup
-from router.routers._local import in_order, indexed, local_router
-from router.routers._minilm import load_embedder
+from skill_health.router.routers._api import Router, Setup
+from skill_health.router.routers._local import in_order, indexed, local_router
+from skill_health.router.routers._minilm import load_embedder
 
 TITLE = "Cosine of MiniLM sentence embeddings of the prompt and the description"
 KIND = "local"

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
-from router.routers import embed_minilm, lexical_bm25
-from router.routers._api import Router, Setup
-from router.routers._local import LocalRouter, in_order, local_router
+from skill_health.router.routers import embed_minilm, lexical_bm25
+from skill_health.router.routers._api import Router, Setup
+from skill_health.router.routers._local import LocalRouter, in_order, local_router
 
 TITLE = "lexical:bm25 and embed:minilm, their ranks fused"
 KIND = "local"

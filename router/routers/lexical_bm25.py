@@ -6,9 +6,9 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from router.routers._api import Router, Setup
-from router.routers._local import in_order, indexed, local_router
-from router.routers._words import by_name, shared_words
+from skill_health.router.routers._api import Router, Setup
+from skill_health.router.routers._local import in_order, indexed, local_router
+from skill_health.router.routers._words import by_name, shared_words
 
 TITLE = "BM25 of the prompt and the description"
 KIND = "local"

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from router.http.failures import Failure
-from router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
-from router.http.values import added, arguments, count, mapping, objects, optional, part_of, text, without
-from router.records import Usage
-from router.routers._api import Setup
-from router.routers._provider import ProviderRouter, open_provider
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
+from skill_health.router.http.values import added, arguments, count, mapping, objects, optional, part_of, text, without
+from skill_health.router.records import Usage
+from skill_health.router.routers._api import Setup
+from skill_health.router.routers._provider import ProviderRouter, open_provider
 
 TITLE = "OpenAI's Chat API and every server that speaks it (OpenRouter, vLLM, Ollama, llama.cpp)"
 KIND = "provider"

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from router.http.failures import Failure
-from router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
-from router.http.values import arguments, count, mapping, objects, optional, part_of, text, without
-from router.records import Usage
-from router.routers._api import Setup
-from router.routers._provider import ProviderRouter, open_provider
-from router.routers.openai import REFUSED_KEYWORDS, below_version
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
+from skill_health.router.http.values import arguments, count, mapping, objects, optional, part_of, text, without
+from skill_health.router.records import Usage
+from skill_health.router.routers._api import Setup
+from skill_health.router.routers._provider import ProviderRouter, open_provider
+from skill_health.router.routers.openai import REFUSED_KEYWORDS, below_version
 
 TITLE = "OpenAI's Responses API"
 KIND = "provider"

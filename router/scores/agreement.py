@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from router.scores.judge import Column, Sheet
-from router.scores.numbers import Number, not_testable, number
 from skill_health.core.stats.agreement import fleiss_kappa
+from skill_health.router.scores.judge import Column, Sheet
+from skill_health.router.scores.numbers import Number, not_testable, number
 
 
 def agreement(sheet: Sheet) -> Number:

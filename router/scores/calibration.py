@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from router.scores.facts import Facts
-from router.scores.judge import Column, Judged
-from router.scores.numbers import not_testable, number
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.agreement import brier, ece
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import Column, Judged
+from skill_health.router.scores.numbers import not_testable, number
 
 BINS = 10
 """Of equal width from 0 to 1; a lower edge belongs to its bin."""

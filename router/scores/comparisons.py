@@ -13,11 +13,11 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from router.scores.judge import Column, Sheet
-from router.scores.numbers import number
 from skill_health.core.stats.bootstrap import paired_t
 from skill_health.core.stats.multiplicity import holm
 from skill_health.core.stats.permutation import sign_flip
+from skill_health.router.scores.judge import Column, Sheet
+from skill_health.router.scores.numbers import number
 
 _Shares = Mapping[str, tuple[int, float]]
 

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from router.records import NONE
-from router.scores.facts import Facts
-from router.scores.judge import Judged, Sheet
-from router.scores.numbers import number, share
 from skill_health.core.stopwords import STOP
 from skill_health.core.tfidf import cosine, frequencies, terms, vectors
+from skill_health.router.records import NONE
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import Judged, Sheet
+from skill_health.router.scores.numbers import number, share
 
 PAIRS = 200
 WORDS = 8

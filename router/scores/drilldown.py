@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from router.records import Listed, Prompt
-from router.scores.facts import Facts
-from router.scores.judge import Judged, Sheet
 from skill_health.core.catalog import FULL, TRUNCATED
+from skill_health.router.records import Listed, Prompt
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import Judged, Sheet
 
 TEXT, RATIONALE, CUT = 400, 240, 240
 """How many characters of a prompt, of a rationale and of the hidden part of a description a report quotes."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from router.records import NONE, Listed, Prompt
 from skill_health.core.catalog import FULL, OMITTED
+from skill_health.router.records import NONE, Listed, Prompt
 
 LABEL_ONLY, NULL, UNKNOWN = "label_only", "null_not_allowed", "unknown_skill"
 WHY = {

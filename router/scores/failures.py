@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from router.records import ANSWERED, Result, Status
-from router.scores.facts import Facts
-from router.scores.judge import Column, missing
-from router.scores.numbers import number, share
+from skill_health.router.records import ANSWERED, Result, Status
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import Column, missing
+from skill_health.router.scores.numbers import number, share
 
 _FORMAT = "format_failure"
 

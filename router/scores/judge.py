@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from router.records import NONE, Prompt, Result
-from router.scores.facts import Facts, Model
+from skill_health.router.records import NONE, Prompt, Result
+from skill_health.router.scores.facts import Facts, Model
 
 DEEP = 3
 """How far down a ranking top-3, nDCG@3 and violations at 3 look."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from router.scores.facts import Facts
-from router.scores.judge import Judged
-from router.scores.numbers import Number, not_testable, number
 from skill_health.core.stats.position import clustered_slope
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import Judged
+from skill_health.router.scores.numbers import Number, not_testable, number
 
 PER = 100
 LEAST = 10

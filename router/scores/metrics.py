@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from router.records import NONE, Prompt
-from router.scores.facts import Facts
-from router.scores.judge import DEEP, Column, Judged, ndcg
-from router.scores.numbers import Number, clustered, mean, not_testable, number, share
+from skill_health.router.records import NONE, Prompt
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import DEEP, Column, Judged, ndcg
+from skill_health.router.scores.numbers import Number, clustered, mean, not_testable, number, share
 
 PRIMARY = "top1"
 """The one metric that models are compared by, declared beforehand."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from router.scores.judge import Judged
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
+from skill_health.router.scores.judge import Judged
 
 Number = Mapping[str, Any]
 """An estimate as a report holds it; what is empty in it is left out, `value`, `low`, `high`, `n`, `clusters` never."""

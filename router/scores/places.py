@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from router.scores.judge import Judged
-from router.scores.numbers import number, proportion
+from skill_health.router.scores.judge import Judged
+from skill_health.router.scores.numbers import number, proportion
 
 SINGLE = 12
 """So many listed skills have a place each; more share ten groups of places that are as even as can be."""

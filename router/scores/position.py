@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from router.orders import Orders, presentation
-from router.records import NONE, Result
-from router.scores.facts import Facts
-from router.scores.judge import Column, Judged, Sheet
-from router.scores.numbers import Number, not_testable, number
-from router.scores.places import Tables, places
 from skill_health.core.stats.position import clustered_slope, tv_position_test
+from skill_health.router.orders import Orders, presentation
+from skill_health.router.records import NONE, Result
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import Column, Judged, Sheet
+from skill_health.router.scores.numbers import Number, not_testable, number
+from skill_health.router.scores.places import Tables, places
 
 LOCAL = "local"
 _LOCAL = "it is computed here, and does not depend on the order"

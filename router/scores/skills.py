@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.records import NONE
-from router.scores.facts import Facts
-from router.scores.judge import Judged, Sheet
-from router.scores.numbers import Number, number, share
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.groups import group_deviations
 from skill_health.core.stats.multiplicity import benjamini_hochberg
+from skill_health.router.records import NONE
+from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.judge import Judged, Sheet
+from skill_health.router.scores.numbers import Number, number, share
 
 FEW = 5
 """Fewer independent prompts than this say little about one skill; a report says so."""

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from router.scores.judge import Column
-from router.scores.numbers import Number, mean, not_testable, number
+from skill_health.router.scores.judge import Column
+from skill_health.router.scores.numbers import Number, mean, not_testable, number
 
 _ONCE = "each prompt was asked once"
 

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.scores.facts import NULL, WHY, Facts
-from router.scores.judge import Column, Sheet
-from router.scores.metrics import PRIMARY
-from router.splits import TRAIN
 from skill_health.core.stats.power import mde_paired, preliminary
+from skill_health.router.scores.facts import NULL, WHY, Facts
+from skill_health.router.scores.judge import Column, Sheet
+from skill_health.router.scores.metrics import PRIMARY
+from skill_health.router.splits import TRAIN
 
 EFFECT = 0.10
 """The difference in top-1 that a run is declared to be about; an interval whose half is wider is preliminary."""

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from router.records import NONE
-from router.scores.judge import Judged
-from router.scores.numbers import number, share
+from skill_health.router.records import NONE
+from skill_health.router.scores.judge import Judged
+from skill_health.router.scores.numbers import number, share
 
 MOST = 20
 

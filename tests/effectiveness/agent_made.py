@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from effectiveness.agents._api import Job, Output
-from effectiveness.copies import make_copy
-from effectiveness.records import SkillCopy
-from effectiveness.tasks._folder import File
+from skill_health.effectiveness.agents._api import Job, Output
+from skill_health.effectiveness.copies import make_copy
+from skill_health.effectiveness.records import SkillCopy
+from skill_health.effectiveness.tasks._folder import File
 
 STREAMS = Path(__file__).with_name("streams")
 BODY = "# Steps\n\nWrite the {name} number onto the invoice twice.\nNever forget the stripes of {name}, which matter.\n"

@@ -18,19 +18,19 @@ import pytest
 from agent_server import AgentServer, Play
 from scripted_bench import fixture_copies, fixture_tasks
 
-from effectiveness.agents._load import resolve
-from effectiveness.cell import Cell
-from effectiveness.conditions import parse_arm, prompt_of, staged
-from effectiveness.gateway._api import Upstream
-from effectiveness.probe import Probe, run_probe
-from effectiveness.probe import problems as problems_of
-from effectiveness.records import Result, SkillCopy
-from effectiveness.sandbox import bubblewrap
-from effectiveness.tasks._api import Task
-from effectiveness.trial import run_trial
-from router.http.endpoint import Endpoint
 from skill_health.core.config import Provider, Routing
 from skill_health.core.validation import problems
+from skill_health.effectiveness.agents._load import resolve
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
+from skill_health.effectiveness.gateway._api import Upstream
+from skill_health.effectiveness.probe import Probe, run_probe
+from skill_health.effectiveness.probe import problems as problems_of
+from skill_health.effectiveness.records import Result, SkillCopy
+from skill_health.effectiveness.sandbox import bubblewrap
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.trial import run_trial
+from skill_health.router.http.endpoint import Endpoint
 
 VARIABLE = "SKILL_HEALTH_AGENTS"
 """Names a folder with a prefix of npm for each agent."""
@@ -66,11 +66,11 @@ class Stage:
 
     def cell(self, task: Task, arm: str, **more: object) -> Cell:
         """What `effectiveness run` would make of it."""
-        module = import_module(f"effectiveness.agents.{self.agent.replace('-', '_')}")
+        module = import_module(f"skill_health.effectiveness.agents.{self.agent.replace('-', '_')}")
         protocol = module.PROTOCOLS[0]
         routing = Routing(providers={"played": Provider(protocol, self.server.url)})
         choice = resolve(f"{self.agent}:played:some-model-1", routing)
-        wire = import_module(f"router.routers.{protocol.replace('-', '_')}").WIRE
+        wire = import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE
         named = parse_arm(arm)
         chosen = staged(task, named, self.skills)
         assert not isinstance(chosen, str), chosen
@@ -96,7 +96,7 @@ class Stage:
 
     def play(self, task: Task) -> Play:
         """A model that solves the task where it is offered the target skill, and otherwise looks around."""
-        agent = import_module(f"effectiveness.agents.{self.agent.replace('-', '_')}")
+        agent = import_module(f"skill_health.effectiveness.agents.{self.agent.replace('-', '_')}")
         target = self.skills[str(task.target_skill)]
         leak = "env | sort > environment.txt"
         return Play(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from effectiveness.agents._scripted_plan import draw, parse_plan
-from effectiveness.conditions import OF_CONTROLS, parse_arm
-from effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, Result
+from simulators.agents._plan import draw, parse_plan
+from skill_health.effectiveness.conditions import OF_CONTROLS, parse_arm
+from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, Result
 
 MODEL = "scripted"
 

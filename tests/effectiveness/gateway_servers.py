@@ -21,11 +21,11 @@ from typing import Any
 
 import httpx
 
-from effectiveness.gateway._api import Terms, Upstream
-from effectiveness.gateway.server import Gateway, open_gateway
-from router.http.endpoint import Endpoint
-from router.prices import Price, Rates
-from router.records import Usage
+from skill_health.effectiveness.gateway._api import Terms, Upstream
+from skill_health.effectiveness.gateway.server import Gateway, open_gateway
+from skill_health.router.http.endpoint import Endpoint
+from skill_health.router.prices import Price, Rates
+from skill_health.router.records import Usage
 
 PROTOCOLS = ("anthropic", "openai", "openai-responses", "gemini")
 KEY = "sk-real-SECRET/0123456789abcdef"
@@ -250,7 +250,7 @@ def protocol_of(path: str) -> str:
 
 def upstream(url: str, protocol: str, **more: Any) -> Upstream:
     """The server at the URL, with the real key."""
-    header = import_module(f"router.routers.{protocol.replace('-', '_')}").WIRE.key_header(KEY)
+    header = import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE.key_header(KEY)
     return Upstream(Endpoint(url, KEY, header, **more), protocol)
 
 

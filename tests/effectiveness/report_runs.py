@@ -10,9 +10,9 @@ from typing import Any
 
 from effects_made import MODEL, fixture_like, manifest, scripted
 
-from effectiveness.records import CONDITIONS, Result
-from effectiveness.results import to_line
-from effectiveness.runs import Run
+from skill_health.effectiveness.records import CONDITIONS, Result
+from skill_health.effectiveness.results import to_line
+from skill_health.effectiveness.runs import Run
 
 SKILLS = tuple(f"skill-{n}" for n in range(12))
 _MORE = {

@@ -11,28 +11,28 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from effectiveness.agents._api import Agent, Command
-from effectiveness.agents._load import Choice
-from effectiveness.agents._scripted_plan import draw, parse_plan
-from effectiveness.cell import Cell
-from effectiveness.choices import Choices
-from effectiveness.conditions import parse_arms
-from effectiveness.copies import make_copy
-from effectiveness.manifest import OF_TRIALS
-from effectiveness.plan import Model, Plan, Sandbox, stage
-from effectiveness.prepare_manifest import to_manifest
-from effectiveness.probe import Probe
-from effectiveness.records import CONDITIONS, Result, SkillCopy
-from effectiveness.run import Runner
-from effectiveness.tasks._api import Task, script, task_digest
-from effectiveness.tasks._folder import File
-from router.budget import Budget
-from router.journal import Journal
-from router.prices import FREE, Price, Rates, price_table
-from router.records import Usage
-from router.run_folder import find_place
+from simulators.agents._plan import draw, parse_plan
 from skill_health.core.config import Provider, Routing
+from skill_health.effectiveness.agents._api import Agent, Command
+from skill_health.effectiveness.agents._load import Choice
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.conditions import parse_arms
+from skill_health.effectiveness.copies import make_copy
+from skill_health.effectiveness.manifest import OF_TRIALS
+from skill_health.effectiveness.plan import Model, Plan, Sandbox, stage
+from skill_health.effectiveness.prepare_manifest import to_manifest
+from skill_health.effectiveness.probe import Probe
+from skill_health.effectiveness.records import CONDITIONS, Result, SkillCopy
+from skill_health.effectiveness.run import Runner
+from skill_health.effectiveness.tasks._api import Task, script, task_digest
+from skill_health.effectiveness.tasks._folder import File
 from skill_health.revision import Revision
+from skill_health.router.budget import Budget
+from skill_health.router.journal import Journal
+from skill_health.router.prices import FREE, Price, Rates, price_table
+from skill_health.router.records import Usage
+from skill_health.router.run_folder import find_place
 
 PRICE = Price((Rates(10.0, 10.0, 10.0, 10.0),))
 TIME = datetime(2026, 3, 1, tzinfo=UTC)

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from effectiveness.agents._api import Job, Output, Reading
-from effectiveness.check_process import clean_environment
-from effectiveness.check_skills import collection
-from effectiveness.check_workspace import Places, make_places, remove_tree, write_files
-from effectiveness.conditions import parse_arm, prompt_of, staged
-from effectiveness.copies import copies
-from effectiveness.records import SkillCopy
-from effectiveness.sandbox._load import back_end
-from effectiveness.tasks._api import Task
-from effectiveness.tasks._load import load_tasks
-from effectiveness.trial_verify import Verified, verify
-from effectiveness.workspace import workplace
+from skill_health.effectiveness.agents._api import Job, Output, Reading
+from skill_health.effectiveness.check_process import clean_environment
+from skill_health.effectiveness.check_skills import collection
+from skill_health.effectiveness.check_workspace import Places, make_places, remove_tree, write_files
+from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
+from skill_health.effectiveness.copies import copies
+from skill_health.effectiveness.records import SkillCopy
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._load import load_tasks
+from skill_health.effectiveness.trial_verify import Verified, verify
+from skill_health.effectiveness.workspace import workplace
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 

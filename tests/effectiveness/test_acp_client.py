@@ -13,9 +13,9 @@ import pytest
 from agent_made import made_job, made_skill
 from trial_bench import running
 
-from effectiveness.agents import acp
-from effectiveness.agents._api import Output, Reading
-from effectiveness.check_workspace import write_files
+from skill_health.effectiveness.agents import acp
+from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.check_workspace import write_files
 
 pytestmark = pytest.mark.real
 pytest.importorskip("acp")

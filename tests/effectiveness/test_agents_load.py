@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from effectiveness.agents._load import available, resolve
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._load import available, resolve
 
 ROUTING = Routing(
     providers={

@@ -10,8 +10,8 @@ from agent_made import made_skill
 from hypothesis import given
 from hypothesis import strategies as st
 
-from effectiveness.agents._api import ToolUse
-from effectiveness.agents._invocation import opened
+from skill_health.effectiveness.agents._api import ToolUse
+from skill_health.effectiveness.agents._invocation import opened
 
 FOLDER = ".agents/skills"
 ZEBRA, APPLE = made_skill("zebra"), made_skill("apple")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effectiveness.agents import _stream
-from effectiveness.agents._stream import one_line, read_stream, words_of
+from skill_health.effectiveness.agents import _stream
+from skill_health.effectiveness.agents._stream import one_line, read_stream, words_of
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from agent_made import made_job
 from agent_server import AgentServer
 from agent_trials import BEST, LEAKY, Stage, plant, probes_agree, program, tasks, three_conditions
 
-from effectiveness.agents import claude_code
-from effectiveness.agents._api import Output
-from effectiveness.sandbox._api import Limits
-from effectiveness.sandbox._load import back_end
-from effectiveness.tasks._api import Task
+from skill_health.effectiveness.agents import claude_code
+from skill_health.effectiveness.agents._api import Output
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.tasks._api import Task
 
 pytestmark = pytest.mark.real
 TASKS = tasks()

@@ -16,18 +16,18 @@ from agent_made import made_job
 from agent_server import AgentServer, Play
 from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
 
-from effectiveness.agents._api import Command, Output
-from effectiveness.agents._load import resolve
-from effectiveness.cell import Cell
-from effectiveness.check_workspace import write_files
-from effectiveness.gateway._api import Upstream
-from effectiveness.probe import problems, run_probe
-from effectiveness.records import Result
-from effectiveness.sandbox._api import Limits
-from effectiveness.sandbox._load import back_end
-from effectiveness.tasks._api import Task
-from router.http.endpoint import Endpoint
 from skill_health.core.config import Provider, Routing
+from skill_health.effectiveness.agents._api import Command, Output
+from skill_health.effectiveness.agents._load import resolve
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.check_workspace import write_files
+from skill_health.effectiveness.gateway._api import Upstream
+from skill_health.effectiveness.probe import problems, run_probe
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.router.http.endpoint import Endpoint
 
 pytestmark = pytest.mark.real
 TASKS = tasks()
@@ -48,7 +48,7 @@ class Bringing(Stage):
         if not self.protocol:
             return cell
         choice = resolve(cell.choice.spec, Routing(providers={"played": Provider(self.protocol, self.server.url)}))
-        wire = import_module(f"router.routers.{self.protocol.replace('-', '_')}").WIRE
+        wire = import_module(f"skill_health.router.routers.{self.protocol.replace('-', '_')}").WIRE
         return replace(
             cell, choice=choice, upstream=Upstream(Endpoint(self.server.url, KEY, wire.key_header(KEY)), self.protocol)
         )
@@ -112,7 +112,7 @@ def test_the_other_protocols(stage: Bringing, protocol: str) -> None:
 def test_a_skill_that_is_read_without_the_tool_for_it(stage: Stage) -> None:
     (task, *_) = TASKS
     result, _ = stage.trial(task, "target", replace(stage.play(task), reader="shell"))
-    folder = import_module(f"effectiveness.agents.{stage.agent.replace('-', '_')}").SKILLS
+    folder = import_module(f"skill_health.effectiveness.agents.{stage.agent.replace('-', '_')}").SKILLS
     assert result.outcome == "pass"
     assert result.evidence == (f"shell: cat {folder}/{task.target_skill}/SKILL.md",)
 
@@ -202,7 +202,7 @@ def listed(stage: Stage, command: Command, **env: str) -> tuple[str, ...]:
         command.argv, input=command.stdin, capture_output=True, cwd=place, check=False, timeout=60,
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **env},
     )  # fmt: skip
-    module = import_module(f"effectiveness.agents.{stage.agent.replace('-', '_')}")
+    module = import_module(f"skill_health.effectiveness.agents.{stage.agent.replace('-', '_')}")
     found = module.listed(Output(done.returncode, done.stdout, done.stderr))
     assert found is not None, done.stderr
     return tuple(found)
@@ -210,7 +210,7 @@ def listed(stage: Stage, command: Command, **env: str) -> tuple[str, ...]:
 
 @on(*PROGRAMS, sandbox="none")
 def test_the_planted_skill_would_leak_into_an_agent_that_is_started_otherwise(stage: Stage) -> None:
-    module = import_module(f"effectiveness.agents.{stage.agent.replace('-', '_')}")
+    module = import_module(f"skill_health.effectiveness.agents.{stage.agent.replace('-', '_')}")
     fresh = stage.folder / "fresh"
     fresh.mkdir()
     job = replace(

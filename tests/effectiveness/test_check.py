@@ -17,17 +17,17 @@ import pytest
 from click.testing import CliRunner
 from trial_bench import SANDBOXES, needs_bubblewrap
 
-from effectiveness.check import Checked, check_tasks
-from effectiveness.check_process import MAX_OUTPUT, clean_environment, run_process
-from effectiveness.check_skills import collection
-from effectiveness.check_text import as_json, as_text
-from effectiveness.check_workspace import differences, snapshot
-from effectiveness.cli import command
-from effectiveness.sandbox._load import back_end
-from effectiveness.script_run import Terms
-from effectiveness.tasks._load import load_tasks
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import load_schema
+from skill_health.effectiveness.check import Checked, check_tasks
+from skill_health.effectiveness.check_process import MAX_OUTPUT, clean_environment, run_process
+from skill_health.effectiveness.check_skills import collection
+from skill_health.effectiveness.check_text import as_json, as_text
+from skill_health.effectiveness.check_workspace import differences, snapshot
+from skill_health.effectiveness.cli import command
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.tasks._load import load_tasks
 
 Files = Mapping[str, str]
 BOTH = pytest.mark.parametrize("sandbox", SANDBOXES)
@@ -452,7 +452,7 @@ def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     mark = tmp_path / "begun"
     slow = {**TASK, "metadata.json": json.dumps(META | {"target_skill": "poems", "irrelevant_skill": "x"})}
     write(tmp_path / "tasks/one", {**slow, "oracle/solve.sh": f"touch {mark}; sleep 300\n"})
-    code = "from effectiveness.cli import command; command.main(['check', 'tasks', '--skills', 'skills', '--sandbox', 'none'])"
+    code = "from skill_health.effectiveness.cli import command; command.main(['check', 'tasks', '--skills', 'skills', '--sandbox', 'none'])"
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from test_check import BOTH, META, POEMS, SKILL, TASK, write
 from trial_bench import needs_bubblewrap
 
-from effectiveness.cli import command
-from effectiveness.sandbox import bubblewrap, docker, podman
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.cli import command
+from skill_health.effectiveness.sandbox import bubblewrap, docker, podman
 
 KEY = "planted-13579246801357924680"
 # Of what it finds a script prints what was planted: nobody's own environment is to stand in a report of tests.
@@ -42,11 +42,11 @@ SHELL = "cat /proc/$PPID/environ /proc/*/environ @file@ 2>/dev/null | tr '\\0' '
 # The check in a process of its own, which has the key in its environment from the start, as that of a user has.
 CHECKING = """
 import json, sys
-from effectiveness.check import check_tasks
-from effectiveness.check_skills import collection
-from effectiveness.sandbox._load import back_end
-from effectiveness.script_run import Terms
-from effectiveness.tasks._load import load_tasks
+from skill_health.effectiveness.check import check_tasks
+from skill_health.effectiveness.check_skills import collection
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.tasks._load import load_tasks
 root, skills = collection((), None, sys.argv[1])
 (checked,) = check_tasks(load_tasks([sys.argv[1] + "/tasks"], sys.argv[1]).tasks, skills, root, Terms(back_end(sys.argv[2])))
 states = (checked.nothing_done, checked.solved)

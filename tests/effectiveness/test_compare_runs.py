@@ -16,17 +16,17 @@ from markdown_it import MarkdownIt
 from report_nasty import NASTY, UNSAFE, everywhere
 from report_runs import SKILLS, forced, frozen, kept, run, tasks
 
-from effectiveness.cli import command
-from effectiveness.commands.compare import rendered
-from effectiveness.compare import compare
-from effectiveness.compare_numbers import changes
-from effectiveness.effects.build import build_report
-from effectiveness.effects.pairs import Pair
-from effectiveness.effects.sheet import Cell
-from effectiveness.records import Result
-from effectiveness.runs import Run
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
+from skill_health.effectiveness.cli import command
+from skill_health.effectiveness.commands.compare import rendered
+from skill_health.effectiveness.compare import compare
+from skill_health.effectiveness.compare_numbers import changes
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.effects.pairs import Pair
+from skill_health.effectiveness.effects.sheet import Cell
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.runs import Run
 
 ARMS = ("control", "target", "full")
 

@@ -17,12 +17,12 @@ from jsonschema import Draft202012Validator
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from effectiveness.conditions import parse_arm, parse_arms
-from effectiveness.effects.build import build_report
-from effectiveness.effects.pairs import calibration, pairs
-from effectiveness.records import CONDITIONS, SCORED, Result
-from router.records import Usage
 from skill_health.core.validation import load_schema
+from skill_health.effectiveness.conditions import parse_arm, parse_arms
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.effects.pairs import calibration, pairs
+from skill_health.effectiveness.records import CONDITIONS, SCORED, Result
+from skill_health.router.records import Usage
 
 ALL_ARMS = (
     *CONDITIONS,

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_made import PRICE, SKILLS, Made, a_model, a_plan, an_agent, go, task, the_run
 
-from effectiveness.forecast import TYPICAL, forecast
-from effectiveness.forecast_earlier import Earlier, read_controls, read_earlier
-from effectiveness.history import HISTORY
-from effectiveness.opening import MOST_INPUT, MOST_OUTPUT, cap_of
-from effectiveness.plan import Model, Plan
-from effectiveness.power import study_notes
-from router.prices import FREE, at_most, cost
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.forecast import TYPICAL, forecast
+from skill_health.effectiveness.forecast_earlier import Earlier, read_controls, read_earlier
+from skill_health.effectiveness.history import HISTORY
+from skill_health.effectiveness.opening import MOST_INPUT, MOST_OUTPUT, cap_of
+from skill_health.effectiveness.plan import Model, Plan
+from skill_health.effectiveness.power import study_notes
+from skill_health.router.prices import FREE, at_most, cost
 
 TRIALS = 2 * (4 * 6 + 3)
 
@@ -145,8 +145,8 @@ def test_no_gate_says_what_the_statistics_then_deny() -> None:
     """Where the forecast sees no verdict, the report has none, though every task differs."""
     from run_made import manifest_of
 
-    from effectiveness.effects.build import build_report
-    from effectiveness.records import Result
+    from skill_health.effectiveness.effects.build import build_report
+    from skill_health.effectiveness.records import Result
 
     for count in (5, 6):
         plan = a_plan(tasks=many(count, 0), arms=("target",), reps=1)

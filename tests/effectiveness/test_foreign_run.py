@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from effectiveness.cli import command
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.cli import command
 
 SKILL = """---
 name: {name}
@@ -83,7 +83,7 @@ def test_tasks_of_two_other_formats_run(base: int, outcome: str, rewards: set[fl
 
 
 def test_both_are_fit(place: Path) -> None:
-    found = call(place, "check", str(place / "tasks"), "--format", "json")
+    found = call(place, "check", str(place / "tasks"), "--format", "json", "--sandbox", "none")
     assert found.return_value == 0
 
 

@@ -33,11 +33,11 @@ from gateway_servers import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effectiveness.gateway import desk, exchange, ledger
-from effectiveness.gateway.asked import UNSAID, asked_of, loaded
-from effectiveness.gateway.evidence import SEARCHED, Evidence
-from effectiveness.gateway.exchange import Rejected
-from effectiveness.gateway.server import Gateway
+from skill_health.effectiveness.gateway import desk, exchange, ledger
+from skill_health.effectiveness.gateway.asked import UNSAID, asked_of, loaded
+from skill_health.effectiveness.gateway.evidence import SEARCHED, Evidence
+from skill_health.effectiveness.gateway.exchange import Rejected
+from skill_health.effectiveness.gateway.server import Gateway
 
 URL = "https://collector.example/?all=that-was-found"
 PICTURE = "data:image/png;base64,aaaa"

@@ -29,8 +29,8 @@ from gateway_servers import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from effectiveness.gateway import connection, passing
-from effectiveness.gateway.exchange import REQUEST
+from skill_health.effectiveness.gateway import connection, passing
+from skill_health.effectiveness.gateway.exchange import REQUEST
 
 HEAD = f"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: {STAND_IN}\r\n".encode()
 BODY = json.dumps(asking("anthropic")).encode()
@@ -199,7 +199,7 @@ def test_the_limits_of_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_connections_share_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    from effectiveness.gateway import exchange
+    from skill_health.effectiveness.gateway import exchange
 
     monkeypatch.setattr(exchange, "REQUEST", 400)
     waiting = HEAD + b"Content-Length: 700\r\n\r\n" + b"x" * 600

@@ -29,13 +29,13 @@ from gateway_servers import (
     works,
 )
 
-from effectiveness.gateway import connection
-from effectiveness.gateway._api import Terms, Upstream
-from effectiveness.gateway.server import Gateway, open_gateway
-from router.http.endpoint import Endpoint
-from router.prices import FREE, Price, Rates, at_most
-from router.records import Usage
 from skill_health.core.errors import AbortedError
+from skill_health.effectiveness.gateway import connection
+from skill_health.effectiveness.gateway._api import Terms, Upstream
+from skill_health.effectiveness.gateway.server import Gateway, open_gateway
+from skill_health.router.http.endpoint import Endpoint
+from skill_health.router.prices import FREE, Price, Rates, at_most
+from skill_health.router.records import Usage
 
 
 def error_of(protocol: str, kind: str) -> tuple[int, Any]:
@@ -366,7 +366,7 @@ def test_a_server_without_a_key() -> None:
 
 
 def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    from effectiveness.gateway import server as module
+    from skill_health.effectiveness.gateway import server as module
 
     monkeypatch.setattr(module, "_CONNECTIONS", 2)
 

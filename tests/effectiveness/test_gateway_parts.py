@@ -12,12 +12,12 @@ from gateway_servers import KEY, PROTOCOLS, USAGE, answered, streamed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effectiveness.gateway.evidence import KEPT, Evidence
-from effectiveness.gateway.meter import Meter
-from effectiveness.gateway.passing import KeyFilter, Passing
-from effectiveness.gateway.routes import Route, find
-from router.redact import MASK
-from router.routers.openai import WIRE as CHAT
+from skill_health.effectiveness.gateway.evidence import KEPT, Evidence
+from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.effectiveness.gateway.passing import KeyFilter, Passing
+from skill_health.effectiveness.gateway.routes import Route, find
+from skill_health.router.redact import MASK
+from skill_health.router.routers.openai import WIRE as CHAT
 
 HOST = "https://host.example"
 
@@ -109,7 +109,7 @@ def test_what_is_no_key_stays() -> None:
 @given(places=PLACES, end=st.sampled_from([b"", b"data: [DONE]", b'data: {"a"', b": comment\n"]))
 def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places: list[int], end: bytes) -> None:
     data = b"".join(streamed(protocol)) + end
-    meter = Meter(import_module(f"router.routers.{protocol.replace('-', '_')}").WIRE, True, hide)
+    meter = Meter(import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE, True, hide)
     passed = b"".join([*map(meter.feed, cut(data, places)), meter.finish()])
     assert (meter.usage, meter.model, meter.error, meter.size) == (USAGE, "resolved", {}, len(data))
     hidden = hide and protocol == "openai"
@@ -132,7 +132,7 @@ def test_any_stream_passes_as_it_is(parts: list[bytes], places: list[int], hide:
 
 def test_a_list_of_events_without_a_stream() -> None:
     events = [json.loads(event.partition(b" ")[2]) for event in streamed("gemini")]
-    meter = Meter(import_module("router.routers.gemini").WIRE, False)
+    meter = Meter(import_module("skill_health.router.routers.gemini").WIRE, False)
     for byte in json.dumps(events, indent=1).encode():
         meter.feed(bytes((byte,)))
     meter.finish()
@@ -140,7 +140,7 @@ def test_a_list_of_events_without_a_stream() -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_and_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    from effectiveness.gateway import meter as module
+    from skill_health.effectiveness.gateway import meter as module
 
     monkeypatch.setattr(module, "_LINE", 1000)
     monkeypatch.setattr(module, "_WHOLE", 1000)

@@ -30,9 +30,9 @@ from trial_bench import (
     verifier,
 )
 
-from effectiveness.check_workspace import remove_tree
-from effectiveness.records import SCORED
-from effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.check_workspace import remove_tree
+from skill_health.effectiveness.records import SCORED
+from skill_health.effectiveness.sandbox._api import Limits
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 # Where time has to pass, the second one waits for the slower tests.

@@ -18,19 +18,19 @@ from urllib.parse import quote
 import pytest
 from trial_bench import agent, cell, everything, needs_bubblewrap, record, run, skill, task, tried, verifier
 
-from effectiveness import workspace_programs
-from effectiveness.agents._api import Output, Reading
-from effectiveness.gateway._api import Seen
-from effectiveness.keep import pack
-from effectiveness.rewards import NoReward, read_reward
-from effectiveness.sandbox import _guard, _host
-from effectiveness.sandbox._api import Limits
-from effectiveness.sandbox._disk import Disk
-from effectiveness.trial_outcome import ending, numbers
-from effectiveness.trial_redact import holds_secret, redact
-from effectiveness.workspace_tree import read_tree
-from router.prices import Price, Rates
-from router.records import Usage
+from skill_health.effectiveness import workspace_programs
+from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.keep import pack
+from skill_health.effectiveness.rewards import NoReward, read_reward
+from skill_health.effectiveness.sandbox import _guard, _host
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._disk import Disk
+from skill_health.effectiveness.trial_outcome import ending, numbers
+from skill_health.effectiveness.trial_redact import holds_secret, redact
+from skill_health.effectiveness.workspace_tree import read_tree
+from skill_health.router.prices import Price, Rates
+from skill_health.router.records import Usage
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SECRET = "sk-live/Qz7+Xw9=Rt2"
@@ -184,8 +184,8 @@ if os.geteuid() == 0:
         ctypes.create_string_buffer((0x20080522).to_bytes(4, "little") + bytes(4)), ctypes.create_string_buffer(24)) == 0
 sys.path[:0] = sys.argv[1:3]
 from pathlib import Path
-from effectiveness.trial_verify import clear_for_verifier
-from effectiveness.workspace_tree import read_tree
+from skill_health.effectiveness.trial_verify import clear_for_verifier
+from skill_health.effectiveness.workspace_tree import read_tree
 import json
 place = Path(sys.argv[3])
 for name, text in json.loads(sys.argv[4]).items():

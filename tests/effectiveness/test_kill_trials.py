@@ -17,11 +17,11 @@ import pytest
 from nursery import Nursery, finish, rows, start
 from run_made import the_run, write_collection
 
-from effectiveness.effects.build import build_report
-from effectiveness.reports import json_
-from effectiveness.run_folder import folder_of
-from effectiveness.runs import load_run
-from effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.reports import json_
+from skill_health.effectiveness.run_folder import folder_of
+from skill_health.effectiveness.runs import load_run
+from skill_health.effectiveness.sandbox._load import back_end
 
 REPS, TRIALS = 2, 2 * (4 * 3 + 2)
 SMALL = ("--arms", "full", "--reps", "1")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import pytest
 from effects_made import MODEL, fixture_like, manifest, scripted, task
 
-from effectiveness.effects import contrasts
-from effectiveness.effects.build import build_report
+from skill_health.effectiveness.effects import contrasts
+from skill_health.effectiveness.effects.build import build_report
 
 RUNS, FEW = 200, 8
 BIASED = "negative={0},control_full={0},control_negative={0}"

@@ -12,20 +12,20 @@ import local_model
 import pytest
 from scripted_bench import task_folder
 
-from effectiveness.agents._load import resolve
-from effectiveness.cell import Cell
-from effectiveness.conditions import parse_arm, prompt_of, staged
-from effectiveness.copies import make_copy
-from effectiveness.gateway._api import Upstream
-from effectiveness.probe import run_probe
-from effectiveness.records import SCORED, Result, SkillCopy
-from effectiveness.sandbox import bubblewrap
-from effectiveness.sandbox._api import Limits
-from effectiveness.tasks._folder import File
-from effectiveness.trial import run_trial
-from router.http.endpoint import Endpoint
-from router.routers.openai import WIRE
 from skill_health.core.config import Provider, Routing
+from skill_health.effectiveness.agents._load import resolve
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
+from skill_health.effectiveness.copies import make_copy
+from skill_health.effectiveness.gateway._api import Upstream
+from skill_health.effectiveness.probe import run_probe
+from skill_health.effectiveness.records import SCORED, Result, SkillCopy
+from skill_health.effectiveness.sandbox import bubblewrap
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.trial import run_trial
+from skill_health.router.http.endpoint import Endpoint
+from skill_health.router.routers.openai import WIRE
 
 pytestmark = [
     pytest.mark.real,

@@ -20,13 +20,13 @@ from junitparser import JUnitXml
 from report_made import contrast, est, made
 from report_runs import forced, frozen, kept, run
 
-from effectiveness import reports
-from effectiveness.cli import command
-from effectiveness.effects.build import build_report
-from effectiveness.reports import Look, _cells, csv_, junit, markdown, text
-from effectiveness.reports._forest import Row, forest
 from skill_health.columns import columns
 from skill_health.core.validation import problems
+from skill_health.effectiveness import reports
+from skill_health.effectiveness.cli import command
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.reports import Look, _cells, csv_, junit, markdown, text
+from skill_health.effectiveness.reports._forest import Row, forest
 
 REPORT = made()
 ARMS = (*CONDITIONS, "aa", "placebo")

@@ -15,10 +15,10 @@ from markdown_it import MarkdownIt
 from report_made import made
 from report_nasty import NASTY, UNSAFE, everywhere
 
-from effectiveness import reports
-from effectiveness.records import Result
-from effectiveness.reports import TABLES, Look, csv_, junit, markdown, text
 from skill_health.columns import columns, cut, padded, squeezed, table, wrapped
+from skill_health.effectiveness import reports
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.reports import TABLES, Look, csv_, junit, markdown, text
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 HOSTILE = everywhere(made(simulated=True, biased=["x"]), lambda value: f"{NASTY}{value}")

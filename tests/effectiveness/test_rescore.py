@@ -16,19 +16,19 @@ from click.testing import CliRunner
 from report_runs import frozen, kept
 from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
 
-from effectiveness.cli import command
-from effectiveness.history import HISTORY
-from effectiveness.records import Result
-from effectiveness.rescore import NOTE, Rescored, rescore
-from effectiveness.rescore_write import as_json, as_text, verified_now, write
-from effectiveness.results import read_results
-from effectiveness.runs import Run
-from effectiveness.sandbox._api import Limits
-from effectiveness.sandbox._load import back_end
-from effectiveness.script_run import Terms
-from effectiveness.tasks._api import Script, Task, script
-from effectiveness.trial import run_trial
-from router.manifest import digest
+from skill_health.effectiveness.cli import command
+from skill_health.effectiveness.history import HISTORY
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.rescore import NOTE, Rescored, rescore
+from skill_health.effectiveness.rescore_write import as_json, as_text, verified_now, write
+from skill_health.effectiveness.results import read_results
+from skill_health.effectiveness.runs import Run
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.tasks._api import Script, Task, script
+from skill_health.effectiveness.trial import run_trial
+from skill_health.router.manifest import digest
 
 FIRST = "test -f out.txt"
 SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'

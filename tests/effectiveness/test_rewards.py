@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from effectiveness.rewards import (
+from skill_health.effectiveness.rewards import (
     MAX_BYTES,
     NoReward,
     Reward,

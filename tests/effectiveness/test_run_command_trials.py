@@ -13,15 +13,15 @@ import pytest
 from jsonschema import Draft202012Validator
 from run_made import Made, failing, honest, rows, the_run, write_collection, write_task
 
-from effectiveness import check, conduct, prepare_check
-from effectiveness.cell import Cell
-from effectiveness.cli import command as group
-from effectiveness.effects.build import build_report
-from effectiveness.probe import Probe, problems
-from effectiveness.records import Result
-from effectiveness.runs import load_run
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import load_schema
+from skill_health.effectiveness import check, conduct, prepare_check
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cli import command as group
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.probe import Probe, problems
+from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.runs import load_run
 
 TIME = "2026-03-01T00:00:00Z"
 Call = Callable[..., int]
@@ -363,7 +363,7 @@ def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
 
 
 def test_a_trial_that_contradicts_the_probe_stops_the_run(call: Call, collection: Path, made: Made) -> None:
-    from effectiveness.probe_rules import DISAGREEMENT
+    from skill_health.effectiveness.probe_rules import DISAGREEMENT
 
     def also(cell: Cell, result: Result) -> Result:
         bad = cell.task.id == "t02" and cell.arm.name == "target"
@@ -376,7 +376,7 @@ def test_a_trial_that_contradicts_the_probe_stops_the_run(call: Call, collection
 
 
 def test_a_run_needs_an_agent(collection: Path) -> None:
-    with pytest.raises(SkillHealthError, match="no agent is named: give --agents, such as --agents scripted"):
+    with pytest.raises(SkillHealthError, match="no agent is named: give --agents, such as --agents claude-code:MODEL"):
         group.main(["run", "tasks"], standalone_mode=False)
 
 

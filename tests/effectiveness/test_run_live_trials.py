@@ -13,7 +13,7 @@ import pytest
 from agent_server import USAGE, AgentServer, Play
 from run_made import SKILLS, rows, the_run, write_collection
 
-from effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.sandbox._load import back_end
 
 pytestmark = pytest.mark.real
 

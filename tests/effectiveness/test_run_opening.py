@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from run_made import SKILLS, write_collection
 
-from effectiveness.agents._load import resolve
-from effectiveness.choices import choices
-from effectiveness.opening import open_models, price_of, secrets_of, server_of, with_terms_of
-from effectiveness.opening_program import program_of, version_of
-from effectiveness.prepare_inputs import load_inputs
-from router.prices import FREE, price_table
 from skill_health.core.config import Effectiveness, Price, Provider, Routing, config_digest
 from skill_health.core.config_mistakes import Mistake
 from skill_health.core.config_values import build
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._load import resolve
+from skill_health.effectiveness.choices import choices
+from skill_health.effectiveness.opening import open_models, price_of, secrets_of, server_of, with_terms_of
+from skill_health.effectiveness.opening_program import program_of, version_of
+from skill_health.effectiveness.prepare_inputs import load_inputs
+from skill_health.router.prices import FREE, price_table
 
 ROUTING = Routing(
     providers={
@@ -57,7 +57,10 @@ def test_the_command_line_speaks_before_the_configuration() -> None:
         ({"arms": ["target", ""]}, '"effectiveness.arms" must be a list of texts'),
         ({"acp-env": {"A": 1}}, '"effectiveness.acp-env.A" must be text under the name of an environment variable'),
         ({"acp-env": ["A"]}, '"effectiveness.acp-env" must be a table of texts'),
-        ({"agent": ["scripted"]}, 'unknown key "effectiveness.agent"; did you mean "effectiveness.agents"?'),
+        (
+            {"agent": ["scripted"]},
+            'unknown key "effectiveness.agent"; did you mean "effectiveness.agents"?',
+        ),
     ],
 )
 def test_mistakes_in_the_configuration_are_named(settings: dict[str, Any], message: str) -> None:

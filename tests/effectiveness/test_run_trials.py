@@ -29,16 +29,16 @@ from run_made import (
     the_run,
 )
 
-from effectiveness.cell import Cell
-from effectiveness.probe_rules import DISAGREEMENT
-from effectiveness.records import Invoked, Outcome, Result
-from effectiveness.results import from_line, is_missing, read_results, to_line
-from effectiveness.run import OUTAGE, Runner
-from effectiveness.run_folder import folder_of
-from router.budget import Budget
-from router.records import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.probe_rules import DISAGREEMENT
+from skill_health.effectiveness.records import Invoked, Outcome, Result
+from skill_health.effectiveness.results import from_line, is_missing, read_results, to_line
+from skill_health.effectiveness.run import OUTAGE, Runner
+from skill_health.effectiveness.run_folder import folder_of
+from skill_health.router.budget import Budget
+from skill_health.router.records import Usage
 
 KEYS = 2 * (4 * 6 + 3)
 
@@ -346,8 +346,8 @@ def test_a_damaged_result_is_none_and_is_tried_again(tmp_path: Path, name: str) 
 def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     from run_made import TIME, manifest_of
 
-    from effectiveness.manifest import OF_TRIALS
-    from router.run_folder import find_place
+    from skill_health.effectiveness.manifest import OF_TRIALS
+    from skill_health.router.run_folder import find_place
 
     go(tmp_path, a_plan(), Made(), runs=5)
     folder = the_run(tmp_path)

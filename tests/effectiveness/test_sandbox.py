@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from trial_bench import needs_bubblewrap, running
 
-from effectiveness.agents._api import Command, Output
-from effectiveness.sandbox import _container, _load, bubblewrap, docker, none, podman
-from effectiveness.sandbox._api import Box, Limits
-from effectiveness.sandbox._disk import Disk
-from effectiveness.sandbox._host import SUPERVISOR
-from effectiveness.sandbox._load import back_end, back_ends, pick
-from effectiveness.sandbox._run import SandboxError, run, to_the_end
-from effectiveness.sandbox._streams import Streams, last_words
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._api import Command, Output
+from skill_health.effectiveness.sandbox import _container, _load, bubblewrap, docker, none, podman
+from skill_health.effectiveness.sandbox._api import Box, Limits
+from skill_health.effectiveness.sandbox._disk import Disk
+from skill_health.effectiveness.sandbox._host import SUPERVISOR
+from skill_health.effectiveness.sandbox._load import back_end, back_ends, pick
+from skill_health.effectiveness.sandbox._run import SandboxError, run, to_the_end
+from skill_health.effectiveness.sandbox._streams import Streams, last_words
 
 BOTH = pytest.mark.parametrize("name", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("name", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
@@ -136,6 +136,7 @@ def test_a_sandbox_that_breaks(tmp_path: Path) -> None:
 
 
 def test_a_port_inside_is_a_socket_outside(tmp_path: Path) -> None:
+    needs_bubblewrap()
     box = a_box(tmp_path, socket=str(tmp_path / "s"), port=8181)
     big = b"x" * 3_000_000
 

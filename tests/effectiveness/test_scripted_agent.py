@@ -17,16 +17,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scripted_bench import bench, fixture_copies, fixture_tasks
 
-from effectiveness.agents import _scripted_program, scripted
-from effectiveness.agents._api import Job, Output
-from effectiveness.agents._loop_stream import read
-from effectiveness.agents._scripted_plan import Drawn, ScriptPlan, chance, draw, effect, parse_plan
-from effectiveness.conditions import parse_arm
-from effectiveness.copies import make_copy
-from effectiveness.records import CONDITIONS, SkillCopy
-from effectiveness.tasks._api import Script, Task, script
-from effectiveness.tasks._folder import File
+from simulators.agents import _program, scripted
+from simulators.agents._plan import Drawn, ScriptPlan, chance, draw, effect, parse_plan
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.agents._api import Job, Output
+from skill_health.effectiveness.agents._loop_stream import read
+from skill_health.effectiveness.conditions import parse_arm
+from skill_health.effectiveness.copies import make_copy
+from skill_health.effectiveness.records import CONDITIONS, SkillCopy
+from skill_health.effectiveness.tasks._api import Script, Task, script
+from skill_health.effectiveness.tasks._folder import File
 
 ARMS = (*CONDITIONS, "placebo", "aa", "order:3", "leave_one_out:tidy", "leave_one_out:other", "target+hint")
 
@@ -215,7 +215,7 @@ def test_the_program_does_what_is_drawn(seed: int) -> None:
         reading = scripted.read(output, made.job)
         assert (Path(made.places.workspace) / "out.txt").is_file() == drawn.success
         left = set(os.listdir(made.places.workspace)) - {".agents"}
-        assert left == ({"out.txt"} if drawn.success else {_scripted_program.DRAFT} if drawn.partial else set())
+        assert left == ({"out.txt"} if drawn.success else {_program.DRAFT} if drawn.partial else set())
     assert output.exit_code == 0, output.stderr
     assert bool(reading.invocations) == (drawn.invoked and bool(skills))
     assert set(reading.invocations) <= {"tidy"}
@@ -309,7 +309,7 @@ def test_it_lists_what_lies_on_disk_whatever_was_planned() -> None:
 
 
 def test_the_program_needs_the_base_library_only() -> None:
-    tree = ast.parse(Path(_scripted_program.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(_program.__file__).read_text(encoding="utf-8"))
     names = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
     assert names == {"json", "os", "sys", "time"}
 

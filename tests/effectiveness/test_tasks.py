@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from effectiveness.tasks import _folder
-from effectiveness.tasks._api import Task, is_safe_id
-from effectiveness.tasks._folder import Folder, Refused, is_inside
-from effectiveness.tasks._load import Loaded, formats, load_tasks, task_above
-from effectiveness.tasks._scripts import default_value, replace_places, script_blockers
-from effectiveness.tasks.skillsbench import load as load_skillsbench
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.tasks import _folder
+from skill_health.effectiveness.tasks._api import Task, is_safe_id
+from skill_health.effectiveness.tasks._folder import Folder, Refused, is_inside
+from skill_health.effectiveness.tasks._load import Loaded, formats, load_tasks, task_above
+from skill_health.effectiveness.tasks._scripts import default_value, replace_places, script_blockers
+from skill_health.effectiveness.tasks.skillsbench import load as load_skillsbench
 
 Files = Mapping[str, str | bytes]
 

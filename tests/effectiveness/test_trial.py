@@ -31,20 +31,20 @@ from trial_bench import (
 )
 from trial_model import KEY, asking, with_model
 
-from effectiveness.agents._api import Output, Reading, Step, ToolUse
-from effectiveness.gateway._api import Seen
-from effectiveness.probe import Probe, problems, run_probe
-from effectiveness.probe_rules import DISAGREEMENT, disagreement
-from effectiveness.records import SCORED
-from effectiveness.results import from_line, to_line
-from effectiveness.rewards import Verdict
-from effectiveness.sandbox._api import Limits
-from effectiveness.tasks._api import script
-from effectiveness.trial import run_trial
-from effectiveness.trial_outcome import ending, numbers, outcome_of
-from router.prices import Price, Rates
-from router.records import Usage
 from skill_health.core.errors import AbortedError
+from skill_health.effectiveness.agents._api import Output, Reading, Step, ToolUse
+from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.probe import Probe, problems, run_probe
+from skill_health.effectiveness.probe_rules import DISAGREEMENT, disagreement
+from skill_health.effectiveness.records import SCORED
+from skill_health.effectiveness.results import from_line, to_line
+from skill_health.effectiveness.rewards import Verdict
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.tasks._api import script
+from skill_health.effectiveness.trial import run_trial
+from skill_health.effectiveness.trial_outcome import ending, numbers, outcome_of
+from skill_health.router.prices import Price, Rates
+from skill_health.router.records import Usage
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
@@ -125,8 +125,8 @@ def test_the_verifier_sees_the_same_in_every_arm(tmp_path: Path, sandbox: str) -
 
 
 def test_files_of_the_agent_lie_below_its_home(tmp_path: Path) -> None:
-    from effectiveness.agents._api import Command
-    from effectiveness.tasks._folder import File
+    from skill_health.effectiveness.agents._api import Command
+    from skill_health.effectiveness.tasks._folder import File
 
     def command(job: Any) -> Command:
         files = (File(".tool/config.json", b"{}"), File(".tool/run", b"#!/bin/sh\necho ran; cat", True))
@@ -141,7 +141,7 @@ def test_files_of_the_agent_lie_below_its_home(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
-    from effectiveness.agents._api import Command
+    from skill_health.effectiveness.agents._api import Command
 
     for words in (("/nowhere/agent",), ("no-such-agent",)):
         what = cell(
@@ -350,12 +350,12 @@ def test_a_cap_in_dollars_is_no_failure_of_the_infrastructure(tmp_path: Path) ->
 
 @SLOW
 def test_a_probe_spends_nothing(tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("effectiveness.probe._AFTER_ALL", 0.1)
+    monkeypatch.setattr("skill_health.effectiveness.probe._AFTER_ALL", 0.1)
     if sandbox == "bubblewrap":
         needs_bubblewrap()
     skills = [skill("alpha", "Adds up columns of numbers")]
     own = lambda output: tuple(output.stdout.decode().split())  # noqa: E731
-    from effectiveness.agents._api import Command
+    from skill_health.effectiveness.agents._api import Command
 
     probing = asking("print('@listed alpha init'); ask('x'); import time; time.sleep(20)", listed=own,
                      probe=lambda job: Command(("bash", "-c", "ls .agents/skills; echo init")))  # fmt: skip
@@ -503,7 +503,7 @@ def test_whose_numbers_are_believed(
 
 
 def test_the_limit_of_time_is_the_lower_one(tmp_path: Path) -> None:
-    from effectiveness.trial_agent import timeout_of
+    from skill_health.effectiveness.trial_agent import timeout_of
 
     made = task(tmp_path, None)
     for given, limit in ((5.0, 5.0), (500.0, 20.0), (0.0, 20.0)):

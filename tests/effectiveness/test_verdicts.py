@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from effects_made import MODEL, fixture_like, manifest, task, trial
 
-from effectiveness.effects.build import build_report
-from effectiveness.records import Result
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.records import Result
 
 Counts = list[int]
 

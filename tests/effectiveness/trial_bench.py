@@ -12,18 +12,18 @@ from typing import Any, cast
 
 import pytest
 
-from effectiveness.agents._api import Agent, Command, Job, Output, Reading, Step
-from effectiveness.agents._load import Choice
-from effectiveness.cell import Cell
-from effectiveness.conditions import parse_arm
-from effectiveness.copies import make_copy
-from effectiveness.records import Result, SkillCopy
-from effectiveness.sandbox._api import Limits
-from effectiveness.sandbox._load import back_end
-from effectiveness.tasks._api import Script, Task, script, task_digest
-from effectiveness.tasks._folder import File
-from effectiveness.trial import run_trial
-from router.records import Usage
+from skill_health.effectiveness.agents._api import Agent, Command, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._load import Choice
+from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.conditions import parse_arm
+from skill_health.effectiveness.copies import make_copy
+from skill_health.effectiveness.records import Result, SkillCopy
+from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.trial import run_trial
+from skill_health.router.records import Usage
 
 SKILLS = ".agents/skills"
 SANDBOXES = ("bubblewrap", "none")

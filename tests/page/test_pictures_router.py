@@ -18,9 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import manifest, prompt, simulate
 
-from router.history import history_lines
-from router.records import Prompt
-from router.report import build_report
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw
 from skill_health.page.model import Cell, Page, Picture
@@ -30,6 +27,9 @@ from skill_health.page.pictures._router_lines import KINDS, by_model
 from skill_health.page.pictures._router_models import STATES
 from skill_health.page.pictures._times import milliseconds
 from skill_health.page.text import shown
+from skill_health.router.history import history_lines
+from skill_health.router.records import Prompt
+from skill_health.router.report import build_report
 
 MODULES = (leaderboard, router_history, confusion, position, calibration)
 HOSTILE = (

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from router.http.client import Timing
-from router.records import Catalogue, Prompt, Reply, Request
-from router.routers._api import Setup
-from router.routers._provider import ProviderRouter, open_provider
 from skill_health.core.config import Provider
+from skill_health.router.http.client import Timing
+from skill_health.router.records import Catalogue, Prompt, Reply, Request
+from skill_health.router.routers._api import Setup
+from skill_health.router.routers._provider import ProviderRouter, open_provider
 
 KEY = "sk-test-SECRET0123456789abcdef"
 KEY_ENV = "LOOPBACK_KEY"
@@ -67,7 +67,7 @@ def open_model(
     **limits: Any,
 ) -> ProviderRouter:
     """A router of this protocol's module (`openai_responses`, ...) that asks `url`; `limits` are those of Provider."""
-    module = import_module(f"router.routers.{protocol}")
+    module = import_module(f"skill_health.router.routers.{protocol}")
     provider = Provider(protocol.replace("_", "-"), base_url=url, key_env=key_env, **limits)
     setup = Setup(f"{protocol.replace('_', '-')}:{model}", model, Catalogue(()), provider=provider)
     return open_provider(setup, module.WIRE, (time or FakeTime()).timing)

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from router.orders import presentation
-from router.records import NONE, Prompt, Result, Usage
+from skill_health.router.orders import presentation
+from skill_health.router.records import NONE, Prompt, Result, Usage
 
 SKILLS = ("alpha", "beta", "gamma", "delta")
 

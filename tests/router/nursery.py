@@ -13,15 +13,10 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-# The installed command without the distribution's metadata: the groups are put where their entry points would put them.
 COMMAND = """
 import signal, sys
-from effectiveness.cli import command as effectiveness
-from router.cli import command as router
+import simulators
 from skill_health.cli import entry, main
-from skill_health.root import root
-root.add_command(effectiveness)
-root.add_command(router)
 """
 # Forks a process for each line of arguments. It makes one run itself first: 50 processes need not import everything.
 NURSERY = """

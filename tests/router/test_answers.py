@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.answers import KINDS, MAX_CHARS, read_answer
-from router.records import NONE, Answer
+from skill_health.router.answers import KINDS, MAX_CHARS, read_answer
+from skill_health.router.records import NONE, Answer
 
 NAMES = ("alpha", "beta", "gamma")
 

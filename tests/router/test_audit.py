@@ -10,19 +10,19 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from router.audit import Audit, audit
-from router.audit_text import as_json, as_text
-from router.collection import read_skills
-from router.commands.prompts import command
-from router.inputs import load_inputs
-from router.prompts._api import Known
-from router.prompts._load import load_prompts
-from router.records import Catalogue, Listed, Prompt
 from skill_health.core.config import Config, Limits
 from skill_health.core.corpus import discover
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.registries import BadRecord
 from skill_health.core.validation import load_schema
+from skill_health.router.audit import Audit, audit
+from skill_health.router.audit_text import as_json, as_text
+from skill_health.router.collection import read_skills
+from skill_health.router.commands.prompts import command
+from skill_health.router.inputs import load_inputs
+from skill_health.router.prompts._api import Known
+from skill_health.router.prompts._load import load_prompts
+from skill_health.router.records import Catalogue, Listed, Prompt
 
 Write = Callable[[Mapping[str, str]], Path]
 

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from made_runs import SKILLS, manifest, prompt, result, simulate
 
-from router.blocks import Heading, Items, Sentence, Table, as_markdown, as_text
-from router.cli import command
-from router.comparable import changed_skills
-from router.compare import compare, contrast
-from router.comparison import apart, document
-from router.records import NONE, Listed, Prompt, Result
-from router.results import to_line
-from router.runs import Run
-from router.scores.facts import read_facts
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
+from skill_health.router.blocks import Heading, Items, Sentence, Table, as_markdown, as_text
+from skill_health.router.cli import command
+from skill_health.router.comparable import changed_skills
+from skill_health.router.compare import compare, contrast
+from skill_health.router.comparison import apart, document
+from skill_health.router.records import NONE, Listed, Prompt, Result
+from skill_health.router.results import to_line
+from skill_health.router.runs import Run
+from skill_health.router.scores.facts import read_facts
 
 Answer = Callable[[random.Random, Prompt, tuple[str, ...]], Sequence[str]]
 

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.choices import Choices
-from router.earlier import Earlier, read_earlier
-from router.forecast import MARGIN, UNCALIBRATED, Factor, Load, forecast, most, tokens_at_most
-from router.forecast_plan import TYPICAL_OUTPUT, forecast_plan, reservations, study_notes
-from router.plan import Model, Plan, Questions, to_manifest
-from router.prices import FREE, Price, Rates, cost, price_table
-from router.records import Catalogue, Listed, Mode, Prompt, Result, Status, Usage
-from router.results import to_line
-from router.routers._load import Choice
-from router.sizes import question_size, size_of
-from router.template import load_template
 from skill_health.core.config import Provider, Routing
 from skill_health.revision import Revision
+from skill_health.router.choices import Choices
+from skill_health.router.earlier import Earlier, read_earlier
+from skill_health.router.forecast import MARGIN, UNCALIBRATED, Factor, Load, forecast, most, tokens_at_most
+from skill_health.router.forecast_plan import TYPICAL_OUTPUT, forecast_plan, reservations, study_notes
+from skill_health.router.plan import Model, Plan, Questions, to_manifest
+from skill_health.router.prices import FREE, Price, Rates, cost, price_table
+from skill_health.router.records import Catalogue, Listed, Mode, Prompt, Result, Status, Usage
+from skill_health.router.results import to_line
+from skill_health.router.routers._load import Choice
+from skill_health.router.sizes import question_size, size_of
+from skill_health.router.template import load_template
 
 PAID = Price((Rates(1.0, 10.0, 0.1, 1.25),))
 SKILLS = tuple(Listed(f"skill-{n}", f"Does thing {n}. Use when {n} is näher.") for n in range(12))
@@ -37,7 +37,7 @@ def model(
     spec: str = "fake:m", kind: str = "provider", price: Price | None = PAID, reps: int = 3, **provider: Any
 ) -> Model:
     router = SimpleNamespace(describe=lambda: {})
-    module = SimpleNamespace(KIND=kind, EXTRA="", __name__="router.routers.fake")
+    module = SimpleNamespace(KIND=kind, EXTRA="", __name__="skill_health.router.routers.fake")
     choice = Choice(spec, "m", cast(Any, module), Provider("fake", **provider) if kind == "provider" else None)
     return Model(choice, cast(Any, router), reps, price)
 
@@ -231,7 +231,7 @@ def test_earlier_runs_calibrate(tmp_path: Path) -> None:
 
 
 def test_the_latest_run_comes_first_and_enough_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("router.earlier.CALLS", 36)
+    monkeypatch.setattr("skill_health.router.earlier.CALLS", 36)
     plan = plan_of(model())
     for name, tokens in (("20260101T000000Z-a", 3.0), ("20260301T000000Z-a", 1.0), ("20260201T000000Z-a", 2.0)):
         write_run(tmp_path / "router" / name, plan, tokens)

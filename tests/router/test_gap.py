@@ -7,8 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.gap import MOST_WORDS, Gap, Missed, description_gap
-from router.records import Catalogue, Listed, Prompt
+from skill_health.router.gap import MOST_WORDS, Gap, Missed, description_gap
+from skill_health.router.records import Catalogue, Listed, Prompt
 
 CSV = Listed(
     "csv-cleaning", "Cleans delimited files.", body="Profile the spreadsheet. Dates, encodings, 42 duplicates."

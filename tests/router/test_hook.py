@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from router.hook import Lost, effect, report
-from router.records import NONE, Catalogue, Listed, Prompt
 from skill_health.cli import main
 from skill_health.core.config import Routing
 from skill_health.core.errors import UsageError
+from skill_health.router.hook import Lost, effect, report
+from skill_health.router.records import NONE, Catalogue, Listed, Prompt
 
 SORT = "Sorts lists by size. Use when a queue is jammed."
 TREES = "Prunes trees in spring."
@@ -145,7 +145,7 @@ def test_where_nothing_else_is_listed_no_prompt_is_read(
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("prompts were read")
 
-    monkeypatch.setattr("router.hook_read.prompts_of_both", refuse)
+    monkeypatch.setattr("skill_health.router.hook_read.prompts_of_both", refuse)
     change(repository)
     assert hook() == (0, "", "")
 

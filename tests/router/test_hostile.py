@@ -20,7 +20,7 @@ import pytest
 from callers import KEY, MODEL, FakeTime, _key, ask, ask_all, open_model, request  # noqa: F401
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
-from router.records import Reply, Status
+from skill_health.router.records import Reply, Status
 
 React = Callable[[Seen], Reaction]
 SECRET = KEY.partition("SECRET")[2]

@@ -20,24 +20,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
-from router.http.body import decoded
-from router.http.client import Client
-from router.http.endpoint import Endpoint, open_endpoint
-from router.http.failures import Failure, judge
-from router.http.fetch import Fetched, Transports
-from router.http.messages import Completion, Conversation, Turn
-from router.http.pacing import Pace, costs_of
-from router.http.reading import read
-from router.http.scrub import LINE, Scrubber
-from router.http.shared import _OPEN, borrow, give_back
-from router.http.values import without
-from router.http.waits import STEPS, asked_wait, backoff, duration, stretched, until_reset
-from router.records import Catalogue, Reply
-from router.routers import anthropic, gemini, openai, openai_responses
-from router.routers._api import Setup
 from skill_health.core.config import Provider
 from skill_health.core.console import clean
 from skill_health.core.errors import UsageError
+from skill_health.router.http.body import decoded
+from skill_health.router.http.client import Client
+from skill_health.router.http.endpoint import Endpoint, open_endpoint
+from skill_health.router.http.failures import Failure, judge
+from skill_health.router.http.fetch import Fetched, Transports
+from skill_health.router.http.messages import Completion, Conversation, Turn
+from skill_health.router.http.pacing import Pace, costs_of
+from skill_health.router.http.reading import read
+from skill_health.router.http.scrub import LINE, Scrubber
+from skill_health.router.http.shared import _OPEN, borrow, give_back
+from skill_health.router.http.values import without
+from skill_health.router.http.waits import STEPS, asked_wait, backoff, duration, stretched, until_reset
+from skill_health.router.records import Catalogue, Reply
+from skill_health.router.routers import anthropic, gemini, openai, openai_responses
+from skill_health.router.routers._api import Setup
 
 TEXT = ranking("tidy")
 NOW = 1_800_000_000.0
@@ -610,8 +610,8 @@ def test_a_conversation_needs_no_router() -> None:
 
 
 def test_naming_a_protocol_loads_no_client() -> None:
-    code = "import sys, router.routers.openai, router.routers.openai_responses, router.routers.anthropic\n"
-    code += "import router.routers.gemini\nprint(sorted({'httpx', 'asyncio', 'ssl', 'numpy'} & set(sys.modules)))"
+    code = "import sys, skill_health.router.routers.openai, skill_health.router.routers.openai_responses, skill_health.router.routers.anthropic\n"
+    code += "import skill_health.router.routers.gemini\nprint(sorted({'httpx', 'asyncio', 'ssl', 'numpy'} & set(sys.modules)))"
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

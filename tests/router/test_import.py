@@ -12,15 +12,15 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.cli import command
-from router.imports import NO_RAW_TEXT, import_run
-from router.orders import plan_seed, shuffled
-from router.plan_files import About, PlanRun, read_folder
-from router.plan_record import STATUSES, Record, to_record
-from router.records import Catalogue, Listed, Prompt
-from router.runs import load_run
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
+from skill_health.router.cli import command
+from skill_health.router.imports import NO_RAW_TEXT, import_run
+from skill_health.router.orders import plan_seed, shuffled
+from skill_health.router.plan_files import About, PlanRun, read_folder
+from skill_health.router.plan_record import STATUSES, Record, to_record
+from skill_health.router.records import Catalogue, Listed, Prompt
+from skill_health.router.runs import load_run
 
 Write = Callable[[Mapping[str, str]], Path]
 NAMES = ("alpha", "beta", "gamma")
@@ -143,7 +143,7 @@ def test_importing_twice_is_importing_once(tmp_path: Path, write: Write) -> None
 
 def test_abstentions_stay_in_the_denominator(tmp_path: Path, write: Write) -> None:
     """22 of 45 was published for a skill where 22 of 48 is true: three rankings were empty."""
-    from router.scores.skills import skills
+    from skill_health.router.scores.skills import skills
 
     root = collection(write, *(label(f"p{n}", "alpha") for n in range(4)), label("p9", "beta"))
     keys = [(f"p{prompt}", f"model-{model}", rep) for prompt in range(4) for model in range(4) for rep in range(3)]

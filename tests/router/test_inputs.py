@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from router.inputs import Inputs, catalogue_at, load_inputs
-from router.listing import catalogue_digest
-from router.revisions import skills_at
 from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
+from skill_health.router.inputs import Inputs, catalogue_at, load_inputs
+from skill_health.router.listing import catalogue_digest
+from skill_health.router.revisions import skills_at
 
 Write = Callable[[Mapping[str, str]], Path]
 

@@ -15,25 +15,25 @@ import pytest
 from click.testing import CliRunner
 from loopback import Loopback, Reaction, Seen, answer, ranking
 
-from router.budget import Budget
-from router.choices import Choices
-from router.cli import command as router_command
-from router.degenerate import judge_finished
-from router.instrument import Finding, Verdict, from_json, lines, to_json, to_record
-from router.instrument_run import Checked, Direct, check_plan
-from router.opening import open_models
-from router.orders import presentation
-from router.plan import Model, Plan
-from router.planted import judge_planted
-from router.prices import FREE, Price, Rates, price_table
-from router.records import NONE, Catalogue, Listed, Prompt, Reply, Request, Result, Status, Usage
-from router.routers._load import Choice
-from router.scores.facts import read_facts
-from router.scores.judge import judge
-from router.sentinel import DESCRIPTION, NAME, UNWANTED, WANTED, Planted, plant
-from router.template import load_template
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import SkillHealthError
+from skill_health.router.budget import Budget
+from skill_health.router.choices import Choices
+from skill_health.router.cli import command as router_command
+from skill_health.router.degenerate import judge_finished
+from skill_health.router.instrument import Finding, Verdict, from_json, lines, to_json, to_record
+from skill_health.router.instrument_run import Checked, Direct, check_plan
+from skill_health.router.opening import open_models
+from skill_health.router.orders import presentation
+from skill_health.router.plan import Model, Plan
+from skill_health.router.planted import judge_planted
+from skill_health.router.prices import FREE, Price, Rates, price_table
+from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Reply, Request, Result, Status, Usage
+from skill_health.router.routers._load import Choice
+from skill_health.router.scores.facts import read_facts
+from skill_health.router.scores.judge import judge
+from skill_health.router.sentinel import DESCRIPTION, NAME, UNWANTED, WANTED, Planted, plant
+from skill_health.router.template import load_template
 
 SKILLS = tuple(Listed(f"skill-{n}", f"Does thing {n}. Use when {n}.") for n in range(6))
 CATALOGUE = Catalogue(SKILLS)
@@ -385,7 +385,9 @@ def right(request: Request) -> Reply:
 
 
 def check(router: Fake, budget: Budget, price: Price | None = PAID, kind: str = "provider") -> tuple[Plan, Checked]:
-    module = SimpleNamespace(KIND=kind, EXTRA="", __name__="router.routers.fake", open_router=lambda setup: router)
+    module = SimpleNamespace(
+        KIND=kind, EXTRA="", __name__="skill_health.router.routers.fake", open_router=lambda setup: router
+    )
     model = Model(Choice("fake:m", "m", cast(Any, module), Provider("fake")), cast(Any, None), 3, price)
     choices = Choices(("fake:m",), 3, 1, "text", "full", "none", "description", "cyclic")
     plan = Plan(CATALOGUE, (Prompt("p", "x", "skill-1"),), (model,), choices, load_template("none"))

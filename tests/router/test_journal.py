@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router import durable, locks
-from router.journal import Journal, create, resume
-from router.journal_read import ATTEMPTS, MANIFEST, RESULTS, read_manifest, read_past
-from router.redact import keys_in_use, redacted
 from skill_health.core.errors import AbortedError, UsageError
+from skill_health.router import durable, locks
+from skill_health.router.journal import Journal, create, resume
+from skill_health.router.journal_read import ATTEMPTS, MANIFEST, RESULTS, read_manifest, read_past
+from skill_health.router.redact import keys_in_use, redacted
 
 FIELDS = ("prompt_id", "model", "replication")
 SAME: Callable[[dict[str, Any]], Sequence[str]] = lambda manifest: []  # noqa: E731
@@ -277,7 +277,7 @@ def test_no_run_to_resume_and_no_run_to_overwrite(tmp_path: Path) -> None:
 
 HOLD = """
 import sys
-from router.journal import resume
+from skill_health.router.journal import resume
 with resume(sys.argv[1], lambda manifest: [], ("prompt_id", "model", "replication")):
     print("held", flush=True)
     sys.stdin.readline()

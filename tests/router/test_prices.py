@@ -13,11 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router import prices
-from router.prices import FREE, MAX_TOKENS, Price, Rates, at_most, cost, missing_price, price_from, price_table
-from router.records import Usage
 from skill_health.core.config import Price as Override
 from skill_health.core.config import Provider, Routing
+from skill_health.router import prices
+from skill_health.router.prices import (
+    FREE,
+    MAX_TOKENS,
+    Price,
+    Rates,
+    at_most,
+    cost,
+    missing_price,
+    price_from,
+    price_table,
+)
+from skill_health.router.records import Usage
 
 DAY = date(2026, 11, 1)
 FLAT = Price((Rates(2.0, 10.0, 0.5, 2.5),))
@@ -189,7 +199,7 @@ def test_of_prices_by_the_hour_the_dearest_counts() -> None:
     from genai_prices import Usage as Theirs
     from genai_prices.data import providers
 
-    from router.price_data import price_on
+    from skill_health.router.price_data import price_on
 
     start = datetime.combine(DAY, time(), UTC)
     hourly = 0

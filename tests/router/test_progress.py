@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from router.progress import Progress, duration, tell
+from skill_health.router.progress import Progress, duration, tell
 
 
 class Terminal(io.StringIO):

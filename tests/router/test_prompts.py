@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.audit_text import prompt_line
-from router.prompts._api import MAX_TEXT, Known, PromptFile, known_skills
-from router.prompts._load import formats, load_prompts, problem_line, read_prompts
-from router.prompts._look import item_lines, look_at, read_list
-from router.prompts._settle import content_id
-from router.records import NONE, Catalogue, Listed, Prompt
 from skill_health.core.errors import UsageError
 from skill_health.core.strict_json import JsonProblem
 from skill_health.core.validation import load_schema
+from skill_health.router.audit_text import prompt_line
+from skill_health.router.prompts._api import MAX_TEXT, Known, PromptFile, known_skills
+from skill_health.router.prompts._load import formats, load_prompts, problem_line, read_prompts
+from skill_health.router.prompts._look import item_lines, look_at, read_list
+from skill_health.router.prompts._settle import content_id
+from skill_health.router.records import NONE, Catalogue, Listed, Prompt
 
 KNOWN = Known(
     frozenset(("sorting", "plotting", "csv-tools")),

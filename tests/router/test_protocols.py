@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, answer, ranking
 
-from router.http.failures import Failure
-from router.http.fetch import Fetched
-from router.http.messages import Completion, Conversation, Tool, ToolCall, ToolResult, Turn, Wire
-from router.http.reading import read as receive
-from router.http.scrub import Scrubber
-from router.records import Usage
+from skill_health.router.http.failures import Failure
+from skill_health.router.http.fetch import Fetched
+from skill_health.router.http.messages import Completion, Conversation, Tool, ToolCall, ToolResult, Turn, Wire
+from skill_health.router.http.reading import read as receive
+from skill_health.router.http.scrub import Scrubber
+from skill_health.router.records import Usage
 
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -37,7 +37,7 @@ TOOL = Tool("look", "Looks.", {"type": "object", "properties": {"at": {"type": "
 
 
 def wire(protocol: str) -> Wire:
-    found: Wire = import_module(f"router.routers.{protocol}").WIRE
+    found: Wire = import_module(f"skill_health.router.routers.{protocol}").WIRE
     return found
 
 

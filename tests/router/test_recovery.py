@@ -16,24 +16,24 @@ from typing import Any
 import pytest
 from made_runs import manifest, prompt, simulate
 
-from router.orders import presentation
-from router.outcome import read_attempt, to_result
-from router.records import NONE, Catalogue, Listed, Prompt, Request, Result
-from router.report import build_report
-from router.routers._load import open_choice, resolve
-from router.scores.calibration import calibration
-from router.scores.comparisons import compare_models
-from router.scores.confusion import pairs
-from router.scores.facts import read_facts
-from router.scores.failures import failures
-from router.scores.judge import Sheet, judge
-from router.scores.metrics import measure
-from router.scores.position import position, positions
-from router.scores.skills import skills
-from router.scores.stability import stability
 from skill_health.core.config import Routing
 from skill_health.core.stats.groups import group_deviations
 from skill_health.core.stats.multiplicity import benjamini_hochberg
+from skill_health.router.orders import presentation
+from skill_health.router.outcome import read_attempt, to_result
+from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Request, Result
+from skill_health.router.report import build_report
+from skill_health.router.routers._load import open_choice, resolve
+from skill_health.router.scores.calibration import calibration
+from skill_health.router.scores.comparisons import compare_models
+from skill_health.router.scores.confusion import pairs
+from skill_health.router.scores.facts import read_facts
+from skill_health.router.scores.failures import failures
+from skill_health.router.scores.judge import Sheet, judge
+from skill_health.router.scores.metrics import measure
+from skill_health.router.scores.position import position, positions
+from skill_health.router.scores.skills import skills
+from skill_health.router.scores.stability import stability
 
 NAMES = tuple(f"skill-{n}" for n in range(8))
 MODEL = "maker:one"

@@ -14,23 +14,23 @@ from typing import Any, cast
 
 import pytest
 
-from router import manifest as frozen
-from router.budget import Budget
-from router.choices import Choices
-from router.journal import Journal, create, resume
-from router.journal_read import ATTEMPTS, RESULTS, read_manifest
-from router.plan import Model, Plan, Questions, to_manifest
-from router.prices import FREE, Price, Rates, price_table
-from router.records import NONE, Catalogue, Listed, Mode, Prompt, Reply, Request, Result, Usage
-from router.results import read_results
-from router.routers._api import Router
-from router.routers._load import Choice, open_choice, resolve
-from router.run import Runner
-from router.run_folder import is_missing
-from router.template import load_template
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
 from skill_health.revision import Revision
+from skill_health.router import manifest as frozen
+from skill_health.router.budget import Budget
+from skill_health.router.choices import Choices
+from skill_health.router.journal import Journal, create, resume
+from skill_health.router.journal_read import ATTEMPTS, RESULTS, read_manifest
+from skill_health.router.plan import Model, Plan, Questions, to_manifest
+from skill_health.router.prices import FREE, Price, Rates, price_table
+from skill_health.router.records import NONE, Catalogue, Listed, Mode, Prompt, Reply, Request, Result, Usage
+from skill_health.router.results import read_results
+from skill_health.router.routers._api import Router
+from skill_health.router.routers._load import Choice, open_choice, resolve
+from skill_health.router.run import Runner
+from skill_health.router.run_folder import is_missing
+from skill_health.router.template import load_template
 
 FIELDS = ("prompt_id", "model", "replication")
 SKILLS = tuple(Listed(f"skill-{n}", f"Does thing {n}. Use when {n}.", description=f"Does thing {n}.") for n in range(5))
@@ -78,7 +78,7 @@ def right(request: Request, **more: Any) -> Reply:
 def fake_model(
     router: Fake, spec: str = "fake:m", kind: str = "provider", price: Price | None = FREE, reps: int = 2
 ) -> Model:
-    module = SimpleNamespace(KIND=kind, EXTRA="", __name__="router.routers.fake")
+    module = SimpleNamespace(KIND=kind, EXTRA="", __name__="skill_health.router.routers.fake")
     choice = Choice(spec, "m", cast(Any, module), Provider("fake", concurrency=4))
     return Model(choice, cast(Router, router), reps, price)
 

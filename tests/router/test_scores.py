@@ -17,17 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import SKILLS, manifest, prompt, result, simulate
 
-from router.orders import presentation
-from router.records import ANSWERED, NONE, Prompt, Result
-from router.report import build_report
-from router.scores.confusion import matrix, pairs
-from router.scores.facts import read_facts
-from router.scores.judge import judge, ndcg
-from router.scores.metrics import METRICS, measure
-from router.scores.position import positions
-from router.scores.usage import quantile
 from skill_health.core.stats.groups import group_deviations
 from skill_health.core.validation import problems
+from skill_health.router.orders import presentation
+from skill_health.router.records import ANSWERED, NONE, Prompt, Result
+from skill_health.router.report import build_report
+from skill_health.router.scores.confusion import matrix, pairs
+from skill_health.router.scores.facts import read_facts
+from skill_health.router.scores.judge import judge, ndcg
+from skill_health.router.scores.metrics import METRICS, measure
+from skill_health.router.scores.position import positions
+from skill_health.router.scores.usage import quantile
 
 MODELS = ("maker:one", "maker:two")
 STATUSES = [

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.answers import KINDS, read_answer
-from router.records import NONE, Catalogue, Listed, Prompt, Reply, Request
-from router.routers._broken import broken
-from router.routers._load import open_choice, resolve
-from router.routers._script import SHARES, Script, parse_script
-from router.routers._simulate import right
-from router.routers.scripted import Scripted
+from simulators.routers._broken import broken
+from simulators.routers._script import SHARES, Script, parse_script
+from simulators.routers._simulate import right
+from simulators.routers.scripted import Scripted
 from skill_health.core.config import Routing
 from skill_health.core.errors import UsageError
+from skill_health.router.answers import KINDS, read_answer
+from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Reply, Request
+from skill_health.router.routers._load import open_choice, resolve
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 CALLS = 4000

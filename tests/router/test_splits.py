@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.families import near_pairs, with_families
-from router.records import NONE, Prompt
-from router.splits import SHARES, assign, spanning, split_table
 from skill_health.core.errors import UsageError
+from skill_health.router.families import near_pairs, with_families
+from skill_health.router.records import NONE, Prompt
+from skill_health.router.splits import SHARES, assign, spanning, split_table
 
 
 def prompt(name: str, expected: str | None = "a", family: str = "", split: str = "", text: str = "") -> Prompt:

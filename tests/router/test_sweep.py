@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from made_runs import manifest, prompt, result
 
-from router.basis import Asked, is_finished, last_run, run_at, run_before
-from router.choices import Choices
-from router.comparable import changed_skills
-from router.inputs import catalogue_at, load_inputs
-from router.records import Listed
-from router.results import to_line
-from router.runs import Run, load_run
-from router.scores.facts import read_facts
-from router.sweep import agrees, mismatch, select
-from router.template import load_template
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema, problems
+from skill_health.router.basis import Asked, is_finished, last_run, run_at, run_before
+from skill_health.router.choices import Choices
+from skill_health.router.comparable import changed_skills
+from skill_health.router.inputs import catalogue_at, load_inputs
+from skill_health.router.records import Listed
+from skill_health.router.results import to_line
+from skill_health.router.runs import Run, load_run
+from skill_health.router.scores.facts import read_facts
+from skill_health.router.sweep import agrees, mismatch, select
+from skill_health.router.template import load_template
 
 Skill = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.records import Listed
-from router.template import answer_schema, block, load_template, render
 from skill_health.core.errors import UsageError
+from skill_health.router.records import Listed
+from skill_health.router.template import answer_schema, block, load_template, render
 
 SKILLS = (Listed("alpha", "Does A. Use when $& or \\1 or {{USER_PROMPT}}."), Listed("beta", "Two\nlines"))
 

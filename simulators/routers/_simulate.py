@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from router.answers import KINDS
-from router.records import NONE, Request
-from router.routers._script import MALFORMED, Script
+from simulators.routers._script import MALFORMED, Script
 from skill_health.core.digests import blake2b
+from skill_health.router.answers import KINDS
+from skill_health.router.records import NONE, Request
 
 _TOP = 3
 

@@ -36,11 +36,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from router.records import Reply, Request, Status, Usage
-from router.routers._api import Router, Setup
-from router.routers._broken import broken
-from router.routers._script import STATUSES, Script, parse_script
-from router.routers._simulate import draw, failure_of, mark, ranking, right
+from simulators.routers._broken import broken
+from simulators.routers._script import STATUSES, Script, parse_script
+from simulators.routers._simulate import draw, failure_of, mark, ranking, right
+from skill_health.router.records import Reply, Request, Status, Usage
+from skill_health.router.routers._api import Router, Setup
 
 TITLE = "Simulated answers of known accuracy, bias, abstention and failures, for tests"
 KIND = "simulated"

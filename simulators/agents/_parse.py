@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from effectiveness.records import AGAIN, FULL, NEGATIVE, ORDER, PLACEBO, PLUS_ONE, PLUS_UNRELATED, TARGET
 from skill_health.core.errors import UsageError
 from skill_health.core.near import nearest
+from skill_health.effectiveness.records import AGAIN, FULL, NEGATIVE, ORDER, PLACEBO, PLUS_ONE, PLUS_UNRELATED, TARGET
 
 NAME = "scripted"
 FAILURES = {

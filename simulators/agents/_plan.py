@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
-from effectiveness.agents._scripted_parse import ScriptPlan, parse_plan
-from effectiveness.records import CONTROL, FULL, LEAVE_OUT, NEGATIVE, ORDER, PLACEBO, TARGET, Arm
-from router.records import Usage
+from simulators.agents._parse import ScriptPlan, parse_plan
 from skill_health.core.digests import blake2b
+from skill_health.effectiveness.records import CONTROL, FULL, LEAVE_OUT, NEGATIVE, ORDER, PLACEBO, TARGET, Arm
+from skill_health.router.records import Usage
 
 __all__ = ["Drawn", "ScriptPlan", "chance", "draw", "effect", "parse_plan"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from router.answers import KINDS
 from skill_health.core.errors import UsageError
 from skill_health.core.near import nearest
+from skill_health.router.answers import KINDS
 
 STATUSES = {
     "error": "provider_error", "unavailable": "model_unavailable", "refusal": "refusal", "truncated": "truncated",

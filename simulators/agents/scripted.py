@@ -19,7 +19,7 @@ effects are differences of shares, 0 unless said otherwise:
     sleep                   seconds that the agent really sleeps
     seed                    that of the run unless given: two scripts of one seed draw alike, so give each its own
 
-`_scripted_plan` tells how chances come about; it makes the same draws without any process.
+`_plan` tells how chances come about; it makes the same draws without any process.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ import json
 import os
 from dataclasses import asdict
 
-from effectiveness.agents._api import Command, Job
-from effectiveness.agents._loop_stream import SKILLS, listed, read
-from effectiveness.agents._scripted_parse import ScriptPlan, parse_plan
-from effectiveness.agents._scripted_plan import Drawn, draw
-from effectiveness.check_runs import FINAL
-from effectiveness.conditions import parse_arm
-from effectiveness.sandbox._host import interpreter
-from effectiveness.tasks._api import Script, Task
-from effectiveness.tasks._folder import File
-from effectiveness.tasks._scripts import ORACLE, WORKSPACE, replace_places, text_of
+from simulators.agents._parse import ScriptPlan, parse_plan
+from simulators.agents._plan import Drawn, draw
+from skill_health.effectiveness.agents._api import Command, Job
+from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
+from skill_health.effectiveness.check_runs import FINAL
+from skill_health.effectiveness.conditions import parse_arm
+from skill_health.effectiveness.sandbox._host import interpreter
+from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.tasks._scripts import ORACLE, WORKSPACE, replace_places, text_of
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 
@@ -75,7 +75,7 @@ def probe(job: Job) -> Command:
 
 
 def _started(job: Job, plan: object, oracle: tuple[File, ...], *more: str) -> Command:
-    with open(os.path.join(os.path.dirname(__file__), "_scripted_program.py"), "rb") as stream:
+    with open(os.path.join(os.path.dirname(__file__), "_program.py"), "rb") as stream:
         program = stream.read()
     files = (File(_AGENT, program), File(_PLAN, json.dumps(plan, indent=1).encode("ascii")), *oracle)
     return Command(

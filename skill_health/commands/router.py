@@ -1,0 +1,5 @@
+"""`skill-health router`."""
+
+from skill_health.router.cli import command
+
+__all__ = ["command"]
