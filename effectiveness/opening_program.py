@@ -8,6 +8,7 @@ import tempfile
 from functools import cache
 
 from skill_health.core.errors import UsageError
+from skill_health.core.extras import installation
 from skill_health.core.patterns import lazy
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.effectiveness.check_process import clean_environment, run_process
@@ -19,7 +20,7 @@ _VERSION = lazy(r"(?<!\d)\d+(?:\.\d+)+[\w.+-]*")
 def program_of(name: str, agent: Agent) -> str:
     """The absolute path of an agent's executable, "" for an agent of our own. Raises UsageError where it is missing."""
     if missing := [module for module in agent.IMPORTS if not _importable(module)]:
-        raise UsageError(f"{name} needs {', '.join(missing)}: pip install 'skill-health[{agent.EXTRA}]'")
+        raise UsageError(f"{name} needs {', '.join(missing)}: {installation(agent.EXTRA)}")
     if not agent.PROGRAM:
         return ""
     found = shutil.which(agent.PROGRAM)

@@ -34,8 +34,7 @@ def _both(plan: Plan, condition: str) -> list[Task]:
 
 
 def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
-    from skill_health.core.stats.permutation import smallest_p
-    from skill_health.core.stats.power import fewest_differing
+    from skill_health.core.stats.power import fewest_differing, smallest_p
     from skill_health.effectiveness.effects.pairs import pairs
 
     targets = [task for task in _both(plan, TARGET) if not task.is_control]

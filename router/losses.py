@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.core.stats.multiplicity import holm
-from skill_health.core.stats.permutation import smallest_p
+from skill_health.core.stats.power import smallest_p
 from skill_health.router.routers._load import LOCAL
 from skill_health.router.scores.metrics import PRIMARY
 

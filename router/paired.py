@@ -14,13 +14,11 @@ from statistics import fmean
 from typing import Any
 
 from skill_health.core.estimates import Estimate
-from skill_health.core.stats.bootstrap import paired_bootstrap
 from skill_health.core.stats.multiplicity import benjamini_hochberg
-from skill_health.core.stats.permutation import sign_flip
 from skill_health.router.records import NONE, Prompt
 from skill_health.router.scores.judge import Column, Judged
 from skill_health.router.scores.metrics import METRICS, PRIMARY
-from skill_health.router.scores.numbers import number
+from skill_health.router.scores.numbers import difference, number
 
 ABSTAINED = "abstained"
 COMPARED: Mapping[str, tuple[str, Callable[[Judged], float]]] = {
@@ -82,14 +80,12 @@ def change(pairs: Sequence[Pair], value: Callable[[Judged], float], seed: int) -
     if not rows:
         why = Estimate(None, note="not testable: no prompt has a score in both runs")
         return {"before": None, "after": None, "difference": why, "moved": 0}
-    estimate = paired_bootstrap([total / n for total, n in rows], [n for _, n in rows], seed=seed)
-    totals = [round(total, 9) for total, _ in rows]
     before, after = zip(*(each.sides(value) for each in pairs), strict=True)
     return {
         "before": round(fmean(before), 9),
         "after": round(fmean(after), 9),
-        "difference": replace(estimate, n=len(pairs), clusters=len(rows), p=sign_flip(totals, seed=seed)),
-        "moved": sum(total != 0 for total in totals),
+        "difference": replace(difference(rows, seed), n=len(pairs), clusters=len(rows)),
+        "moved": sum(round(total, 9) != 0 for total, _ in rows),
     }
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from skill_health.core.config import Price as Override
 from skill_health.core.config import Routing
 from skill_health.core.digests import blake2b
+from skill_health.core.extras import installation
 from skill_health.router.records import Usage
 
 PACKAGE = "genai-prices"
@@ -115,7 +116,7 @@ def price_table(routing: Routing, as_of: date | None = None) -> PriceTable:
 
 def missing_price(spec: str, table: PriceTable) -> str:
     """One line for a model whose price is not known: what to add and where."""
-    install = "" if table.installed else f", or install {PACKAGE} (pip install 'skill-health[bench]')"
+    install = "" if table.installed else f", or install {PACKAGE} ({installation('bench')})"
     return (
         f'no price is known for {spec}: add [router.prices."{spec}"] with input and output, US dollars for a million '
         f"tokens (0 where it costs nothing), to skill-health.toml (in pyproject.toml below tool.skill-health){install}"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from skill_health.core.errors import ABORTED, CLEAN, INTERRUPTED, SkillHealthError
+from skill_health.core.errors import ABORTED, CLEAN, INTERRUPTED, USAGE, SkillHealthError
 
 NAME = "skill-health"
 COMPLETE = "_SKILL_HEALTH_COMPLETE"
@@ -50,6 +50,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return fail("interrupted", INTERRUPTED)
     except SkillHealthError as error:
         return fail(f"error: {error}", error.exit_code)
+    except ModuleNotFoundError as error:
+        from skill_health.core.extras import extra_of, installation
+
+        extra = extra_of(error.name or "")
+        if not extra:
+            return _bug(error)
+        return fail(f"error: this needs {error.name}: {installation(extra)}", USAGE)
     except BrokenPipeError:
         # The reader has gone. What is left in the buffer must not complain when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,8 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return fail(f"error: cannot go on: {error}", ABORTED)
     except Exception as error:
-        report = f"this is a bug, not a fault of your skills: please report it with what {DEBUG}=1 shows"
-        return fail(f"internal error: {error!r}{_place(error)}; {report}", ABORTED)
+        return _bug(error)
+
+
+def _bug(error: Exception) -> int:
+    report = f"this is a bug, not a fault of your skills: please report it with what {DEBUG}=1 shows"
+    return fail(f"internal error: {error!r}{_place(error)}; {report}", ABORTED)
 
 
 def _run(argv: list[str]) -> object:

@@ -85,7 +85,7 @@ def _agents(found: Iterable[Installed]) -> Iterator[str]:
 
 def _state(one: Installed) -> str:
     if one.info.missing:
-        return f"lacks skill-health[{one.info.agent.EXTRA}]"
+        return f"lacks the extra {one.info.agent.EXTRA}"
     return "ready" if one.ready else f"no {one.info.agent.PROGRAM} on PATH"
 
 

@@ -39,6 +39,9 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
     Tasks that were not checked before are checked first, which runs their oracles and verifiers in the same sandbox.
     """
+    from skill_health.core.extras import STATISTICS, require_modules
+
+    require_modules("effectiveness run", (*STATISTICS, "httpx", "h11"))
     from skill_health.effectiveness.begun_before import said_of_earlier
     from skill_health.effectiveness.choices import choices
     from skill_health.effectiveness.conduct import Terms, conduct

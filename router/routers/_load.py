@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
+from skill_health.core.extras import installation
 from skill_health.router import routers
 from skill_health.router.records import Catalogue, Mode, Prompt
 from skill_health.router.routers._api import Router, Setup
@@ -102,8 +103,7 @@ def open_choice(
         if missing in OURS or not choice.module.EXTRA:
             raise
         raise UsageError(
-            f"{_shown(choice.spec)} needs {missing or 'a package'}, which is not installed: "
-            f"pip install 'skill-health[{choice.module.EXTRA}]'"
+            f"{_shown(choice.spec)} needs {missing or 'a package'}: {installation(choice.module.EXTRA)}"
         ) from error
 
 

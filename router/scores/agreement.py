@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from skill_health.core.stats.agreement import fleiss_kappa
+from skill_health.core import stats
 from skill_health.router.scores.judge import Column, Sheet
-from skill_health.router.scores.numbers import Number, not_testable, number
+from skill_health.router.scores.numbers import Number, left_out, not_testable, number
 
 
 def agreement(sheet: Sheet) -> Number:
@@ -20,6 +20,10 @@ def agreement(sheet: Sheet) -> Number:
     prompts = [prompt for prompt in sheet.facts.prompts if all(prompt in rating for rating in ratings)]
     if not prompts:
         return not_testable("no prompt was answered by all models")
+    if not stats.installed():
+        return left_out()
+    from skill_health.core.stats.agreement import fleiss_kappa
+
     given = dict.fromkeys(rating[prompt] for prompt in prompts for rating in ratings)
     column_of = {name: at for at, name in enumerate(given)}
     counts = [[0] * len(given) for _ in prompts]

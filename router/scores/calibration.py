@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from skill_health.core import stats
 from skill_health.core.estimates import Estimate
-from skill_health.core.stats.agreement import brier, ece
 from skill_health.router.scores.facts import Facts
 from skill_health.router.scores.judge import Column, Judged
-from skill_health.router.scores.numbers import not_testable, number
+from skill_health.router.scores.numbers import left_out, not_testable, number
 
 BINS = 10
 """Of equal width from 0 to 1; a lower edge belongs to its bin."""
@@ -24,6 +24,10 @@ def calibration(column: Column, facts: Facts) -> dict[str, Any]:
     if not rows:
         why = not_testable("no scored answer states a confidence")
         return {"brier": why, "ece": why, "bins": []}
+    if not stats.installed():
+        return {"brier": left_out(planned), "ece": left_out(planned), "bins": []}
+    from skill_health.core.stats.agreement import brier, ece
+
     stated, right = [_confidence(row) for row in rows], [row.right for row in rows]
     score = brier(stated, right, [row.cluster for row in rows])
     value, bins = ece(stated, right, BINS)

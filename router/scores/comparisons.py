@@ -13,12 +13,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from skill_health.core.stats.bootstrap import paired_t
+from skill_health.core.estimates import Estimate
 from skill_health.core.stats.multiplicity import holm
-from skill_health.core.stats.permutation import sign_flip
 from skill_health.router.scores.judge import Column, Sheet
-from skill_health.router.scores.numbers import number
+from skill_health.router.scores.numbers import difference, number
 
+_NOBODY = "not testable: no prompt was answered by both"
 _Shares = Mapping[str, tuple[int, float]]
 
 
@@ -53,14 +53,11 @@ def _pair(one: str, other: str, shares: Mapping[str, _Shares], seed: int) -> dic
             sums[cluster][1] += 1
     # Sums of thirds that cancel must be 0, not a rounding error with a sign.
     rows = [(round(total, 9), n) for total, n in (sums[cluster] for cluster in sorted(sums))]
-    estimate = paired_t([total / n for total, n in rows], [n for _, n in rows])
-    if not rows:
-        estimate = replace(estimate, note="not testable: no prompt was answered by both")
-    p = sign_flip([total for total, _ in rows], seed=seed)
+    estimate = difference(rows, seed, "Student's") if rows else Estimate(None, note=_NOBODY)
     return {
         "first": one,
         "second": other,
-        "difference": replace(estimate, n=round(sum(n for _, n in rows)), clusters=len(rows), p=p),
+        "difference": replace(estimate, n=round(sum(n for _, n in rows)), clusters=len(rows)),
         "better": sum(total > 0 for total, _ in rows),
         "worse": sum(total < 0 for total, _ in rows),
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from skill_health.core.stats.position import clustered_slope
+from skill_health.core import stats
 from skill_health.router.scores.facts import Facts
 from skill_health.router.scores.judge import Judged
-from skill_health.router.scores.numbers import Number, not_testable, number
+from skill_health.router.scores.numbers import Number, left_out, not_testable, number
 
 PER = 100
 LEAST = 10
@@ -31,4 +31,8 @@ def length_slope(rows: Iterable[Judged], facts: Facts) -> Number:
         return not_testable(f"{tried} skills with scored calls; at least {LEAST} are needed", len(right), tried)
     if len(set(lengths)) < 2:
         return not_testable("all descriptions are of one length", len(right), tried)
+    if not stats.installed():
+        return left_out()
+    from skill_health.core.stats.position import clustered_slope
+
     return number(clustered_slope(lengths, right, clusters))

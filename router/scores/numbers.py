@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
+from skill_health.core import stats
 from skill_health.core.estimates import Estimate
+from skill_health.core.stats._numbers import tidy
 from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
 from skill_health.router.scores.judge import Judged
 
@@ -39,6 +42,25 @@ def clustered(rows: Iterable[Judged], *values: Callable[[Judged], float]) -> lis
             total[at] += value(row)
         total[-1] += 1
     return [sums[cluster] for cluster in sorted(sums)]
+
+
+def left_out(planned: int | None = None) -> Number:
+    """A number that needs libraries that are not installed."""
+    return number(Estimate(None, note=stats.LEFT_OUT), planned)
+
+
+def difference(
+    rows: Sequence[Sequence[float]], seed: int, interval: Literal["Student's", "bootstrap"] = "bootstrap"
+) -> Estimate:
+    """The mean difference of two sides and its sign-flip p, from rows (sum, prompts), one for each cluster."""
+    shares, weights = [total / n for total, n in rows], [n for _, n in rows]
+    if not stats.installed():
+        return Estimate(tidy(math.fsum(total for total, _ in rows) / sum(weights)), note=stats.LEFT_OUT)
+    from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
+    from skill_health.core.stats.permutation import sign_flip
+
+    estimate = paired_t(shares, weights) if interval == "Student's" else paired_bootstrap(shares, weights, seed=seed)
+    return replace(estimate, p=sign_flip([round(total, 9) for total, _ in rows], seed=seed))
 
 
 def proportion(rows: Iterable[Judged], value: Callable[[Judged], float], why: str) -> Estimate:

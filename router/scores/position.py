@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skill_health.core.stats.position import clustered_slope, tv_position_test
+from skill_health.core import stats
 from skill_health.router.orders import Orders, presentation
 from skill_health.router.records import NONE, Result
 from skill_health.router.scores.facts import Facts
 from skill_health.router.scores.judge import Column, Judged, Sheet
-from skill_health.router.scores.numbers import Number, not_testable, number
+from skill_health.router.scores.numbers import Number, left_out, not_testable, number
 from skill_health.router.scores.places import Tables, places
 
 LOCAL = "local"
@@ -73,10 +73,18 @@ def position(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> dict
 def _distance(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> Number:
     if column.model.spec not in tables:
         return not_testable("its orders of presentation cannot be made again")
+    if not stats.installed():
+        return left_out()
+    from skill_health.core.stats.position import tv_position_test
+
     return number(tv_position_test(tables[column.model.spec], len(facts.shown), seed=facts.seed))
 
 
 def _slope(rows: Sequence[Judged]) -> Number:
     """The change of the log odds of a right answer for each place further down, on prompts whose skill is listed."""
+    if not stats.installed():
+        return left_out()
+    from skill_health.core.stats.position import clustered_slope
+
     down = [float(row.result.target_position or 0) for row in rows]
     return number(clustered_slope(down, [row.right for row in rows], [row.cluster for row in rows]))

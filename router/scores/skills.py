@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from skill_health.core import stats
 from skill_health.core.estimates import Estimate
-from skill_health.core.stats.groups import group_deviations
 from skill_health.core.stats.multiplicity import benjamini_hochberg
 from skill_health.router.records import NONE
 from skill_health.router.scores.facts import Facts
@@ -112,6 +112,10 @@ def _share(rows: Sequence[Judged], why: str) -> Estimate:
 
 def _tests(pooled: Mapping[str, _Tally], facts: Facts) -> dict[str, tuple[float | None, float | None]]:
     """For each skill that prompts expect, p and p corrected."""
+    if not stats.installed():
+        return {}
+    from skill_health.core.stats.groups import group_deviations
+
     values: list[float] = []
     groups: list[str] = []
     for name in sorted(pooled):

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from skill_health.core import stats
 from skill_health.core.stats.power import mde_paired, preliminary
 from skill_health.router.scores.facts import NULL, WHY, Facts
 from skill_health.router.scores.judge import Column, Sheet
@@ -53,6 +54,11 @@ def notes(sheet: Sheet, manifest: Mapping[str, Any]) -> list[str]:
 
 def _notes(sheet: Sheet, manifest: Mapping[str, Any]) -> Iterator[str]:
     facts = sheet.facts
+    if not stats.installed():
+        yield (
+            "Differences without intervals: tests, agreement, calibration and slopes need numpy and scipy, which are not "
+            "installed. With them `router report` adds them to this run."
+        )
     if manifest.get("imported"):
         yield "These are the results of another program, read again by the rules of this one."
     simulated = [model.spec for model in facts.models if model.kind == _SIMULATED]

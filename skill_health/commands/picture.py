@@ -74,6 +74,8 @@ def _write(picture: Any, file: str, dark: bool, scale: float) -> None:
 
         drawn = svg_file(picture, dark).encode() if file.lower().endswith(".svg") else png(picture, scale, dark)
     except ImportError as error:
-        raise UsageError(f"a picture needs {error.name}: pip install 'skill-health[report]'") from error
+        from skill_health.core.extras import installation
+
+        raise UsageError(f"a picture needs {error.name}: {installation('report')}") from error
     check(file, drawn[:_HEAD])
     write_bytes(file, drawn)

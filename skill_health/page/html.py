@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import UsageError
+from skill_health.core.extras import installation
 from skill_health.page.anchors import anchor
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.changed import changes, tasks
@@ -70,7 +71,7 @@ def _environment() -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
     except ImportError as error:
-        raise UsageError(f"the page needs {error.name}: pip install 'skill-health[report]'") from error
+        raise UsageError(f"the page needs {error.name}: {installation('report')}") from error
     environment = Environment(
         loader=FileSystemLoader(os.path.join(_HERE, "templates")),
         autoescape=True,

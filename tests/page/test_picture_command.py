@@ -12,6 +12,7 @@ import pytest
 from page_made import page
 
 from skill_health.cli import main
+from skill_health.core.extras import installation
 from skill_health.page import asked
 from skill_health.page.drawing import theme
 from skill_health.page.pictures._load import collection_pictures, skill_pictures
@@ -90,4 +91,4 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     compiled._kept.clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["picture", first()]) == 2
-    assert "pip install 'skill-health[report]'" in capsys.readouterr().err
+    assert installation("report") in capsys.readouterr().err

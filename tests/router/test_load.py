@@ -14,6 +14,7 @@ import pytest
 from skill_health.cli import main
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
+from skill_health.core.extras import installation
 from skill_health.router.records import Catalogue, Listed
 from skill_health.router.routers import _load
 from skill_health.router.routers._load import available, open_choice, resolve
@@ -127,9 +128,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError) as caught:
         open_choice(resolve(spec, Routing()), Catalogue((Listed("a", "b"),)))
-    assert str(caught.value) == (
-        f"'{spec}' needs {missing}, which is not installed: pip install 'skill-health[{extra}]'"
-    )
+    assert str(caught.value) == (f"'{spec}' needs {missing}: {installation(extra)}")
 
 
 def test_a_bug_of_ours_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from skill_health.core.config import Price as Override
 from skill_health.core.config import Provider, Routing
+from skill_health.core.extras import installation
 from skill_health.router import prices
 from skill_health.router.prices import (
     FREE,
@@ -187,7 +188,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     table = price_table(Routing(), DAY)
     assert table.version == "no prices"
     assert table.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini") is None
-    assert "pip install 'skill-health[bench]'" in missing_price("openai:gpt-5-mini", table)
+    assert installation("bench") in missing_price("openai:gpt-5-mini", table)
     own = price_table(Routing(prices={"openai:gpt-5-mini": Override(1, 2)}), DAY)
     assert own.version.startswith("1 override ")
     assert own.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini") is not None

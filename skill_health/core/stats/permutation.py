@@ -50,11 +50,6 @@ def sign_flip(differences: Sequence[float], resamples: int = 20_000, seed: int =
     return _sampled(values, observed - _TIE * scale, resamples, seed)
 
 
-def smallest_p(differing: int) -> float:
-    """The least two-sided p-value that this many non-zero differences can reach: 2 of 2^n patterns."""
-    return min(2.0 ** (1 - differing), 1.0) if differing > 0 else 1.0
-
-
 def _whole(values: Floats) -> Floats | None:
     for parts in _GRID:
         steps = np.rint(values * parts)

@@ -45,6 +45,11 @@ def mde_from_sd(clusters: int, sd_of_differences: float, alpha: float = 0.05, po
     return tidy(reach * sd_of_differences / math.sqrt(clusters))
 
 
+def smallest_p(differing: int) -> float:
+    """The least two-sided p-value that this many non-zero differences can reach: 2 of 2^n patterns."""
+    return min(2.0 ** (1 - differing), 1.0) if differing > 0 else 1.0
+
+
 def fewest_differing(tests: int, alpha: float = 0.05) -> int:
     """How many clusters must differ for a sign-flip test to be significant as the best of so many, after Holm.
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from skill_health.core.stats.permutation import sign_flip, smallest_p
+from skill_health.core.stats.permutation import sign_flip
+from skill_health.core.stats.power import smallest_p
 
 THIRDS = st.sampled_from([-1.0, -2 / 3, -1 / 3, 0.0, 0.0, 1 / 3, 2 / 3, 1.0])
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from skill_health.core.stats import signed_rank as module
-from skill_health.core.stats.permutation import smallest_p
+from skill_health.core.stats.power import smallest_p
 from skill_health.core.stats.signed_rank import signed_rank
 
 THIRDS = st.lists(st.integers(-3, 3), max_size=14).map(lambda whole: [each / 3 for each in whole])

