@@ -101,8 +101,12 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
     sources = config.sources._replace(claims=(), mechanisms=(), tasks=())
     for kind in ("prompts", "activation"):
         only = sources._replace(**{other: () for other in ("prompts", "activation") if other != kind})
-        if files := read_sources(discovery.root, only):
-            return read_prompts([PromptFile(f.path, f.raw, problem=f.problem) for f in files], known)
+        # Whoever configured a file meant it; one that only has a default name may hold labels in any format, or none.
+        configured = getattr(sources, kind) != getattr(Sources(), kind)
+        files = read_sources(discovery.root, only, marked=False)
+        loaded = read_prompts([PromptFile(f.path, f.raw, problem=f.problem, named=configured) for f in files], known)
+        if loaded.prompts or loaded.problems:
+            return loaded
     for patterns in (TRIGGERS, EVALS):
         paths = matching((f"{e.folder}/{name}".lstrip("/") for e in discovery.entries for name in e.files), patterns)
         full = sorted({os.path.join(discovery.root, path) for path in paths})

@@ -1,21 +1,31 @@
-"""The distribution, as users get it: built, and installed into empty environments by pip and pipx."""
+"""The distribution, as users get it: built, installed into empty environments, and used in the folders of strangers."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from agent_server import AgentServer, Play
+from run_made import SKILLS, rows, the_run, write_collection
 
 from skill_health import __version__
+from skill_health.effectiveness.sandbox._load import back_end
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(os.name == "nt", reason="POSIX layout of environments")]
 
 PACKAGES = ("skill_health", "router", "effectiveness")
+HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
+VERSIONS = ("3.11", "3.12", "3.13")
 SKILL = """---
 name: tidy-lists
 description: Sorts lists and removes repeats. Use when a list is out of order or has duplicates.
@@ -25,6 +35,20 @@ description: Sorts lists and removes repeats. Use when a list is out of order or
 1. Sort the list.
 2. Remove what is repeated.
 """
+POEMS = """---
+name: poems
+description: Writes poems about the sea and other subjects. Use when a poem or a rhyme is wanted.
+---
+# Poems
+
+1. Ask for the subject.
+2. Write it in four lines.
+"""
+PROMPTS = """{"id": "p1", "prompt": "sort this list, it is out of order", "expected": "tidy-lists"}
+{"id": "p2", "prompt": "write a poem about the sea", "expected": "poems"}
+{"id": "p3", "prompt": "what is the capital of France", "expected": null}
+"""
+LATER = "2026-11-21T0{}:00:00Z"
 
 
 def call(*command: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -54,24 +78,86 @@ def wheel(built: Path) -> Path:
     return next(built.glob("*.whl"))
 
 
-def empty_environment(root: Path) -> Path:
-    """A new virtual environment; its folder of programs."""
-    must(sys.executable, "-m", "venv", root / "env", cwd=root)
-    return root / "env" / "bin"
+def interpreter(version: str) -> str:
+    """A Python of this version: this one, one on PATH that starts, or one of pyenv's."""
+    if version == HERE:
+        return sys.executable
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    on_path = shutil.which(f"python{version}")
+    for found in [*filter(None, [on_path]), *map(str, sorted(pyenv.glob(f"{version}.*/bin/python")))]:
+        if subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return found
+    pytest.skip(f"python{version} is missing: install it, for instance by `pyenv install {version}`")
 
 
-def check_command(command: Path, root: Path) -> None:
-    """The installed command says its version, passes a good skill and refuses a bad one, away from the checkout."""
-    assert must(command, "--version", cwd=root) == f"skill-health {__version__}\n"
-    skill = root / "skills" / "tidy-lists" / "SKILL.md"
-    skill.parent.mkdir(parents=True)
-    skill.write_text(SKILL, encoding="utf-8")
-    must(command, "lint", "skills", cwd=root)
-    skill.write_text(SKILL.replace("name: tidy-lists\n", ""), encoding="utf-8")
-    refused = call(command, "lint", "skills", cwd=root)
-    assert refused.returncode == 1, refused.stderr
-    assert "skills/tidy-lists/SKILL.md:" in refused.stdout
-    must(command, "rules", cwd=root)
+@dataclass(frozen=True)
+class Installation:
+    """The wheel in an environment of its own, with the extras that are named."""
+
+    programs: Path
+    extras: tuple[str, ...]
+
+    def __call__(self, *args: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+        home = cwd / ".home"
+        home.mkdir(exist_ok=True)
+        more = {"HOME": str(home), "SKILL_HEALTH_CACHE_DIR": str(home / "cache"), "COLUMNS": "100"}
+        return call(self.programs / "skill-health", *args, cwd=cwd, **more | env)
+
+
+def install(wheel: Path, checkout: Path, root: Path, version: str, extras: tuple[str, ...]) -> Installation:
+    must(interpreter(version), "-m", "venv", root / "env", cwd=root)
+    what = f"{wheel}[{','.join(extras)}]" if extras else wheel
+    command = (root / "env" / "bin" / "python", "-m", "pip", "install", "-q", "-c", checkout / "constraints.txt", what)
+    must(*command, cwd=root)
+    return Installation(root / "env" / "bin", extras)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def base(
+    request: pytest.FixtureRequest, wheel: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Installation:
+    """The wheel without extras, on each Python."""
+    return install(wheel, checkout, tmp_path_factory.mktemp("base"), request.param, ())
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def full(
+    request: pytest.FixtureRequest, wheel: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Installation:
+    """The wheel with the extras that runs and their page need, on each Python."""
+    return install(wheel, checkout, tmp_path_factory.mktemp("full"), request.param, ("bench", "report"))
+
+
+@pytest.fixture(
+    scope="module", params=[(), ("bench",), ("embed",), ("report",), ("acp",)], ids=lambda each: "".join(each)
+)
+def alone(
+    request: pytest.FixtureRequest, wheel: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Installation:
+    """The wheel with one extra alone, and with none."""
+    return install(wheel, checkout, tmp_path_factory.mktemp("alone"), HERE, request.param)
+
+
+@pytest.fixture
+def strange(tmp_path: Path) -> Path:
+    """A stranger's repository: two skills, some prompts, and packages that are called as parts of ours are."""
+    files = {
+        "skills/tidy-lists/SKILL.md": SKILL,
+        "skills/poems/SKILL.md": POEMS,
+        "prompts.jsonl": PROMPTS,
+        **{f"{name}/__init__.py": "raise SystemExit('a stranger')\n" for name in (*PACKAGES, "numpy", "yaml", "click")},
+    }
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, "utf-8")
+    must("git", "init", "-q", cwd=tmp_path)
+    commit(tmp_path)
+    return tmp_path
+
+
+def commit(root: Path) -> None:
+    must("git", "add", "-A", cwd=root)
+    must("git", "commit", "-qm", "x", cwd=root)
 
 
 def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(checkout: Path, wheel: Path) -> None:
@@ -97,21 +183,133 @@ def test_the_metadata_is_complete(wheel: Path, built: Path) -> None:
     assert {"LICENSE", "README.md", "pyproject.toml", "skill_health/cli.py"} <= names
 
 
-def test_wheel_in_an_empty_environment(wheel: Path, checkout: Path, tmp_path: Path) -> None:
-    programs = empty_environment(tmp_path)
-    must(programs / "python", "-m", "pip", "install", "-c", checkout / "constraints.txt", wheel, cwd=tmp_path)
-    check_command(programs / "skill-health", tmp_path)
-    must(programs / "python", "-I", "-c", "import skill_health.router, skill_health.effectiveness", cwd=tmp_path)
+def test_the_main_job_without_extras(base: Installation, strange: Path) -> None:
+    """`init`, `lint`, `daily`, free routers, a sweep after an edit, and what is known of each skill."""
+
+    def said(*args: str, code: int = 0) -> str:
+        done = base(*args, cwd=strange)
+        assert (done.returncode, "internal error" in done.stderr) == (code, False), done.stderr
+        return done.stdout
+
+    assert said("--version") == f"skill-health {__version__}\n"
+    said("init")
+    assert "2 skills checked" in said("lint")
+    said("daily", "--time", LATER.format(1))
+    free = ("--models", "lexical:tfidf,lexical:overlap")
+    report = said("router", "run", *free, "--time", LATER.format(2))
+    assert re.search(r"^lexical:tfidf +3 +100\.0 \[\d", report, re.MULTILINE), report
+    assert "need numpy and scipy" in " ".join(report.split())
+    assert said("router", "report") == report
+    skill = strange / "skills" / "poems" / "SKILL.md"
+    skill.write_text(skill.read_text("utf-8").replace("Writes poems", "Helps with much"), "utf-8")
+    commit(strange)
+    said("router", "sweep", "--since", "HEAD~1", *free, "--time", LATER.format(3))
+    assert "tidy-lists" in said("status")
+    assert "tidy-lists" in said("report", "--format", "md")
+    skill.write_text(SKILL.replace("name: tidy-lists\n", ""), "utf-8")
+    assert "skills/poems/SKILL.md:" in said("lint", code=1)
 
 
-def test_pip_install_of_the_checkout(checkout: Path, tmp_path: Path) -> None:
-    programs = empty_environment(tmp_path)
-    must(programs / "python", "-m", "pip", "install", "-c", "constraints.txt", ".", cwd=checkout)
-    check_command(programs / "skill-health", tmp_path)
+# What a command needs beyond the base, by what it says where that is missing; anything else must work everywhere.
+NEEDS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("lint", "--score"): (),
+    ("explain", "LI003"): (),
+    ("rules",): (),
+    ("daily", "--time", LATER.format(1)): (),
+    ("fixtures",): (),
+    ("init", "--dry-run"): (),
+    ("status",): (),
+    ("badge",): (),
+    ("router", "models"): (),
+    ("router", "prompts"): (),
+    ("router", "hook", f"skills/{SKILLS[0]}/SKILL.md"): (),
+    ("router", "run", "--models", "lexical:tfidf", "--dry-run"): (),
+    ("router", "run", "--models", "lexical:overlap", "--time", LATER.format(2)): (),
+    ("router", "report", "--format", "json"): (),
+    ("router", "run", "--models", "lexical:bm25", "--dry-run"): ("bench", "embed"),
+    ("router", "run", "--models", "embed:minilm", "--time", LATER.format(3)): ("embed",),
+    ("router", "run", "--models", "hybrid", "--time", LATER.format(4)): ("embed",),
+    ("router", "run", "--models", "openai:m", "--dry-run"): ("bench",),
+    ("effectiveness", "agents"): (),
+    ("effectiveness", "check", "tasks", "--static"): (),
+    ("effectiveness", "check", "tasks", "--sandbox", "none"): (),
+    ("effectiveness", "run", "tasks", "--agents", "loop:openai:m", "--sandbox", "none", "--dry-run"): ("bench",),
+    ("report", "--format", "md"): (),
+    ("report",): ("report",),
+    ("picture", "components", "--output", "x.svg"): ("report",),
+}
 
 
-def test_pipx_install(wheel: Path, checkout: Path, tmp_path: Path) -> None:
-    homes = {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
+def test_every_command_works_or_names_the_extra_that_it_needs(alone: Installation, tmp_path: Path) -> None:
+    write_collection(tmp_path, 1, 1)
+    (tmp_path / "registries").mkdir()
+    (tmp_path / "registries" / "prompts.jsonl").write_text(
+        "".join(
+            f'{{"id": "p{at}", "prompt": "{name} is needed", "expected": "{name}"}}\n' for at, name in enumerate(SKILLS)
+        )
+    )
+    must("git", "init", "-q", cwd=tmp_path)
+    commit(tmp_path)
+    wrong = []
+    for command, extras in NEEDS.items():
+        done = alone(*command, cwd=tmp_path, OPENAI_API_KEY="sk-none")
+        lines = done.stderr.strip().splitlines()
+        if not extras or set(extras) & set(alone.extras):
+            fine = done.returncode in (0, 1) and "error" not in done.stderr
+        else:
+            named = any(f"[{extra}]" in lines[-1] for extra in extras) if lines else False
+            errors = [line for line in lines if line.startswith("skill-health: ")]
+            fine = done.returncode == 2 and errors == lines[-1:] and " needs " in lines[-1] and named
+        if not fine:
+            wrong.append((command, done.returncode, done.stderr[-300:], done.stdout[-200:]))
+    assert wrong == [], "\n".join(map(repr, wrong))
+
+
+def test_an_agent_does_tasks_with_and_without_a_skill(full: Installation, tmp_path: Path) -> None:
+    """`loop` of the wheel, in a sandbox where there is one, against a model on this machine; then the page of it."""
+    write_collection(tmp_path, 2, 1)
+    play = Play(
+        watched={name: f"Does {name}. Use when {name} is needed." for name in SKILLS},
+        folder=".agents/skills",
+        work="grep -c crate crates.txt > answer.txt",
+    )
+    isolated = back_end("bubblewrap").found()
+    with AgentServer(play) as server:
+        (tmp_path / "skill-health.toml").write_text(
+            f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n'
+            '[router.prices."here:m"]\ninput = 1\noutput = 5\n',
+            "utf-8",
+        )
+        done = full(
+            "effectiveness", "run", "tasks", "--agents", "loop:here:m", "--quiet", "--reps", "1", "--arms", "target",
+            "--sandbox", "bubblewrap" if isolated else "none", "--max-budget-usd", "20", "--time", LATER.format(5),
+            cwd=tmp_path, THE_KEY="sk-live-0123456789abcdef",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    results = rows(the_run(tmp_path / "reports") / "results.jsonl")
+    assert {(row["arm"], row["outcome"]) for row in results} == {("control", "fail"), ("target", "pass")}
+    assert json.loads((the_run(tmp_path / "reports") / "report.json").read_bytes())["models"]
+    page = full("report", cwd=tmp_path)
+    assert page.returncode == 0, page.stderr
+    assert (tmp_path / "reports" / "index.html").stat().st_size > 100_000
+
+
+@pytest.fixture
+def tidy(tmp_path: Path) -> Iterator[Path]:
+    skill = tmp_path / "skills" / "tidy-lists" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL, encoding="utf-8")
+    yield tmp_path
+
+
+def test_pip_install_of_the_checkout(checkout: Path, tidy: Path) -> None:
+    must(sys.executable, "-m", "venv", tidy / "env", cwd=tidy)
+    must(tidy / "env/bin/python", "-m", "pip", "install", "-c", "constraints.txt", ".", cwd=checkout)
+    must(tidy / "env/bin/skill-health", "lint", "skills", cwd=tidy)
+
+
+def test_pipx_install(wheel: Path, checkout: Path, tidy: Path) -> None:
+    homes = {"PIPX_HOME": str(tidy / "pipx"), "PIPX_BIN_DIR": str(tidy / "bin")}
     pip_args = f"--pip-args=--constraint={checkout / 'constraints.txt'}"
-    must(sys.executable, "-m", "pipx", "install", pip_args, wheel, cwd=tmp_path, **homes)
-    check_command(tmp_path / "bin" / "skill-health", tmp_path)
+    must(sys.executable, "-m", "pipx", "install", pip_args, wheel, cwd=tidy, **homes)
+    must(tidy / "bin" / "skill-health", "lint", "skills", cwd=tidy)

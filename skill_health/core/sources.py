@@ -31,12 +31,12 @@ class SourceFile(NamedTuple):
     task_path: str = ""
 
 
-def read_sources(root: str, sources: Sources) -> tuple[SourceFile, ...]:
+def read_sources(root: str, sources: Sources, marked: bool = True) -> tuple[SourceFile, ...]:
     """Every registry file below `root` that `sources` names, in the order of kinds and paths, with its bytes.
 
     A literal path costs one look-up; only a pattern walks. A file found twice (by two patterns or
     through a link) is read once. A file that merely has one of the default names, and in which no record
-    of that kind occurs, is somebody else's and left out.
+    of that kind occurs, is somebody else's and left out; with `marked` False that is for the caller to tell.
     """
     found: list[SourceFile] = []
     for kind in KINDS:
@@ -49,7 +49,7 @@ def read_sources(root: str, sources: Sources) -> tuple[SourceFile, ...]:
                 continue
             seen.add(real)
             entry = _read(kind, root, path)
-            if assumed and entry.raw.strip() and MARKS[kind] not in entry.raw:
+            if marked and assumed and entry.raw.strip() and MARKS[kind] not in entry.raw:
                 continue
             found.append(entry)
     return tuple(found)

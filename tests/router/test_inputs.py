@@ -99,6 +99,13 @@ def test_the_configured_source_is_read_whatever_its_format(write: Write) -> None
     assert load_inputs([str(root)], listing="full").catalogue.listing == "full"
 
 
+def test_a_file_with_a_default_name_is_read_whatever_its_format(write: Write) -> None:
+    labels = '{"id": "p1", "prompt": "Do a.", "expected": "a"}\n'
+    root = write(SKILLS | {"registries/prompts.jsonl": labels, "prompts.jsonl": '{"id": "x", "title": "no labels"}\n'})
+    inputs = load_inputs([str(root)])
+    assert [(prompt.text, prompt.target) for prompt in inputs.prompts] == [("Do a.", "a")]
+
+
 def test_one_skill_means_its_collection(write: Write) -> None:
     root = write(SKILLS | {"prompts.jsonl": PROMPTS, "skill-health.toml": ""})
     inputs = load_inputs([str(root / "skills" / "b" / "SKILL.md")])
