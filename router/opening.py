@@ -36,7 +36,7 @@ def open_models(
     package or a missing key.
     """
     if not choices.models:
-        raise UsageError("no model is named: give --models, such as --models lexical:bm25 (see `router models`)")
+        raise UsageError("no model is named: give --models, such as --models lexical:tfidf (see `router models`)")
     specs = dict.fromkeys(choices.models)
     return tuple(
         _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless) for spec in specs

@@ -13,6 +13,8 @@ out=build/demo
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=demo GIT_AUTHOR_EMAIL=demo@example.com GIT_COMMITTER_NAME=demo GIT_COMMITTER_EMAIL=demo@example.com
+# The tasks' scripts call python3: that of this environment, whatever else there is.
+export PATH=${python%/*}:$PATH
 export SKILL_HEALTH_CACHE_DIR=$PWD/$out/cache
 
 bold='' plain=''
@@ -55,11 +57,11 @@ commit 2026-11-21 'A healthy collection'
 show daily --time 2026-11-21T04:00:00Z
 
 heading 'Do the descriptions route? Two routers that need no model, over 60 labelled requests'
-show router run --models lexical:bm25,lexical:overlap --time 2026-11-21T05:00:00Z --quiet
+show router run --models lexical:tfidf,lexical:overlap --time 2026-11-21T05:00:00Z --quiet
 
 heading 'Do the skills help? A script stands in for the agent, with effects that it makes up, so that this shows the method and nothing else'
 # It runs nothing but the oracles and verifiers of our own tasks, so it needs no sandbox; agents do.
-show effectiveness run tasks --agents scripted --reps 2 --sandbox none --time 2026-11-21T06:00:00Z --quiet
+show effectiveness run tasks --agents scripted --reps 1 --sandbox none --time 2026-11-21T06:00:00Z --quiet
 
 heading 'The page of that day'
 show report --as-of 2026-11-21
@@ -74,7 +76,7 @@ commit 2026-12-21 'A careless edit'
 show daily --time 2026-12-21T04:00:00Z
 
 heading 'And what the reworded description does to routing: only the prompts that it bears on, and a control sample'
-show router sweep --since HEAD~1 --models lexical:bm25,lexical:overlap --time 2026-12-21T05:00:00Z --quiet
+show router sweep --since HEAD~1 --models lexical:tfidf,lexical:overlap --time 2026-12-21T05:00:00Z --quiet
 
 heading 'What is known of each skill: health, routing, effect (simulated), and what to ask next'
 show status

@@ -54,18 +54,18 @@ def fixtures(section: str, folder: Path) -> None:
 def block(commands: str, folder: str) -> str:
     """One console block with the output of its commands; those that would ask a server are left alone."""
     out = ""
-    for command in re.findall(r"^\$ skill-health (.*)$", commands, re.MULTILINE):
+    for program, command in re.findall(r"^\$ (skill-health|\S+ -m simulators) (.*)$", commands, re.MULTILINE):
         asked, _, lines = command.partition(" | head -")
         shown = "" if "-usd" in command else run(asked, folder)
         shown = "".join(shown.splitlines(keepends=True)[: int(lines) if lines else None])
-        out += f"$ skill-health {command}\n{'' if command in QUIET else shown}"
+        out += f"$ {program} {command}\n{'' if command in QUIET else shown}"
     return f"```console\n{out}```"
 
 
 def run(command: str, folder: str) -> str:
     """What a command prints on a terminal of the README's width, without what it says beside it."""
     return subprocess.run(
-        [sys.executable, "-m", "skill_health", *command.split()], cwd=folder, capture_output=True,
+        [sys.executable, "-m", "simulators", *command.split()], cwd=folder, capture_output=True,
         encoding="utf-8", env={**os.environ, "NO_COLOR": "1", "COLUMNS": WIDTH},
     ).stdout  # fmt: skip
 

@@ -108,7 +108,7 @@ class Price(NamedTuple):
 class Routing(NamedTuple):
     """The router benchmark. `max_loss` is the share of top-1 that a sweep may lose before it fails."""
 
-    models: tuple[str, ...] = ("lexical:bm25", "lexical:overlap", "lexical:tfidf")
+    models: tuple[str, ...] = ("lexical:overlap", "lexical:tfidf")
     hook_models: tuple[str, ...] = ("lexical:tfidf",)
     reps: int = 3
     seed: int = 1
