@@ -88,13 +88,13 @@ def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
 
 def routing_line(run: Routed) -> str:
     """A model of the router as a whole."""
-    known = Estimate(run.top1, run.low, run.high, run.n)
+    known = Estimate(run.top1, run.low, run.high, run.top1_n)
     marks = [
         ("simulated", run.simulated), ("not to be trusted", run.trusted is False),
         ("some prompts only", run.selection != "all"), (f"{len(run.changed or ())} descriptions changed since", bool(run.changed)),
     ]  # fmt: skip
     said = "".join(f", {word}" for word, there in marks if there)
-    return f"{run.model}: top-1 {_whole(known, '')} % of {run.n} calls, {run.time[:10]}, run {run.run_id}{said}"
+    return f"{run.model}: top-1 {_whole(known, '')} % of {run.top1_n} calls, {run.time[:10]}, run {run.run_id}{said}"
 
 
 def effect_line(effect: Effect) -> str:

@@ -34,7 +34,7 @@ _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 class Routed:
     """One model's last run. `top1` is its share of right answers with `low` and `high`, None where there is none.
 
-    `n` of `planned` calls were scored. `selection` is "all", "filter" or "sweep": which prompts were asked. `trusted`
+    `top1_n` calls had a right answer to count, which `top1` is about; `n` of `planned` calls were scored. `selection` is "all", "filter" or "sweep": which prompts were asked. `trusted`
     is False where the instrument check failed, None where it was not made. `changed` names the skills whose
     description is another one now, and is None where that is not known.
     """
@@ -45,6 +45,7 @@ class Routed:
     top1: float | None
     low: float | None
     high: float | None
+    top1_n: int
     n: int
     planned: int
     selection: str
@@ -128,6 +129,7 @@ def _line(raw: bytes) -> Routed | None:
         top1=_share(estimate.get("value")),
         low=_share(estimate.get("low")),
         high=_share(estimate.get("high")),
+        top1_n=_whole(estimate.get("n", n)),
         n=n,
         planned=planned,
         selection=_matching(record.get("selection"), None),

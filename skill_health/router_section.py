@@ -40,7 +40,7 @@ def _sentence(routed: Routed) -> str:
         top1 = f"top-1 {routed.top1:.3f} [{routed.low:.3f}, {routed.high:.3f}]"
     share = "" if routed.coverage is None else f" (coverage {routed.coverage:.1%})"
     scored = f"{routed.n} of {routed.planned} calls scored{share}"
-    return f"{routed.model}: {top1}, {scored}, {routed.time[:10]}, run {routed.run_id}"
+    return f"{routed.model}: {top1} (n {routed.top1_n}), {scored}, {routed.time[:10]}, run {routed.run_id}"
 
 
 def _details(routed: Routed) -> Iterator[str]:

@@ -25,7 +25,7 @@ SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out o
 
 def line(model: str = "lexical:bm25", **changes: Any) -> dict[str, Any]:
     """A line of the router's history, as far as the daily run looks at it."""
-    top1 = {"value": 0.78, "low": 0.65, "high": 0.88, "n": 150, "clusters": 50}
+    top1 = {"value": 0.78, "low": 0.65, "high": 0.88, "n": 120, "clusters": 40}
     record = {
         "schema": SCHEMA, "time": "2026-11-20T05:00:00Z", "run_id": "run-1", "model": model, "n": 147, "planned": 150,
         "selection": "all", "simulated": False, "trusted": True, "metrics": {"top1": top1},
@@ -79,7 +79,7 @@ def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run,
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{TITLE} (2)\n" in done.stdout
     assert (
-        "  lexical:bm25: top-1 0.780 [0.650, 0.880], 147 of 150 calls scored (coverage 98.0%), 2026-11-20, run run-1\n"
+        "  lexical:bm25: top-1 0.780 [0.650, 0.880] (n 120), 147 of 150 calls scored (coverage 98.0%), 2026-11-20, run run-1\n"
         "      descriptions changed since that run: plums\n"
     ) in done.stdout
     assert "simulated: no model was asked" in done.stdout

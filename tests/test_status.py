@@ -45,7 +45,7 @@ FOUND = share(0.8, 0.6, 0.9)
 
 
 def ran(**more: Any) -> Routed:
-    base = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 60, "all", False, True, ())
+    base = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
     return replace(base, **more)
 
 

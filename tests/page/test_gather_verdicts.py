@@ -26,7 +26,7 @@ def est(value: float | None, low: float | None = None, high: float | None = None
 
 
 SURE, POOR, LOST, NONE = est(0.9, 0.7, 1.0), est(0.4, 0.2, 0.6), est(0.1, 0.0, 0.3), est(None)
-RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 60, "all", False, True, ())
+RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
 EFFECT = Effect("loop:m", "plums", "2026-11-20T05:00:00Z", "run-1", "helps", "", est(0.2, 0.1, 0.3), 8, 47, 48, False)
 
 

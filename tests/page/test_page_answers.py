@@ -26,7 +26,7 @@ from skill_health.router_history import Routed
 from skill_health.skill_record import Health, SkillRecord, _benefit, _route
 
 PLACE = Place((".",))
-RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.61, 0.551, 0.666, 300, 300, "all", False, True, ())
+RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.61, 0.551, 0.666, 300, 300, 300, "all", False, True, ())
 FOUND, LOST, FEW = (Estimate(*told, 12, 12) for told in ((0.9, 0.7, 1.0), (0.1, 0.0, 0.3), (0.7, 0.4, 0.9)))
 EFFECT = Effect(
     "loop:m", "", "2026-11-20T05:00:00Z", "run-1", "helps", "", Estimate(0.2, 0.1, 0.3, 8, 8), 8, 47, 48, False,
@@ -77,7 +77,7 @@ def collection(
         ([[routed(trusted=False)]], "unclear", "unknown", "1 asked in a run that failed its check; the instrument"),
         ([[routed(LOST, trusted=False)]], "unclear", "unknown", "; the instrument check failed"),
         ([[routed(selection="sweep")]], "partly known", "warn", "1 certainly found; some prompts only"),
-        ([[routed(n=1, top1=1.0, low=None, high=None)]], "yes", "good", "100.0 % [–] of 1 call; of 1 skill"),
+        ([[routed(n=1, top1_n=1, top1=1.0, low=None, high=None)]], "yes", "good", "100.0 % [–] of 1 call; of 1 skill"),
         ([[routed(), routed(LOST, model="maker:b")]], "no", "bad", "best of 2 models maker:m: right skill for"),
     ],
 )  # fmt: skip

@@ -70,7 +70,7 @@ def _best(run: Routed, models: int) -> str:
 
 
 def _top1(run: Routed) -> str:
-    return f"{percent(Estimate(run.top1, run.low, run.high, run.n))} of {run.n} call{'s' * (run.n != 1)}"
+    return f"{percent(Estimate(run.top1, run.low, run.high, run.top1_n))} of {run.top1_n} call{'s' * (run.top1_n != 1)}"
 
 
 def _unasked(runs: Sequence[Routed], kinds: dict[str, bool]) -> str:
