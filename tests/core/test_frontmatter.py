@@ -9,7 +9,7 @@ from typing import Any
 
 import frontmatter
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.decode import decode
@@ -131,7 +131,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=4), st.sampled_from(["# T", "a: b\n---\nc", "+++"]))
 def test_what_is_written_is_read_again(metadata: dict[str, Any], content: str) -> None:
     found = read(write(metadata, content))
