@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks._measure import ROOT
+from skill_health.core.frontmatter import read
 
 # Share of the skills -> lines of SKILL.md; between two points the logarithm is linear. The ends are ours.
 LINES = ((0.0, 20), (0.1, 60), (0.5, 146), (0.9, 406), (0.95, 505), (0.99, 824), (1.0, 1500))
@@ -52,7 +53,7 @@ def read_source(folder: Path = ROOT / "fixtures" / "skills") -> Source:
             files["/".join(path.parts[-2:])] = path.read_bytes()
         if path.suffix == ".md":
             text = path.read_text(encoding="utf-8")
-            body = text.split("\n---\n", 1)[1] if text.startswith("---\n") else text
+            body = read(text).content
             sections += _sections(body.split("\n"))
             words.update(_WORD.findall(body))
     return Source(tuple(sections), files, tuple(sorted(words)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simulators.agents._plan import draw, parse_plan
+from skill_health.core.frontmatter import write
 from skill_health.effectiveness.conditions import parse_arm
 from skill_health.effectiveness.records import CONDITIONS, Result
 from skill_health.effectiveness.results import to_line
@@ -23,8 +24,8 @@ def write_collection(root: Path) -> None:
         folder = root / "skills" / name
         folder.mkdir(parents=True)
         body = "\n".join(f"Count {name} by line {n} of the list." for n in range(40))
-        text = f"---\nname: {name}\ndescription: Counts {name}. Use when {name} is wanted.\n---\n# Work\n\n{body}\n"
-        (folder / "SKILL.md").write_text(text, encoding="utf-8")
+        matter = {"name": name, "description": f"Counts {name}. Use when {name} is wanted."}
+        (folder / "SKILL.md").write_text(write(matter, f"# Work\n\n{body}"), encoding="utf-8")
     for number in range(TASKS):
         target, irrelevant, related, unrelated, _ = _SKILLS[number % 5 :] + _SKILLS[: number % 5]
         facts = {

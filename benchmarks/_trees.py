@@ -69,6 +69,7 @@ def _copy(source: Path, target: Path, number: int) -> None:
 
 
 def _other_head(head: str, number: int) -> str:
+    # Letter by letter and not through YAML: a copy must be as well or as badly formed as its original.
     lines = head.split("\n")
     for i, line in enumerate(lines):
         if line.startswith("name:"):

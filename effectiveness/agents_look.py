@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from skill_health.core.errors import UsageError
+from skill_health.core.frontmatter import write
 from skill_health.effectiveness.agents._installed import Installed
 from skill_health.effectiveness.agents._load import Choice
 from skill_health.effectiveness.cell import Cell
@@ -22,9 +23,7 @@ _PROMPT = "Say hello."
 _MODEL = "no-model-is-asked"
 # Names that no agent brings itself.
 _SKILLS = {
-    name: make_copy(
-        name, about, [File("SKILL.md", f"---\nname: {name}\ndescription: {about}\n---\n# Steps\n".encode())]
-    )
+    name: make_copy(name, about, [File("SKILL.md", write({"name": name, "description": about}, "# Steps").encode())])
     for name, about in (
         ("lantern-oiling", "Oils storm lanterns. Use when a storm lantern has to be oiled."),
         ("tide-tables", "Reads printed tide tables. Use when the next high water is asked for."),

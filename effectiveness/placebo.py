@@ -7,6 +7,8 @@ What a target gains over it is what its content is worth, beyond having somethin
 
 from __future__ import annotations
 
+from skill_health.core import frontmatter
+from skill_health.core.decode import decode
 from skill_health.core.digests import blake2b
 from skill_health.effectiveness.copies import SKILL, make_copy
 from skill_health.effectiveness.records import SkillCopy
@@ -46,14 +48,14 @@ def placebo(skill: SkillCopy) -> SkillCopy:
 
 
 def _split(data: bytes) -> tuple[bytes, bytes]:
-    """The frontmatter with its fences, and the rest; all is body where there is no frontmatter."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True)
-    if not lines or lines[0].rstrip() != b"---":
-        return b"", data
-    for number, line in enumerate(lines[1:], 1):
-        if line.rstrip() == b"---":
-            return b"".join(lines[: number + 1]), b"".join(lines[number + 1 :])
-    return b"", data
+    """The frontmatter with its fences, and the rest; all is body where there is no frontmatter.
+
+    Cut by position and not written anew: what agents are offered stays the same to the byte.
+    """
+    text, _, encoding, _ = decode(data)
+    above = frontmatter.read(text).first - 1 if encoding == "utf-8" else 0
+    lines = data.splitlines(keepends=True)
+    return b"".join(lines[:above]), b"".join(lines[above:])
 
 
 def _prose(size: int, start: int) -> bytes:

@@ -138,6 +138,7 @@ def _components(skill: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _frontmatter_issues(folder: str, text: str) -> list[str]:
+    """What that checker says, which splits lines at their first colon; a reader of YAML finds other issues."""
     fields = {}
     end = text.find("\n---", 4)
     if text.startswith("---\n") and end >= 0:

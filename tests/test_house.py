@@ -120,6 +120,19 @@ def test_every_folder_with_modules_is_a_package_and_every_package_is_typed() -> 
     assert [package for package in PACKAGES if not (ROOT / package / "py.typed").is_file()] == []
 
 
+def test_frontmatter_has_one_reader() -> None:
+    """The handler splits it; but for that, only the published checker, whose quirks are kept."""
+    by_hand = {
+        module_name(path)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in ("---", "---\n", "\n---", "\n---\n", b"---", b"---\n")
+    }
+    assert by_hand == {"skill_health.core.frontmatter", "skill_health.compat"}
+    users = {module_name(path) for path in MODULES if any(within(name, ("frontmatter",)) for name in imports(path))}
+    assert users == {"skill_health.core.frontmatter"}
+
+
 def project() -> dict[str, Any]:
     metadata: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return metadata

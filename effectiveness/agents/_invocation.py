@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 from typing import Any
 
+from skill_health.core import frontmatter
+from skill_health.core.decode import decode
 from skill_health.effectiveness.agents._api import ToolUse
 from skill_health.effectiveness.agents._shell import reads, script_of
 from skill_health.effectiveness.agents._stream import one_line
@@ -98,8 +100,7 @@ def _telling(skills: Sequence[SkillCopy]) -> dict[str, tuple[str, ...]]:
 
 def _body(skill: SkillCopy) -> list[str]:
     raw = next((file.data for file in skill.files if file.path == "SKILL.md"), b"")
-    text = raw.decode("utf-8", "replace").replace("\r\n", "\n")
-    body = text.split("\n---", 1)[-1] if text.lstrip("\ufeff").startswith("---") else text
+    body = frontmatter.read(decode(raw)[0]).content
     return [stripped for line in body.split("\n") if len(stripped := line.strip()) >= _TELLING]
 
 

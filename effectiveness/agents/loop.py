@@ -30,7 +30,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(skill_health.__file__))
 _ROOT = os.path.dirname(_PACKAGE)
 _PROGRAM = os.path.join(_PACKAGE, "effectiveness", "loop", "__main__.py")
 # What our client and the reading of frontmatter stand on.
-_NEEDED = ("httpx", "httpcore", "h11", "anyio", "idna", "certifi", "yaml")
+_NEEDED = ("httpx", "httpcore", "h11", "anyio", "idna", "certifi", "yaml", "frontmatter")
 
 
 def _library_folders() -> tuple[str, ...]:

@@ -55,9 +55,7 @@ def _listed(folder: str, path: str, data: bytes) -> Listed:
     from skill_health.core import frontmatter
     from skill_health.core.decode import decode
 
-    lines = decode(data)[0].split("\n")
-    start, end, _ = frontmatter.split(lines)
-    matter = frontmatter.read(lines, start, end)[0] if start >= 0 else None
+    matter = frontmatter.read(decode(data)[0]).matter
     fields = {key: matter.get(key) if matter else None for key in ("name", "description")}
     said = {key: " ".join(str(field.value).split()) if field else "" for key, field in fields.items()}
     return Listed(said["name"][:_LONGEST] or folder, said["description"][:_LONGEST], path)

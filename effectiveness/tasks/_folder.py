@@ -7,6 +7,9 @@ import stat
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
+from skill_health.core.decode import decode
+from skill_health.core.frontmatter import HANDLER
+
 MAX_TEXT = 1 << 20
 MAX_FILE = 16 << 20
 MAX_TOTAL = 64 << 20
@@ -57,7 +60,7 @@ class Folder:
 
     def is_fenced(self, path: str) -> bool:
         """Whether a text begins with a line of three hyphens, as frontmatter does."""
-        return self.head(path, 8).removeprefix(_BOM)[:4].rstrip() == b"---"
+        return HANDLER.detect(decode(self.head(path))[0])
 
     def read(self, path: str) -> bytes:
         """The bytes of a text file of at most MAX_TEXT. Raises Refused."""

@@ -94,14 +94,11 @@ def _blockers(data: dict[str, Any], verifier: dict[str, Any]) -> Iterator[str]:
 
 def _read(folder: Folder) -> tuple[dict[str, Any], dict[str, int], str]:
     """The keys, the line of each (dotted where nested), and the instruction. Raises Refused."""
-    lines = folder.text(FILE).split("\n")
-    start, end, found = frontmatter.split(lines)
-    matter, more = frontmatter.read(lines, start, end)
-    if defects := [*found, *more]:
+    matter, _, body, defects = frontmatter.read(folder.text(FILE))
+    if matter is None or defects:
         first = min(defects, key=lambda defect: defect.span.line)
         raise Refused(FILE, first.message, first.help[:1].upper() + first.help[1:], first.span.line)
-    body = "\n".join(lines[end + 1 :]).strip("\n") + "\n"
-    return {field.key: field.value for field in matter.fields}, dict(_lines(matter.fields)), body
+    return {field.key: field.value for field in matter.fields}, dict(_lines(matter.fields)), body.strip("\n") + "\n"
 
 
 def _lines(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tuple[str, int]]:

@@ -46,13 +46,8 @@ def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: t
     if not text.strip():
         defects.append(Defect("empty-file", Span(1, 1), f"{file_name} is empty"))
     else:
-        start, end, found = frontmatter.split(lines)
+        matter, first, _, found = frontmatter.read(text)
         defects += found
-        if start >= 0:
-            matter, found = frontmatter.read(lines, start, end)
-            defects += found
-            closed = end < len(lines) and lines[end].startswith("---")
-            first = end + 2 if closed else end + 1
     body = Document(tuple(lines), first)
     if len(data) <= MAX_BYTES:
         long = next((i for i, line in enumerate(lines) if len(line) > MAX_LINE), None)

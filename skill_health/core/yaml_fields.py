@@ -16,6 +16,8 @@ _NESTED = lazy(r"[\[{]")
 _STYLES = {None: "plain", "": "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
 _MAX_NODES = 10_000
 _MAX_DEPTH = 50
+_MAX_NUMBER = 1_000
+"""Characters of a number; a longer one takes Python long to read, or has more digits than it writes out."""
 
 
 class _Bounded(Exception):
@@ -121,9 +123,12 @@ def _scalar(node: yaml.ScalarNode) -> tuple[Any, str]:
     tag = node.tag.rpartition(":")[2]
     text = node.value
     if tag in ("int", "float", "bool", "null"):
+        if len(text) > _MAX_NUMBER:
+            return text, tag
         try:
             value = yaml.constructor.SafeConstructor().construct_object(node)
-        except (ValueError, yaml.YAMLError):
+        except (ArithmeticError, LookupError, ValueError, yaml.YAMLError):
+            # PyYAML lets all of these escape where a value does not fit its tag, such as `!!int ""`.
             return text, "str"
         finite = not isinstance(value, float) or math.isfinite(value)
         return (value if finite else text), tag

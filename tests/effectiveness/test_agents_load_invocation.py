@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from skill_health.effectiveness.agents._api import ToolUse
 from skill_health.effectiveness.agents._invocation import opened
+from skill_health.effectiveness.copies import make_copy
+from skill_health.effectiveness.tasks._folder import File
 
 FOLDER = ".agents/skills"
 ZEBRA, APPLE = made_skill("zebra"), made_skill("apple")
@@ -125,3 +127,10 @@ def test_no_call_of_a_tool_is_too_odd(name: str, arguments: dict[str, Any], resu
 @given(st.text(alphabet="cat'\"`$()<>|&;\\\n {}SKILL.md/EOF-", max_size=60))
 def test_no_script_is_too_odd(script: str) -> None:
     opened([shell(script)], [ZEBRA], FOLDER)
+
+
+def test_a_printed_description_is_no_body_however_the_file_begins() -> None:
+    head = "\n---\nname: late\ndescription: Says when it is needed.\nlicense: Whatever else is said of it.\n---\n"
+    text = f"{head}# Late\n\nThe instructions that follow are long enough.\n"
+    late = make_copy("late", "", [File("SKILL.md", text.encode())])
+    assert opened([shell("head -5 .agents/skills/*/SKILL.md", head)], [late], FOLDER) == ((), ())

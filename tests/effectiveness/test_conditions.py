@@ -122,6 +122,23 @@ def test_a_placebo_is_as_long_as_its_skill_and_listed_the_same(size: int, name: 
     assert placebo(real) == false
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "\ufeff---\nname: b\n---\n",
+        "---\r\nname:  'b'  # c\r\n--- \r\n",
+        "\n---\nname: b\n---\n",
+        "---\rname: b\r---\r",
+        "",
+    ],
+)
+def test_a_placebo_keeps_every_byte_of_the_head(head: str) -> None:
+    real = make_copy("b", "", [File("SKILL.md", f"{head}# Body\n\nDo it.\n".encode())])
+    (file,) = placebo(real).files
+    assert (file.data.startswith(head.encode()), b"Body" in file.data) == (True, False)
+    assert len(file.data) == len(real.files[0].data)
+
+
 def folder(root: Path, name: str, text: str = "", **files: str) -> None:
     place = root / name
     place.mkdir(parents=True)

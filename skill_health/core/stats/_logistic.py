@@ -1,4 +1,8 @@
-"""Logistic regression on one variable, with the cluster-robust standard error of its slope."""
+"""Logistic regression on one variable, with the cluster-robust standard error of its slope.
+
+scipy has neither. statsmodels has both and brings pandas along, too much to install for one slope; the tests compare
+with it.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,8 @@ def robust(fit: Fit, groups: NDArray[np.int64], clusters: int, holding: int) -> 
 
 def logistic(x: Floats, y: Floats) -> Fit | None:
     """Newton's steps, halved where they overshoot; None without convergence."""
+    from scipy.special import expit  # type: ignore[import-untyped]
+
     design = np.stack([np.ones_like(x), x], axis=1)
     beta, likelihood = np.zeros(2), -np.inf
     step = np.zeros(2)
@@ -46,7 +52,7 @@ def logistic(x: Floats, y: Floats) -> Fit | None:
             step = step / 2
             continue
         beta, likelihood = beta + step, now
-        fitted = 0.5 * (1.0 + np.tanh(0.5 * eta))
+        fitted = expit(eta)
         information = design.T @ (design * (fitted * (1 - fitted))[:, None])
         if np.linalg.cond(information) > 1e12:
             return None

@@ -1,4 +1,8 @@
-"""Quantiles, and floats that are the same on any machine, without numpy."""
+"""Quantiles, and floats that are the same on any machine, without numpy.
+
+Student's distribution is scipy's, by the two functions that its `stats.t` calls: `scipy.stats` takes 0.6 seconds of a
+processor to import, `scipy.special` a third of that, and what only shows an interval has no other use for it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,13 @@ def t_quantile(share: float, freedom: float) -> float:
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(freedom, share))
+
+
+def t_share(value: float, freedom: float) -> float:
+    """The share of Student's t distribution up to a value."""
+    from scipy.special import stdtr
+
+    return float(stdtr(freedom, value))
 
 
 def tidy(value: float) -> float:

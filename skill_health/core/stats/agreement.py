@@ -1,4 +1,4 @@
-"""Agreement between models beyond chance, and how well stated confidences fit what came true."""
+"""Agreement between models beyond chance, and how well stated confidences fit what came true; scipy has none of it."""
 
 from __future__ import annotations
 

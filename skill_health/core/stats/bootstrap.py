@@ -20,6 +20,7 @@ _FEWEST = 10
 """Clusters that must bear on a statistic, and"""
 _DIFFERING = 6
 """clusters that must differ between two sides, for an interval."""
+_WIDER = "widened by one more that differs"
 
 
 def cluster_bootstrap(
@@ -99,11 +100,13 @@ def paired_bootstrap(
     draws = resample(table, lambda sums: sums[..., 0] / sums[..., 1], resamples, seed)
     value, (_, wider) = table[:, 0].sum() / table[:, 1].sum(), _spread(table)
     low, high = (value + wider * (end - value) for end in expanded(draws, len(table)))
-    return _with(plain, low, high, "paired cluster bootstrap, expanded percentiles")
+    return _with(plain, low, high, f"paired cluster bootstrap, expanded percentiles, {_WIDER}")
 
 
 def paired_t(differences: Sequence[float], weights: Sequence[float] | None = None) -> Estimate:
-    """The same mean with Student's interval, to stand beside the bootstrap's below 30 clusters.
+    """The same mean with Student's interval, to stand beside the bootstrap's below 30 clusters, and widened as it is.
+
+    So it is that of scipy's `ttest_1samp` (for equal weights), times the factor of `_spread` to either side.
 
     Raises:
         ValueError: as `paired_bootstrap` does.
@@ -118,11 +121,15 @@ def paired_t(differences: Sequence[float], weights: Sequence[float] | None = Non
         return _without(plain, why)
     error, wider = _spread(table)
     half = t_quantile(0.975, clusters - 1) * error * wider
-    return _with(plain, value - half, value + half, "Student's t over clusters")
+    return _with(plain, value - half, value + half, f"Student's t over clusters, {_WIDER}")
 
 
 def _spread(table: Floats) -> tuple[float, float]:
-    """The standard error of the mean, and how much wider one further differing cluster would make it."""
+    """The standard error of the mean, and how much wider one further differing cluster would make it.
+
+    The latter is sqrt(1 + m / S): m the mean square of the differences that are not zero, S the sum of the squares of
+    all of them less their mean.
+    """
     value, clusters = table[:, 0].sum() / table[:, 1].sum(), len(table)
     squares = float(((table[:, 0] - value * table[:, 1]) ** 2).sum())
     differing = table[_differs(table), 0]

@@ -36,6 +36,8 @@ def least_detectable(
     Raises:
         ValueError: for fewer than one task, replication or test.
     """
+    from scipy.special import expit  # type: ignore[import-untyped]
+
     if tasks < 1 or replications < 1 or tests < 1:
         raise ValueError(f"nothing is tested by {tests} tests of {tasks} tasks x {replications} replications")
     if tasks < (needed := fewest_differing(tests, alpha)):
@@ -49,7 +51,7 @@ def least_detectable(
     reaches = t_quantile(1 - alpha / 2, tasks - 1), t_quantile(1 - alpha / (2 * tests), tasks - 1)
 
     def found(apart: float) -> float:
-        passes = [(one < _expit(hard + side)).mean(axis=0) for one, side in zip(drawn, (apart, -apart), strict=True)]
+        passes = [(one < expit(hard + side)).mean(axis=0) for one, side in zip(drawn, (apart, -apart), strict=True)]
         return float(_significant(passes[0] - passes[1], needed, reaches).mean())
 
     if found(_FURTHEST) < power:
@@ -59,7 +61,7 @@ def least_detectable(
         middle = (low + high) / 2
         low, high = (low, middle) if found(middle) >= power else (middle, high)
     easy = _SPREAD * _normal((np.arange(2_000) + 0.5) / 2_000)
-    return round(float((_expit(easy + high) - _expit(easy - high)).mean()), 3)
+    return round(float((expit(easy + high) - expit(easy - high)).mean()), 3)
 
 
 def _significant(differences: Floats, needed: int, reaches: tuple[float, float]) -> Floats:
@@ -77,11 +79,7 @@ def _significant(differences: Floats, needed: int, reaches: tuple[float, float])
 
 
 def _normal(shares: Floats) -> Floats:
-    from scipy.special import ndtri  # type: ignore[import-untyped]
+    from scipy.special import ndtri
 
     # The stream may give 0, of which there is no finite quantile.
     return np.asarray(ndtri(np.maximum(shares, math.ldexp(1.0, -54))), dtype=np.float64)
-
-
-def _expit(logits: Floats) -> Floats:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)), dtype=np.float64)

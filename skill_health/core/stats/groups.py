@@ -21,7 +21,8 @@ def group_deviations(
     """For each group the two-sided p of its mean against random sets of as many of all the values.
 
     A permutation test of exchangeability between the group and the others; one set of permutations serves all groups,
-    each of which is tested by itself. None where there is one group only, or where all values are equal.
+    each of which is tested by itself. None where there is one group only, or where all values are equal. scipy's
+    `permutation_test` would draw a set for each of a hundred skills, and others with another version of numpy.
     """
     order = sorted(range(len(groups)), key=lambda at: str(groups[at]))
     names = list(dict.fromkeys(groups[at] for at in order))

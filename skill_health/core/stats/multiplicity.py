@@ -1,4 +1,8 @@
-"""p-values of several tests, corrected for their number. None (not testable) stays None and does not count."""
+"""p-values of several tests, corrected for their number. None (not testable) stays None and does not count.
+
+scipy's `false_discovery_control` refuses what is not testable, and there is no Holm beside it. Both must work in a base
+installation, which has no scipy.
+"""
 
 from __future__ import annotations
 

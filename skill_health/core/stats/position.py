@@ -1,4 +1,7 @@
-"""Does the place of a skill in the list decide whether it is picked? Distance and slope, both by prompt."""
+"""Does the place of a skill in the list decide whether it is picked? Distance and slope, both by prompt.
+
+scipy's `permutation_test` exchanges within pairs or over everything, and not orders within a prompt.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats._logistic import logistic, robust
-from skill_health.core.stats._numbers import t_quantile, tidy, tidy_p
+from skill_health.core.stats._numbers import t_quantile, t_share, tidy, tidy_p
 from skill_health.core.stats._random import Floats, Stream
 
 _RARE = 5
@@ -97,8 +100,6 @@ def clustered_slope(x: Sequence[float], y: Sequence[float], cluster: Sequence[Ha
     Raises:
         ValueError: where the lists differ in length, x is not finite or y neither 0 nor 1.
     """
-    from scipy.special import stdtr  # type: ignore[import-untyped]
-
     numbers: dict[Hashable, int] = {}
     groups = np.asarray([numbers.setdefault(name, len(numbers)) for name in cluster], dtype=np.int64)
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -117,7 +118,7 @@ def clustered_slope(x: Sequence[float], y: Sequence[float], cluster: Sequence[Ha
     value, error, freedom = robust(fit, groups, clusters, holding)
     if not error > 1e-9:
         return Estimate(None, n=size, clusters=clusters, note="not testable: no variation between clusters")
-    p = 2 * float(stdtr(freedom, -abs(value) / error))
+    p = 2 * t_share(-abs(value) / error, freedom)
     value, half = value / float(xs.std()), t_quantile(0.975, freedom) * error / float(xs.std())
     method = f"logistic, cluster-robust, t with {freedom:.1f} degrees of freedom"
     return Estimate(tidy(value), tidy(value - half), tidy(value + half), size, clusters, p=tidy_p(p), method=method)

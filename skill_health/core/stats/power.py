@@ -1,4 +1,7 @@
-"""What a run of this size can show: minimum detectable effects, and why a result is preliminary."""
+"""What a run of this size can show: minimum detectable effects, and why a result is preliminary.
+
+Normal quantiles are the standard library's, so that a forecast works in a base installation, which has no scipy.
+"""
 
 from __future__ import annotations
 

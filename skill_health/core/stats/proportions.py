@@ -1,4 +1,8 @@
-"""Intervals of proportions and of other means between 0 and 1, with clusters."""
+"""Intervals of proportions and of other means between 0 and 1, with clusters.
+
+scipy's `binomtest` has Wilson's interval of whole numbers, which an effective n is not, and knows no clusters. And
+these must work in a base installation, which has no scipy.
+"""
 
 from __future__ import annotations
 

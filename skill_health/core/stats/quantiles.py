@@ -1,4 +1,4 @@
-"""Quantiles (median and 95th percentile of latency and cost) with clusters."""
+"""Quantiles (median and 95th percentile of latency and cost) with clusters, which scipy's `quantile_test` has not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What several rules of this family need: defects as hits, and YAML values as text and back."""
+"""What several rules of this family need: defects as hits, and YAML values as text and back.
+
+Their fixes replace a value where it stands and never write the block anew, which would lose comments, order and style:
+every other byte stays as its author wrote it.
+"""
 
 from __future__ import annotations
 

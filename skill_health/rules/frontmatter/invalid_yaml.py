@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core import yaml_fields
+from skill_health.core.frontmatter import HANDLER
 from skill_health.core.skill import Defect, Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, quote, remedy, spelled
@@ -81,6 +81,6 @@ def _quoted(skill: Skill, defect: Defect) -> Fix | None:
     block = list(skill.lines[matter.span.line - 1 : matter.span.end_line])
     at = field.span.line - matter.span.line
     block[at] = block[at][: field.span.col - 1] + quote(text)
-    if yaml_fields.load("\n".join(block) + "\n", 0)[2] is not None:
+    if not HANDLER.load("\n".join(block) + "\n").matter.valid:
         return None
     return Fix("quote the value", (Edit(field.span, quote(text)),), safe=True)

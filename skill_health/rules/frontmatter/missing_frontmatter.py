@@ -65,9 +65,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _without_blank_head(skill: Skill) -> Fix | None:
-    for number, line in enumerate(skill.lines, 1):
-        if line.rstrip() == "---":
-            return Fix("remove the blank lines before the frontmatter", (Edit(Span(1, 1, number, 1), ""),), safe=True)
-        if line.strip():
-            return None
-    return None
+    fence = skill.frontmatter.span.line - 1 if skill.frontmatter else 1
+    if any(line.strip() for line in skill.lines[: fence - 1]):
+        return None
+    return Fix("remove the blank lines before the frontmatter", (Edit(Span(1, 1, fence, 1), ""),), safe=True)

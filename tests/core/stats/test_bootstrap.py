@@ -164,6 +164,7 @@ def test_student_is_that_of_scipy_and_as_wide_as_one_more_differing_cluster_make
     values = np.array(DIFFERENCES)
     found = paired_t(DIFFERENCES)
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert found.method == "Student's t over clusters, widened by one more that differs"
     wider = np.sqrt(1 + (values[values != 0] ** 2).mean() / ((values - values.mean()) ** 2).sum())
     assert found.value == pytest.approx(values.mean())
     assert found.high - found.value == pytest.approx((high - values.mean()) * wider)

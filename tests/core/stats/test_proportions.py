@@ -147,8 +147,9 @@ def test_an_effective_n_is_always_a_positive_number(share: float, variance: floa
 
 def test_proportions_power_and_corrections_need_no_numpy() -> None:
     code = (
-        "import sys; from skill_health.core.stats import multiplicity, power, proportions; "
+        "import sys; from skill_health.core.stats import means, multiplicity, power, proportions, quantiles; "
         "proportions.clustered_proportion([1, 2], [3, 3]); power.mde_paired(50, 3); multiplicity.holm([0.1]); "
+        "multiplicity.benjamini_hochberg([0.1]); quantiles.clustered_quantile([1, 2], [1, 2], 0.5); means.average([1, 2]); "
         "sys.exit('numpy' in sys.modules or 'scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

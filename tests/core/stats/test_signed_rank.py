@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,10 +29,30 @@ def test_it_is_scipys_by_enumeration(seed: int) -> None:
     assert signed_rank(values.tolist()) == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.parametrize("count", [10, 20, 40])
-def test_it_is_scipys_exact_one_without_ties(count: int) -> None:
-    values = np.random.default_rng(count).normal(0.3, 1, count)
-    assert signed_rank(values.tolist()) == pytest.approx(stats.wilcoxon(values, method="exact").pvalue, rel=1e-8)
+def by_hand(values: list[float]) -> float:
+    """The chance of each rank sum, one rank after the other, in whole numbers."""
+    sizes = sorted(abs(each) for each in values if each)
+    twice = {size: sum((each < size) + (each <= size) for each in sizes) + 1 for size in sizes}
+    ways, total = {0: 1}, sum(twice[size] for size in sizes)
+    for size in sizes:
+        more = dict(ways)
+        for ranks, count in ways.items():
+            more[ranks + twice[size]] = more.get(ranks + twice[size], 0) + count
+        ways = more
+    seen = abs(2 * sum(twice[each] for each in values if each > 0) - total)
+    return sum(count for ranks, count in ways.items() if abs(2 * ranks - total) >= seen) / 2 ** len(sizes)
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 20, 40])
+@pytest.mark.parametrize("tied", [False, True])
+def test_it_is_exact_with_ties_and_without(count: int, tied: bool) -> None:
+    rng = np.random.default_rng(count)
+    values = rng.integers(-4, 5, count) / 4 if tied else rng.normal(0.3, 1, count)
+    expected = by_hand(values.tolist()) if values.any() else None
+    with patch.object(stats, "wilcoxon", wraps=stats.wilcoxon) as called:
+        assert signed_rank(values.tolist()) == (None if expected is None else pytest.approx(expected, rel=1e-8))
+    sizes = np.abs(values[values != 0])
+    assert called.call_count == (0 < len(sizes) == len(np.unique(sizes)))
 
 
 def test_many_differences_take_the_normal_approximation_with_ties(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +61,7 @@ def test_many_differences_take_the_normal_approximation_with_ties(monkeypatch: p
     assert signed_rank(values) == pytest.approx(expected, rel=1e-8)
     some = values[:200]
     exact = signed_rank(some)
-    monkeypatch.setattr(module, "_WORK", 1)
+    monkeypatch.setattr(module, "_EXACT", 60)
     assert exact is not None and signed_rank(some) == pytest.approx(exact, rel=0.02)
 
 
