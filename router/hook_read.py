@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from skill_health.core.config import Config
 from skill_health.core.corpus import Discovery, discover
 from skill_health.core.errors import UsageError
 from skill_health.core.hosts import hosts
-from skill_health.router.collection import read_skills
+from skill_health.router.collection import read_collection
 from skill_health.router.inputs import catalogue_at, prompts_beside
 from skill_health.router.listing import catalogue
 from skill_health.router.prompts._api import known_skills
@@ -28,7 +29,8 @@ def both_catalogues(
     paths = tuple(path for path in files if os.path.isdir(path)) or (root,)
     inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     discovery = discover(paths, config, root)
-    new = catalogue(read_skills(discovery), listing or config.router.listing, hosts(config.hosts))
+    discovery, found = read_collection(discovery, config.router.namesakes)
+    new = catalogue(found.skills, listing or config.router.listing, hosts(config.hosts), found.names)
     try:
         return catalogue_at(root, config, commit, listing, inner), new, discovery
     except UsageError as error:
@@ -43,8 +45,12 @@ def prompts_of_both(
 
     Raises UsageError where there are no prompts.
     """
-    there = {skill.name for skill in (*new.shown, *new.omitted)}
-    gone = tuple(skill for skill in (*old.shown, *old.omitted) if skill.name not in there)
+    there = {name for skill in (*new.shown, *new.omitted) for name in (skill.name, *skill.aliases)}
+    gone = tuple(
+        replace(skill, aliases=tuple(name for name in skill.aliases if name not in there))
+        for skill in (*old.shown, *old.omitted)
+        if skill.name not in there
+    )
     known = known_skills(Catalogue((*gone, *new.shown), omitted=new.omitted))
     return (
         load_prompts(prompt_files, known, discovery.root) if prompt_files else prompts_beside(discovery, config, known)

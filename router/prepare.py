@@ -117,8 +117,9 @@ def read_inputs(
     """
     where = (paths, options["config_file"], options["prompt_files"], listing)
     filters = {"prompt_ids": options["prompt_ids"], "skills": options["skills"], "splits": options["split"]}
-    inputs = load_inputs(*where, **filters)
-    everything = load_inputs(*where) if any(filters.values()) else inputs
+    skip = options["skip_namesakes"]
+    inputs = load_inputs(*where, **filters, skip_namesakes=skip)
+    everything = load_inputs(*where, skip_namesakes=skip) if any(filters.values()) else inputs
     return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
 
 

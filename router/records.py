@@ -55,7 +55,8 @@ class Listed:
 
     `text` is the description that is shown: whole, cut or "" (`state` is full, truncated or name-only; a skill that
     the host omits is not in `Catalogue.shown`). `description` is the whole of it, `body` the text of SKILL.md below
-    the frontmatter, `when` the part of it that says when to use the skill. Only what is shown is hashed.
+    the frontmatter, `when` the part of it that says when to use the skill. Only what is shown is hashed. `aliases`
+    are what else a label may call it.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Listed:
     body: str = ""
     when: str = ""
     path: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
+from skill_health.core import plugins
 from skill_health.core.errors import UsageError
 from skill_health.core.roots import git_top
 
 HEAD = "HEAD"
-# What a listing comes from: the skills, and what decides which of them are read.
-_FILES = ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore")
+# What a listing comes from: the skills, and what decides which of them are read and how they are called.
+_FILES = ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore", *plugins.FILES)
 
 
 def base_of(root: str, since: str) -> str | None:

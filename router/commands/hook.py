@@ -7,7 +7,7 @@ import os
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.router.commands._options import listed
+from skill_health.router.commands._options import listed, skip_namesakes_option
 
 
 @click.command(short_help="Before a commit: does every prompt still find its skill?")
@@ -20,6 +20,7 @@ from skill_health.router.commands._options import listed
     "--since", metavar="REV", default="HEAD", envvar="PRE_COMMIT_FROM_REF", show_envvar=True, show_default=True,
     help="Compare with the commit where the branch left REV.",
 )  # fmt: skip
+@skip_namesakes_option
 @click.option("--max-lost", type=click.IntRange(0), default=0, metavar="N", help="So many lost prompts pass (0).")
 def command(
     files: tuple[str, ...],
@@ -28,6 +29,7 @@ def command(
     models: tuple[str, ...],
     listing: str | None,
     since: str,
+    skip_namesakes: bool,
     max_lost: int,
 ) -> int:
     """Compare the listed skills with those of the last commit, and route the labelled prompts over both.
