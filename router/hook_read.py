@@ -11,11 +11,11 @@ from skill_health.core.corpus import Discovery, discover
 from skill_health.core.errors import UsageError
 from skill_health.core.hosts import hosts
 from skill_health.router.collection import read_collection
-from skill_health.router.inputs import catalogue_at, prompts_beside
+from skill_health.router.inputs import NoPromptsError, catalogue_at, prompts_beside
 from skill_health.router.listing import catalogue
 from skill_health.router.prompts._api import known_skills
-from skill_health.router.prompts._load import Loaded, load_prompts
-from skill_health.router.records import Catalogue
+from skill_health.router.prompts._load import load_prompts, refuse_bad_records
+from skill_health.router.records import Catalogue, Prompt
 
 
 def both_catalogues(
@@ -40,10 +40,11 @@ def both_catalogues(
 
 def prompts_of_both(
     old: Catalogue, new: Catalogue, discovery: Discovery, config: Config, prompt_files: Sequence[str]
-) -> Loaded:
+) -> tuple[Prompt, ...]:
     """The prompts as `load_inputs` finds them. One whose skill has gone is a prompt still: it finds it no longer.
 
-    Raises UsageError where there are no prompts.
+    There may be none, unless files are named. Raises UsageError for records that are no prompts, as every run refuses
+    them: what a broken one expects is not known.
     """
     there = {name for skill in (*new.shown, *new.omitted) for name in (skill.name, *skill.aliases)}
     gone = tuple(
@@ -52,6 +53,13 @@ def prompts_of_both(
         if skill.name not in there
     )
     known = known_skills(Catalogue((*gone, *new.shown), omitted=new.omitted))
-    return (
-        load_prompts(prompt_files, known, discovery.root) if prompt_files else prompts_beside(discovery, config, known)
-    )
+    try:
+        found = (
+            load_prompts(prompt_files, known, discovery.root)
+            if prompt_files
+            else prompts_beside(discovery, config, known)
+        )
+    except NoPromptsError:
+        return ()
+    refuse_bad_records(found.problems, None)
+    return found.prompts

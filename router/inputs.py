@@ -107,8 +107,12 @@ def skipping_namesakes(config: Config) -> Config:
     return config._replace(router=config.router._replace(namesakes=SKIP))
 
 
+class NoPromptsError(UsageError):
+    """No file in the collection holds prompts."""
+
+
 def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded:
-    """The prompts of the first source that has any."""
+    """The prompts of the first source that has any. Raises NoPromptsError."""
     sources = config.sources._replace(claims=(), mechanisms=(), tasks=())
     for kind in ("prompts", "activation"):
         only = sources._replace(**{other: () for other in ("prompts", "activation") if other != kind})
@@ -121,7 +125,7 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
         if loaded.prompts or loaded.problems:
             return loaded
     looked = ", ".join(Sources().prompts[:2])
-    raise UsageError(
+    raise NoPromptsError(
         f"no prompts for {discovery.root}: looked for {looked}, activation cases and trigger queries beside the skills; "
         "name a file with --prompts"
     )

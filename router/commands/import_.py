@@ -37,7 +37,7 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.router.imports import import_run, write_run
     from skill_health.router.inputs import load_inputs
     from skill_health.router.plan_files import read_folder
-    from skill_health.router.prepare import refuse_bad_records
+    from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.runs import runs_folder
 
     plan = read_folder(folder)
@@ -46,7 +46,7 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
         paths, options["config_file"], options["prompt_files"], "full",
         skip_namesakes=options["skip_namesakes"], plain=True,
     )  # fmt: skip
-    lines = refuse_bad_records(inputs, options["skip_bad"])
+    lines = refuse_bad_records(inputs.problems, options["skip_bad"])
     files = options["prompt_files"] or _sources(inputs.prompts, inputs.root)
     whole, note = _is_fixture(files, plan.about.fixture)
     run = import_run(plan, inputs.prompts, inputs.catalogue, whole)
