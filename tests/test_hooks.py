@@ -70,7 +70,7 @@ def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture
 def repository(hooks: init_hooks.Source, tmp_path: Path) -> Path:
     """A repository with two good skills, a registry and the two hooks that `init` writes, committed and installed."""
-    lines = init_hooks.lines(hooks, "0.1.0", fixtures=True)
+    lines = init_hooks.lines(hooks, fixtures=True)
     put(tmp_path, ".pre-commit-config.yaml", init_hooks.new_file(lines))
     put(tmp_path, "skills/sort-lists/SKILL.md", skill("sort-lists"))
     put(tmp_path, "skills/sort-trees/SKILL.md", skill("sort-trees", "trees"))
