@@ -51,8 +51,8 @@ def name_skills(skills: Iterable[Skill], plugins: Plugins, namesakes: str = REFU
         others = [name for one in (skill, *copies.get(skill.path, ())) for name in called[one.path]]
         names[skill.path] = Names(own, tuple(name for name in dict.fromkeys(others) if name != own))
     notes = (
-        *_note(copies, "name and SKILL.md are those of another"),
-        *_note(left, "another is listed by the same name"),
+        *left_out(copies, "name and SKILL.md are those of another"),
+        *left_out(left, "another is listed by the same name"),
     )
     return Collection(tuple(sorted(single, key=lambda skill: skill.path)), names, notes)
 
@@ -77,7 +77,7 @@ def _first_of(skills: Iterable[Skill], key: Callable[[Skill], Hashable]) -> tupl
     }
 
 
-def _note(groups: Mapping[str, Sequence[Skill]], why: str) -> Iterator[str]:
+def left_out(groups: Mapping[str, Sequence[Skill]], why: str) -> Iterator[str]:
     """One line on the skills that are left out: the first few, each group with the path that stands for it."""
     if groups:
         number = sum(map(len, groups.values()))

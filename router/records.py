@@ -53,10 +53,8 @@ class Prompt:
 class Listed:
     """One skill as a host lists it to a model.
 
-    `text` is the description that is shown: whole, cut or "" (`state` is full, truncated or name-only; a skill that
-    the host omits is not in `Catalogue.shown`). `description` is the whole of it, `body` the text of SKILL.md below
-    the frontmatter, `when` the part of it that says when to use the skill. Only what is shown is hashed. `aliases`
-    are what else a label may call it.
+    `text` is what is shown of the description (`state`: full, truncated or name-only) and hashed with the name; `body` is
+    SKILL.md below the frontmatter, `when` says when to use the skill; `aliases` are what else a label may call it.
     """
 
     name: str

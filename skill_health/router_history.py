@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,13 +141,6 @@ def _marked(routed: Routed, then: Mapping[str, tuple[str, ...]] | None, now: Map
         return routed
     changed = [name for name, texts in then.items() if len(texts) == 1 and name in now and texts[0] != _flat(now[name])]
     return replace(routed, changed=tuple(sorted(changed)))
-
-
-def single(names_and_texts: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Descriptions by name, without the names that several skills share."""
-    pairs = list(names_and_texts)
-    times = Counter(name for name, _ in pairs)
-    return {name: text for name, text in pairs if times[name] == 1}
 
 
 def _listed(folder: str, run: str) -> dict[str, tuple[str, ...]] | None:
