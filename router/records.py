@@ -53,7 +53,7 @@ class Prompt:
 class Listed:
     """One skill as a host lists it to a model.
 
-    `text` is what is shown of the description (`state`: full, truncated or name-only) and hashed with the name; `body` is
+    `text` is what is shown of the description (`state`: full, truncated or name-only), hashed with the name. `body` is
     SKILL.md below the frontmatter, `when` says when to use the skill; `aliases` are what else a label may call it.
     """
 

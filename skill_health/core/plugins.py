@@ -55,6 +55,11 @@ class Plugins:
         return f"{plugin}:{name}" if plugin else name
 
 
+def without_plugin(label: str) -> str:
+    """The plain name in a label, which may be written as hosts list a skill of a plugin."""
+    return label.rpartition(":")[2]
+
+
 def _plugins_at(folder: str) -> Iterator[_Plugin]:
     """What the manifest in a folder declares, and after it the entries of a marketplace there."""
     for manifest in MANIFESTS:
