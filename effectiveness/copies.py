@@ -30,7 +30,10 @@ def copies(skills: Iterable[Skill], root: str) -> dict[str, SkillCopy]:
     for skill in skills:
         name = skill.name
         if name in found:
-            raise UsageError(f"two skills are called {name!r}: {places[name]} and {skill.path}; an arm needs one")
+            raise UsageError(
+                f"two skills are called {name!r}: {places[name]} and {skill.path}; an arm needs one: --skip-namesakes keeps "
+                "the one that tasks name, else the first"
+            )
         if not name or name in (".", "..") or not name.isprintable() or set(name) & set("/\\:"):
             raise UsageError(f"{skill.path}: {name!r} cannot be the name of a folder, so the skill cannot be staged")
         places[name] = skill.path

@@ -14,11 +14,13 @@ from skill_health.core.skill import Skill
 from skill_health.core.sources import expand
 from skill_health.effectiveness.check_skills import collection
 from skill_health.effectiveness.copies import SKILL, copies, make_copy
+from skill_health.effectiveness.naming import settle_names
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import Folder, Refused
 from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.lint import configure
+from skill_health.router.naming import SKIP
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Inputs:
     """Tasks in the order of their ids, and skills.
 
     `copies` are those of the collection by name, `own` those that a task brings itself, by its id. `skills` lie below
-    `skills_root`; `problems` are folders that are no sound task.
+    `skills_root`; `problems` are folders that are no sound task, `notes` lines that somebody should know.
     """
 
     root: str
@@ -37,6 +39,7 @@ class Inputs:
     skills_root: str
     copies: Mapping[str, SkillCopy]
     own: Mapping[str, Mapping[str, SkillCopy]]
+    notes: tuple[str, ...] = ()
 
     def copies_of(self, task: Task) -> dict[str, SkillCopy]:
         """All skills that there are for a task, by name and in the order of the names."""
@@ -49,24 +52,29 @@ class Inputs:
         return dict(sorted({**self.copies, **own}.items()))
 
 
-def load_inputs(tasks: Sequence[str], skills: Sequence[str] = (), config_file: str | None = None) -> Inputs:
+def load_inputs(
+    tasks: Sequence[str], skills: Sequence[str] = (), config_file: str | None = None, skip_namesakes: bool = False
+) -> Inputs:
     """Read tasks, by default those that the configuration names, and the skills of the collection around them.
 
     Raises UsageError for what the user got wrong, such as a path that does not exist, no tasks, no skills, or two
-    skills of one name.
+    skills of one name, unless namesakes may be skipped: by `skip_namesakes`, or by `namesakes` under [router].
     """
     root, config = configure(tuple(tasks) or (os.curdir,), config_file, {})
     loaded = load_tasks(tuple(tasks) or _configured(root, config), root)
     skills_root, found = collection(skills, config_file, root)
+    in_order = sorted(loaded.tasks, key=lambda task: task.id)
+    settled = settle_names(found, in_order, skills_root, SKIP if skip_namesakes else config.router.namesakes)
     inputs = Inputs(
         root=root,
         config=config,
-        tasks=tuple(sorted(loaded.tasks, key=lambda task: task.id)),
+        tasks=settled.tasks,
         problems=loaded.problems,
-        skills=tuple(found),
+        skills=settled.skills,
         skills_root=skills_root,
-        copies=copies(found, skills_root),
+        copies=copies(settled.skills, skills_root),
         own={task.id: _own(task) for task in loaded.tasks if task.skills},
+        notes=settled.notes,
     )
     if not inputs.everything:
         raise UsageError(f"no skill below {', '.join(skills) or root}: name the skills under test with --skills")

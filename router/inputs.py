@@ -14,13 +14,14 @@ from skill_health.core.near import nearest
 from skill_health.core.registries import BadRecord
 from skill_health.core.sources import read_sources
 from skill_health.lint import configure
-from skill_health.router.collection import read_skills
+from skill_health.router.collection import read_collection
 from skill_health.router.listing import catalogue, listing_notes
-from skill_health.router.prompts._api import Known, PromptFile, known_skills
+from skill_health.router.naming import SKIP
+from skill_health.router.prompts._api import Known, PromptFile, either, known_skills
 from skill_health.router.prompts._files import EVALS, TRIGGERS, matching, read_file
 from skill_health.router.prompts._load import Loaded, load_prompts, read_prompts
 from skill_health.router.records import NONE, Catalogue, Prompt
-from skill_health.router.revisions import skills_at
+from skill_health.router.revisions import collection_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +52,28 @@ def load_inputs(
     prompt_ids: Sequence[str] = (),
     skills: Sequence[str] = (),
     splits: Sequence[str] = (),
+    skip_namesakes: bool = False,
+    plain: bool = False,
 ) -> Inputs:
     """Find and read the skills that `paths` name (default: here) with the collection around them, and the prompts.
 
     Without `prompt_files` the prompts are those of the configured `sources.prompts`, else of `sources.activation`, else
     the trigger queries and then the eval sets in the skills' folders. `listing` is "full" or the key of a host, by
     default what the configuration says. The filters narrow the prompts, never the collection: by id, by the skills
-    that a prompt expects, accepts or rejects ("none" for those that expect no skill), and by split.
+    that a prompt expects, accepts or rejects ("none" for those that expect no skill), and by split. `skip_namesakes`
+    is the setting `namesakes = "skip"`; where `plain`, names do not show the plugin.
 
     Raises UsageError for what the user got wrong, such as an empty collection, no prompts or a filter that leaves none.
     """
     paths = tuple(paths) or (os.curdir,)
     root, config = configure(paths, config_file, {})
+    if skip_namesakes:
+        config = skipping_namesakes(config)
     discovery = discover(paths, config, root)
     if not discovery.entries:
         raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
-    parsed = read_skills(discovery)
-    listed = catalogue(parsed, listing or config.router.listing, hosts(config.hosts))
+    discovery, found = read_collection(discovery, config.router.namesakes, plain)
+    listed = catalogue(found.skills, listing or config.router.listing, hosts(config.hosts), found.names)
     known = known_skills(listed)
     loaded = load_prompts(prompt_files, known, root) if prompt_files else prompts_beside(discovery, config, known)
     if not loaded.prompts and not loaded.problems:
@@ -81,7 +87,7 @@ def load_inputs(
         prompts=left,
         total=len(loaded.prompts),
         problems=loaded.problems,
-        notes=(*discovery.warnings, *listing_notes(parsed, listed), *loaded.notes),
+        notes=(*discovery.warnings, *found.notes, *listing_notes(found.skills, listed), *loaded.notes),
     )
 
 
@@ -90,14 +96,23 @@ def catalogue_at(
 ) -> Catalogue:
     """The catalogue that the same call would have made at a git revision; an empty one where no skill was there.
 
-    `paths` are relative to the root, as `Inputs.paths`. Raises UsageError as `skills_at` and `catalogue` do.
+    `paths` are relative to the root, as `Inputs.paths`. Raises UsageError as `collection_at` and `catalogue` do.
     """
-    found = skills_at(root, config, revision, paths)
-    return catalogue(found, listing or config.router.listing, hosts(config.hosts))
+    found = collection_at(root, config, revision, paths)
+    return catalogue(found.skills, listing or config.router.listing, hosts(config.hosts), found.names)
+
+
+def skipping_namesakes(config: Config) -> Config:
+    """The settings with `namesakes = "skip"`."""
+    return config._replace(router=config.router._replace(namesakes=SKIP))
+
+
+class NoPromptsError(UsageError):
+    """No file in the collection holds prompts."""
 
 
 def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded:
-    """The prompts of the first source that has any."""
+    """The prompts of the first source that has any. Raises NoPromptsError."""
     sources = config.sources._replace(claims=(), mechanisms=(), tasks=())
     for kind in ("prompts", "activation"):
         only = sources._replace(**{other: () for other in ("prompts", "activation") if other != kind})
@@ -114,7 +129,7 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
         if loaded.prompts or loaded.problems:
             return loaded
     looked = ", ".join(Sources().prompts[:2])
-    raise UsageError(
+    raise NoPromptsError(
         f"no prompts for {discovery.root}: looked for {looked}, activation cases and trigger queries beside the skills; "
         "name a file with --prompts"
     )
@@ -124,6 +139,9 @@ def _narrowed(
     prompts: Sequence[Prompt], known: Known, ids: Sequence[str], skills: Sequence[str], splits: Sequence[str]
 ) -> tuple[Prompt, ...]:
     _must_exist(ids, [prompt.prompt_id for prompt in prompts], "prompt has the id")
+    for name in skills:
+        if several := known.several(name):
+            raise UsageError(f"{name!r} may be {either(several)}: say which")
     names = [name if name == NONE else known.name_of(name) or name for name in skills]
     _must_exist(names, [*known.names, NONE], "skill is called")
     if splits and not any(prompt.split for prompt in prompts):

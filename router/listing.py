@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from skill_health.core.catalog import OMITTED, simulate
 from skill_health.core.digests import blake2b
@@ -16,18 +16,27 @@ from skill_health.core.near import nearest
 from skill_health.core.roles import roles_of
 from skill_health.core.sections import governing, outermost
 from skill_health.core.skill import Skill
+from skill_health.router.naming import UNREADABLE as UNREADABLE_KINDS
+from skill_health.router.naming import Names, plain_name
 from skill_health.router.records import NONE, Catalogue, Listed
 from skill_health.rules.frontmatter._shared import below_templates
+from skill_health.rules.routing._groups import name_key
 
 FULL = "full"
 HIDDEN, UNREADABLE = "hidden", "unreadable"
-_UNREADABLE = frozenset(("directory", "dangling", "loop", "unreadable"))
 _STRICT = frozenset(("colon-trap", "yaml-error", "tab-indent", "not-a-mapping"))
 _SHOWN = 3
 
 
-def catalogue(skills: Sequence[Skill], listing: str = FULL, hosts: Sequence[Host] = ()) -> Catalogue:
+def catalogue(
+    skills: Sequence[Skill],
+    listing: str = FULL,
+    hosts: Sequence[Host] = (),
+    names: Mapping[str, Names] = MappingProxyType({}),
+) -> Catalogue:
     """List skills as "full" (every description whole) or as the host of this key does, in the order of their paths.
+
+    `names` are those that they are listed by, by the path of each; the plain ones where nothing is said.
 
     As hosts do, a skill without a description is listed by its name, and by its folder's where it declares none.
     Those with `disable-model-invocation: true` (state "hidden"), those whose file cannot be read ("unreadable") and
@@ -38,7 +47,7 @@ def catalogue(skills: Sequence[Skill], listing: str = FULL, hosts: Sequence[Host
     could not tell them apart.
     """
     host = _host(listing, hosts)
-    entries = [(skill, _listed(skill)) for skill in sorted(skills, key=lambda skill: skill.path)]
+    entries = [(skill, _listed(skill, names)) for skill in sorted(skills, key=lambda skill: skill.path)]
     _distinct([listed for _, listed in entries])
     states = {listed.path: state for skill, listed in entries if (state := _absent(skill))}
     candidates = [listed for _, listed in entries if listed.path not in states]
@@ -71,7 +80,8 @@ def listing_notes(skills: Sequence[Skill], catalogue: Catalogue) -> tuple[str, .
         by_state.setdefault(listed.state, []).append(listed.name)
     paths = {skill.path for skill in catalogue.shown}
     seen = [skill for skill in sorted(skills, key=lambda skill: skill.path) if skill.path in paths]
-    templates = [skill.name for skill in seen if below_templates(skill)]
+    listed_as = {skill.path: skill.name for skill in catalogue.shown}
+    templates = [listed_as[skill.path] for skill in seen if below_templates(skill)]
     groups = (
         (templates, "below a folder of templates, which hosts do not load; leave them out by `exclude`"),
         (by_state.get(HIDDEN, ()), "not listed, because disable-model-invocation is set"),
@@ -80,11 +90,11 @@ def listing_notes(skills: Sequence[Skill], catalogue: Catalogue) -> tuple[str, .
         (by_state.get("name-only", ()), f"listed by {catalogue.listing} without a description for want of room"),
         (by_state.get("truncated", ()), f"listed by {catalogue.listing} with a cut description"),
         (
-            [s.name for s in seen if not s.description.strip()],
+            [listed_as[s.path] for s in seen if not s.description.strip()],
             "listed by name only: there is no description",
         ),
         (
-            [s.name for s in seen if any(defect.kind in _STRICT for defect in s.defects)],
+            [listed_as[s.path] for s in seen if any(defect.kind in _STRICT for defect in s.defects)],
             "listed with what could be read of broken YAML; hosts with a strict parser drop such a skill",
         ),
     )
@@ -103,10 +113,10 @@ def when_to_use(skill: Skill) -> str:
     return "\n".join(lines).strip()
 
 
-def _listed(skill: Skill) -> Listed:
+def _listed(skill: Skill, names: Mapping[str, Names]) -> Listed:
     body = "\n".join(skill.lines[skill.body.first_line - 1 :])[:MAX_BYTES].strip()
-    name, description = _one_line(skill.name), _one_line(skill.description)
-    return Listed(name, description, FULL, description, body, when_to_use(skill), skill.path)
+    own, description = names.get(skill.path) or Names(plain_name(skill)), _one_line(skill.description)
+    return Listed(own.listed, description, FULL, description, body, when_to_use(skill), skill.path, own.others)
 
 
 def _one_line(text: str) -> str:
@@ -115,7 +125,7 @@ def _one_line(text: str) -> str:
 
 def _absent(skill: Skill) -> str:
     """Why no host lists a skill; "" where hosts do."""
-    if any(defect.kind in _UNREADABLE for defect in skill.defects):
+    if any(defect.kind in UNREADABLE_KINDS for defect in skill.defects):
         return UNREADABLE
     flag = skill.field("disable-model-invocation")
     return HIDDEN if flag is not None and flag.value is True else ""
@@ -140,17 +150,19 @@ def _distinct(listed: Sequence[Listed]) -> None:
         raise UsageError(f"{reserved.path}: a skill must not be called {reserved.name!r} here, the answer for no skill")
     if clashes:
         one, two = clashes[0]
-        more = f" (and {len(clashes) - 1} more such pairs)" if len(clashes) > 1 else ""
+        rest = len(clashes) - 1
+        more = f" (and {rest} more such pair{'s' * (rest != 1)})" if rest else ""
         raise UsageError(
             f"two skills are called {one.name[:80]!r}: {one.path} and {two.path}{more}; an answer cannot tell them "
-            "apart, so name the folder of one collection, or leave one out by `exclude`"
+            'apart: keep the first of each name by --skip-namesakes (`namesakes = "skip"` under [router]), or leave '
+            "some out by `exclude`"
         )
 
 
 def _clashes(listed: Sequence[Listed], first: dict[str, Listed]) -> Iterator[tuple[Listed, Listed]]:
     """Each skill whose name an earlier one has, as hosts compare names: NFKC, without regard to case."""
     for skill in listed:
-        earlier = first.setdefault(unicodedata.normalize("NFKC", skill.name).casefold(), skill)
+        earlier = first.setdefault(name_key(skill.name), skill)
         if earlier is not skill:
             yield earlier, skill
 

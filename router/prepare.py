@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from skill_health.core.console import clean
-from skill_health.core.errors import UsageError
 from skill_health.core.roots import git_top
 from skill_health.revision import Revision, read_revision
 from skill_health.router.earlier import read_earlier
@@ -117,20 +116,10 @@ def read_inputs(
     """
     where = (paths, options["config_file"], options["prompt_files"], listing)
     filters = {"prompt_ids": options["prompt_ids"], "skills": options["skills"], "splits": options["split"]}
-    inputs = load_inputs(*where, **filters)
-    everything = load_inputs(*where) if any(filters.values()) else inputs
+    skip = options["skip_namesakes"]
+    inputs = load_inputs(*where, **filters, skip_namesakes=skip)
+    everything = load_inputs(*where, skip_namesakes=skip) if any(filters.values()) else inputs
     return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
-
-
-def refuse_bad_records(inputs: Inputs, skip: bool) -> list[str]:
-    """One line for each record that is no prompt. Raises UsageError where there are any, unless they may be skipped."""
-    from skill_health.router.prompts._load import problem_line
-
-    lines = [problem_line(problem) for problem in inputs.problems]
-    if lines and not skip:
-        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
-        raise UsageError(f"{lines[0]}{more}: mend the records (`router prompts` lists them), or give --skip-bad")
-    return lines
 
 
 def selection_of(inputs: Inputs, options: Mapping[str, Any]) -> dict[str, Any]:

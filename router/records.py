@@ -53,9 +53,8 @@ class Prompt:
 class Listed:
     """One skill as a host lists it to a model.
 
-    `text` is the description that is shown: whole, cut or "" (`state` is full, truncated or name-only; a skill that
-    the host omits is not in `Catalogue.shown`). `description` is the whole of it, `body` the text of SKILL.md below
-    the frontmatter, `when` the part of it that says when to use the skill. Only what is shown is hashed.
+    `text` is what is shown of the description (`state`: full, truncated or name-only), hashed with the name. `body` is
+    SKILL.md below the frontmatter, `when` says when to use the skill; `aliases` are what else a label may call it.
     """
 
     name: str
@@ -65,6 +64,7 @@ class Listed:
     body: str = ""
     when: str = ""
     path: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

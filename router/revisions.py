@@ -8,18 +8,19 @@ from collections.abc import Iterator, Sequence
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from skill_health.core import plugins
 from skill_health.core.config import Config
 from skill_health.core.corpus import discover
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small
 from skill_health.core.listing import is_skill_name
 from skill_health.core.roots import git_top, is_certain
-from skill_health.core.skill import Skill
-from skill_health.router.collection import read_skills
+from skill_health.router.collection import read_collection
+from skill_health.router.naming import Collection
 
 MAX_ENTRIES = 200_000
 MAX_BYTES = 16 * 2**20
-_READ = frozenset((".gitignore", "skill-health.toml", "pyproject.toml"))
+_READ = frozenset((".gitignore", "skill-health.toml", "pyproject.toml", *plugins.FILES))
 _LINK = b"120000"
 
 
@@ -32,8 +33,8 @@ class _Blob(NamedTuple):
     path: str
 
 
-def skills_at(root: str, config: Config, revision: str, paths: Sequence[str] = ()) -> list[Skill]:
-    """The skills below `root` at a revision, as `discover` would have found them; [] where none were there.
+def collection_at(root: str, config: Config, revision: str, paths: Sequence[str] = ()) -> Collection:
+    """The skills below `root` at a revision, as `read_collection` would have found them; none where none were there.
 
     `paths` are what was asked for, relative to the root (all of it where there are none). The tree is laid out in a
     temporary folder with the skills' texts and stand-ins for all other files; nothing of the repository is run, and
@@ -55,7 +56,7 @@ def skills_at(root: str, config: Config, revision: str, paths: Sequence[str] = (
         _mark(top, root, base, place)
         wanted = [os.path.normpath(os.path.join(place, path)) for path in paths or (".",)]
         there = [path for path in wanted if os.path.lexists(path)]
-        return read_skills(discover(there, config, place)) if there else []
+        return read_collection(discover(there, config, place), config.router.namesakes)[1] if there else Collection()
 
 
 def _mark(top: str, root: str, base: str, place: str) -> None:
@@ -79,7 +80,7 @@ def _commit(top: str, revision: str) -> bytes:
 
 
 def _lay_out(top: str, commit: bytes, inner: str, base: str) -> None:
-    """Write what is below `inner` in a commit, and the ignore files above it, into the folder `base`.
+    """Write what is below `inner` in a commit, and ignore files and manifests beside it, into the folder `base`.
 
     A file that nobody reads holds its object id, so that equal files are equal and others are not.
     """
@@ -105,7 +106,7 @@ def _is_wanted(path: str, inner: str) -> bool:
     parts = path.split("/")
     if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
         return False
-    return not inner or path.startswith(inner + "/") or parts[-1] == ".gitignore"
+    return not inner or path.startswith(inner + "/") or parts[-1] in (".gitignore", *plugins.FILES)
 
 
 def _is_read(blob: _Blob) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
+from skill_health.core import plugins
 from skill_health.core.errors import UsageError
 from skill_health.core.roots import git_top
 
 HEAD = "HEAD"
-# What a listing comes from: the skills, and what decides which of them are read.
-_FILES = ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore")
+# What a listing comes from: the skills, and what decides which of them are read and how they are called.
+_FILES = ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore", *plugins.FILES)
 
 
 def base_of(root: str, since: str) -> str | None:
@@ -31,11 +32,14 @@ def base_of(root: str, since: str) -> str | None:
     return _git(root, "merge-base", commit, head, missing=1) or commit
 
 
-def is_touched(root: str, commit: str) -> bool:
-    """Whether a file that listings come from differs from `commit` or is new. Raises UsageError where git fails."""
+def is_touched(root: str, commit: str, untracked: bool = True) -> bool:
+    """Whether a file that listings come from differs from `commit` or is new, where `untracked` even to git.
+
+    Raises UsageError where git fails.
+    """
     where = [f":(top,icase,glob)**/{name}" for name in _FILES]
     differs = _git(root, "diff", "--name-only", "--no-ext-diff", "--no-renames", commit, "--", *where)
-    return bool(differs or _git(root, "ls-files", "--others", "--exclude-standard", "--", *where))
+    return bool(differs or (untracked and _git(root, "ls-files", "--others", "--exclude-standard", "--", *where)))
 
 
 def _commit(root: str, revision: str) -> str:

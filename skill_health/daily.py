@@ -23,7 +23,8 @@ from skill_health.lint import lint
 from skill_health.profiles import COMPAT
 from skill_health.record_digest import digests_now
 from skill_health.revision import read_revision
-from skill_health.router_history import Routing, read_routing, single
+from skill_health.router_history import Routing, read_routing
+from skill_health.router_names import texts_now
 from skill_health.router_section import routing_sections
 from skill_health.rules._load import all_rules
 from skill_health.snapshot import snapshot
@@ -76,8 +77,7 @@ def run_daily(
         report = with_baseline(report, root, config, None, False)
     kept = snapshot(report, result)
     notes = (*report.warnings, *filter(None, [revision.note]))
-    listed = [facts["summary"] for facts in result.facts.values() if not facts["summary"]["hidden"]]
-    routing = read_routing(folder, single((own["name"], own["description"]) for own in listed))
+    routing = read_routing(folder, texts_now(root, result.facts))
     names = {facts["summary"]["name"] for facts in result.facts.values()}
     effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts), names)
     return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects)

@@ -6,7 +6,7 @@ import os
 import tomllib
 from typing import NamedTuple
 
-from skill_health import __version__, init_hooks, init_workflow
+from skill_health import init_hooks, init_workflow
 from skill_health.core.config import Config, load_config
 from skill_health.core.config_file import FILE_NAME, PYPROJECT, holds_settings
 from skill_health.core.config_values import build
@@ -19,21 +19,24 @@ from skill_health.init_config import entry, settings
 from skill_health.init_layout import Layout, look
 from skill_health.lint_run import BASELINE
 
+_FILL_IN = "it fails until it says where skill-health is installed from: fill that in, or give --from ADDRESS@COMMIT"
+
 
 class Wanted(NamedTuple):
-    """What the user asked for. `profile` is None for the default one."""
+    """What the user asked for. `profile` is None for the default one, `source` where none is named."""
 
     profile: str | None = None
     workflow: bool = False
     baseline: bool = False
     force: bool = False
+    source: str | None = None
 
 
 class Step(NamedTuple):
     """One file: its place, the text to write, and what happens to it.
 
     `action` is write, replace, extend or keep; with keep nothing is written, and `add` are the lines that a user may
-    add by hand. `text` is None for the baseline, which only a run can fill.
+    add by hand. `text` is None for the baseline, which only a run can fill. `note` says what the file still needs.
     """
 
     place: str
@@ -41,6 +44,7 @@ class Step(NamedTuple):
     text: str | None = ""
     why: str = ""
     add: str = ""
+    note: str = ""
 
 
 class Plan(NamedTuple):
@@ -79,14 +83,16 @@ def plan(path: str, wanted: Wanted) -> Plan:
     layout = look(discovery)
     steps = [_settings_step(root, layout, wanted, known)]
     config = build(tomllib.loads(steps[0].text or ""), FILE_NAME) if steps[0].action != "keep" else known
-    source = init_hooks.installed_source(__version__)
+    source = init_hooks.parse_source(wanted.source) if wanted.source else init_hooks.installed_source()
     records = count(load_registries(root, config.sources))
-    lines = init_hooks.lines(source, __version__, bool(records))
+    lines = init_hooks.lines(source, bool(records))
     steps.append(_hooks_step(os.path.join(top, init_hooks.FILE_NAME), lines, wanted.force))
     if wanted.workflow:
         inner = os.path.relpath(root, top).replace(os.sep, "/") if root != top else ""
-        text = init_workflow.workflow(inner, config.daily.reports, source, __version__)
-        steps.append(_whole(os.path.join(top, init_workflow.FILE_NAME), text, wanted.force))
+        text = init_workflow.workflow(inner, config.daily.reports, source)
+        step = _whole(os.path.join(top, init_workflow.FILE_NAME), text, wanted.force)
+        missing = init_workflow.is_missing(source) and step.action != "keep"
+        steps.append(step._replace(note=_FILL_IN if missing else ""))
     if wanted.baseline:
         steps.append(_whole(os.path.join(root, config.baseline or BASELINE), None, wanted.force))
     for step in steps:

@@ -1,8 +1,10 @@
 """Our hooks in a .pre-commit-config.yaml: the lines, where pre-commit gets them from, and how they join other hooks."""
 
 import json
+import re
 from typing import Any, NamedTuple
 
+from skill_health.core.errors import UsageError
 from skill_health.core.patterns import lazy
 
 FILE_NAME = ".pre-commit-config.yaml"
@@ -18,53 +20,63 @@ HOOKS = {
     ),
 }
 _PLAIN = lazy(r"[A-Za-z0-9/.][\w./:@+~=-]*(?<!:)")
+# Nothing that a shell, YAML, pip or git would take for more than a part of an address; no user's password.
+_ADDRESS = lazy(r"(?:https|file|ssh)://(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9._~/:+-]+", re.ASCII)
+_COMMIT = lazy(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # What YAML takes for the end of a line besides the usual two.
 _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
 
 
 class Source(NamedTuple):
-    """A git repository that holds our .pre-commit-hooks.yaml, and the tag or commit to use."""
+    """A git repository that holds our package and .pre-commit-hooks.yaml, and the tag or commit to use."""
 
     repo: str
     rev: str
 
 
-def source_of(direct_url: str | None, project_urls: list[str], version: str) -> Source | None:
-    """Where pre-commit can get the installed version from; None where only the package index is known.
+def parse_source(text: str) -> Source:
+    """ADDRESS@COMMIT as a source: a git URL and a full commit, which nobody can move. Raises UsageError."""
+    repo, _, rev = text.rpartition("@")
+    if not _ADDRESS.fullmatch(repo):
+        raise UsageError(
+            f"{text[:200]!r} is not ADDRESS@COMMIT with the https://, ssh:// or file:// address of a git repository of "
+            "skill-health, without a password"
+        )
+    if not _COMMIT.fullmatch(rev):
+        raise UsageError(f"{rev[:200]!r} is not a full commit (40 digits): `git rev-parse HEAD` in a clone prints it")
+    return Source(repo, rev)
 
-    `direct_url` is the direct_url.json of the installation (PEP 610): a version that was installed from a git
-    repository is taken from there, at its commit. `project_urls` are those of the package's metadata.
+
+def source_of(direct_url: str | None) -> Source | None:
+    """Where the installed version came from; None where that was no commit of a git repository.
+
+    `direct_url` is the direct_url.json of the installation (PEP 610).
     """
     try:
         origin = json.loads(direct_url or "{}")
-    except ValueError:
-        origin = {}
-    vcs = origin.get("vcs_info", {}) if isinstance(origin, dict) else {}
-    if vcs.get("vcs") == "git" and vcs.get("commit_id"):
-        return Source(str(origin.get("url", "")), str(vcs["commit_id"]))
-    urls = dict(line.split(", ", 1) for line in project_urls if ", " in line)
-    repository = next((urls[name] for name in ("Repository", "Source") if name in urls), None)
-    return Source(repository, f"v{version}") if repository else None
+        vcs = origin["vcs_info"]
+        return parse_source(f"{origin['url']}@{vcs['commit_id']}") if vcs["vcs"] == "git" else None
+    except (ValueError, KeyError, TypeError, UsageError):
+        return None
 
 
-def installed_source(version: str) -> Source | None:
+def installed_source() -> Source | None:
     """See `source_of`, for the distribution that runs."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        found = distribution("skill-health")
+        return source_of(distribution("skill-health").read_text("direct_url.json"))
     except PackageNotFoundError:
         return None
-    return source_of(found.read_text("direct_url.json"), found.metadata.get_all("Project-URL") or [], version)
 
 
-def lines(source: Source | None, version: str, fixtures: bool) -> list[str]:
+def lines(source: Source | None, fixtures: bool) -> list[str]:
     """The entry of `repos` with our hooks; `fixtures` asks for the second one."""
     ids = [name for name in HOOKS if fixtures or name != "skill-health-fixtures"]
     if source:
         head = [f"- repo: {scalar(source.repo)}", f"  rev: {scalar(source.rev)}", "  hooks:"]
         return head + [f"    - id: {name}" for name in ids]
-    # Installed from neither a repository nor an index that we know of: what is installed is what runs.
+    # No repository is known that it came from: what is installed is what runs.
     text = ["- repo: local  # runs the skill-health that is installed where the commit is made", "  hooks:"]
     for name in ids:
         command, files = HOOKS[name]

@@ -51,6 +51,8 @@ def carry_out(plan: Plan, dry_run: bool) -> Iterator[str]:
             write_text(step.place, step.text)
         detail = f" ({'; '.join(details)})" if details else ""
         yield clean(f"{(PLANNED if dry_run else DONE)[step.action]} {here(step.place)}{detail}")
+        if step.note:
+            yield f"  {step.note}"
         if dry_run:
             yield from (f"  | {clean(line)}".rstrip() for line in (step.text or "").splitlines())
 

@@ -64,7 +64,7 @@ def _routed(each: SkillRouted) -> dict[str, Any]:
     return {
         "model": each.run.model, "run_id": each.run.run_id, "time": each.run.time, "local": each.local,
         "simulated": each.run.simulated, "trusted": each.run.trusted, "selection": each.run.selection,
-        "recall": told(each.recall), "precision": told(each.precision), "changed": each.changed,
+        "recall": told(each.recall), "precision": told(each.precision), "changed": each.changed, "listed": each.listed,
     }  # fmt: skip
 
 

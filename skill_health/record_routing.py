@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,8 @@ class SkillRouted:
     """One skill in the last run of one model. `local` is True for a router that computes, and asks no model.
 
     `recall` is how often the skill came first where it is expected, `precision` how often it was right where it came
-    first. `changed` says whether its description is another one now, None where that is not known.
+    first. `changed` says whether its description is another one now, None where that is not known. `listed` is the name
+    by which the run lists the skill.
     """
 
     run: Routed
@@ -34,6 +35,7 @@ class SkillRouted:
     recall: Estimate
     precision: Estimate
     changed: bool | None
+    listed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class RoutedSkills:
     def of(self, skill: str) -> tuple[SkillRouted, ...]:
         """What the models say of a skill, the best model first."""
         return (self.skills or {}).get(skill, ())
+
+    def of_any(self, names: Sequence[str]) -> tuple[SkillRouted, ...]:
+        """What the models say of a skill that has several names; of each model by the first name that it knows."""
+        found = {each.run.model: each for name in reversed(names) for each in self.of(name)}
+        return tuple(found[run.model] for run in self.models if run.model in found)
 
 
 def read_skill_routing(folder: str, descriptions: Mapping[str, str]) -> RoutedSkills | None:
@@ -112,5 +119,5 @@ def _rows(report: Mapping[str, Any], run: Routed) -> dict[str, SkillRouted] | No
                 name = str(skill["name"])
                 changed = None if run.changed is None else name in run.changed
                 recall, precision = estimate(part["recall"]), estimate(part["precision"])
-                found[name] = SkillRouted(run, kinds[run.model] == "local", recall, precision, changed)
+                found[name] = SkillRouted(run, kinds[run.model] == "local", recall, precision, changed, name)
     return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,9 +33,10 @@ _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 class Routed:
     """One model's last run. `top1` is its share of right answers with `low` and `high`, None where there is none.
 
-    `top1_n` calls had a right answer to count, which `top1` is about; `n` of `planned` calls were scored. `selection` is "all", "filter" or "sweep": which prompts were asked. `trusted`
-    is False where the instrument check failed, None where it was not made. `changed` names the skills whose
-    description is another one now, and is None where that is not known.
+    `top1_n` calls had a right answer to count, which `top1` is about; `n` of `planned` calls were scored. `selection` is
+    "all", "filter" or "sweep": which prompts were asked. `trusted` is False where the instrument check failed, None
+    where it was not made. `changed` names the skills whose description is another one now, and is None where that is not
+    known.
     """
 
     model: str
@@ -144,13 +144,6 @@ def _marked(routed: Routed, then: Mapping[str, tuple[str, ...]] | None, now: Map
         return routed
     changed = [name for name, texts in then.items() if len(texts) == 1 and name in now and texts[0] != _flat(now[name])]
     return replace(routed, changed=tuple(sorted(changed)))
-
-
-def single(names_and_texts: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Descriptions by name, without the names that several skills share."""
-    pairs = list(names_and_texts)
-    times = Counter(name for name, _ in pairs)
-    return {name: text for name, text in pairs if times[name] == 1}
 
 
 def _listed(folder: str, run: str) -> dict[str, tuple[str, ...]] | None:

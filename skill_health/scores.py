@@ -7,6 +7,7 @@ from typing import NamedTuple
 from skill_health.components import Facts
 from skill_health.core.config import Config
 from skill_health.core.measure import measures_from
+from skill_health.core.plugins import without_plugin
 from skill_health.core.registries import Record, Registries
 from skill_health.engine import Result
 from skill_health.profiles import COMPAT, load_profile
@@ -57,8 +58,8 @@ def _activation(registries: Registries, name: str, profile: str) -> Mapping[str,
     cases = [case for records in kinds if records is not None for case in records]
     if all(records is None for records in kinds):
         return None
-    positive = sum(case.data.get("expected_primary_skill") == name for case in cases)
-    negative = sum(name in (case.data.get("rejected_skills") or ()) for case in cases)
+    positive = sum(without_plugin(str(case.data.get("expected_primary_skill"))) == name for case in cases)
+    negative = sum(name in map(without_plugin, case.data.get("rejected_skills") or ()) for case in cases)
     return {"positive": positive, "negative": negative}
 
 

@@ -72,11 +72,13 @@ def build_records(
     routed: RoutedSkills | None,
     effects: Effects | None,
     fail_on: str,
+    names: Mapping[str, Sequence[str]],
 ) -> tuple[SkillRecord, ...]:
     """The records of the skills that were asked for, in the order of their paths. Pure.
 
     `fail_on` is the severity from which a finding fails a skill
-    ("never" for none). Names that several skills share are given none of the measurements, which go by name.
+    ("never" for none). `names` are those that a run of the router may list a skill by (see `router_history.names_now`):
+    measurements go by name, and a name that several skills share is given none.
     """
     registries = result.registries or Registries()
     prompts = Counter(each.data.get("expected_primary_skill") for each in registries.prompts or ())
@@ -89,8 +91,10 @@ def build_records(
         name = str(own["name"])
         alone = times[name] == 1
         health = _health(report, entry.path, fail_on)
-        routing = _route(own, prompts[name], routed.of(name) if routed and alone else (), health)
-        tasks = tuple(_folder(each.path) for each in registries.tasks or () if each.data.get("target_skill") == name)
+        known = {name, *names[entry.path]}
+        found_by = routed.of_any(names[entry.path]) if routed else ()
+        routing = _route(own, sum(prompts[each] for each in known), found_by, health)
+        tasks = tuple(_folder(each.path) for each in registries.tasks or () if each.data.get("target_skill") in known)
         found = effects.of(name) if effects and alone else ()
         benefit = _benefit(tasks, found, health, routing)
         records.append(SkillRecord(name, entry.path, health, routing, benefit))

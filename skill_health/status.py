@@ -18,7 +18,7 @@ from skill_health.record_cells import Status
 from skill_health.record_digest import digests_now
 from skill_health.record_next import Place
 from skill_health.record_routing import read_skill_routing
-from skill_health.router_history import single
+from skill_health.router_names import names_now, texts_now
 from skill_health.skill_record import build_records
 
 
@@ -58,11 +58,10 @@ def read_joined(
         from skill_health.baseline import with_baseline
 
         report = with_baseline(report, root, config, None, False)
-    listed = [facts["summary"] for facts in result.facts.values() if not facts["summary"]["hidden"]]
-    routed = read_skill_routing(folder, single((own["name"], own["description"]) for own in listed))
+    routed = read_skill_routing(folder, texts_now(root, result.facts))
     digests = digests_now(root, result.entries, result.facts)
     effects = read_effects(folder, lambda: digests, tuple(digests))
-    records = build_records(report, result, routed, effects, config.fail_on)
+    records = build_records(report, result, routed, effects, config.fail_on, names_now(root, result.facts))
     notes = (*report.warnings, *(routed.problems if routed else ()), *(effects.problems if effects else ()))
     place = Place(tuple(paths), report.prefix)
     status = Status(records, routed, effects, place, report.version, report.profile, notes)

@@ -14,7 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from skill_health.core import validation
-from skill_health.router_history import HISTORY, SCHEMA, read_routing, single
+from skill_health.router_history import HISTORY, SCHEMA, read_routing
+from skill_health.router_names import names_now, texts_now
 from skill_health.router_section import TITLE
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -176,6 +177,31 @@ def test_a_manifest_that_does_not_tell_says_nothing(tmp_path: Path, text: str) -
     assert [each.changed for each in found.models] == [None]
 
 
+def facts(texts: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """What a lint run knows of skills: name and description by folder."""
+    rows = {folder: {"name": name, "description": text, "hidden": False} for folder, (name, text) in texts.items()}
+    return {f"{folder}/SKILL.md": {"summary": row} for folder, row in rows.items()}
+
+
+def test_skills_of_plugins_go_by_the_names_that_runs_list_them_by(tmp_path: Path) -> None:
+    for name in ("discord", "imessage"):
+        (tmp_path / name / ".claude-plugin").mkdir(parents=True)
+        (tmp_path / name / "skills").mkdir()
+        (tmp_path / name / ".claude-plugin" / "plugin.json").write_text(json.dumps({"name": name}))
+    texts = {
+        "discord/skills/access": ("access", "D."), "imessage/skills/access": ("access", "I."), "access": ("access", "A."),
+        "imessage/skills/pair": ("pair", "P."),
+    }  # fmt: skip
+    found = {path.removesuffix("/SKILL.md"): names for path, names in names_now(str(tmp_path), facts(texts)).items()}
+    assert found == {
+        "discord/skills/access": ("discord:access",), "imessage/skills/access": ("imessage:access",),
+        "access": ("access",), "imessage/skills/pair": ("imessage:pair", "pair"),
+    }  # fmt: skip
+    assert texts_now(str(tmp_path), facts(texts)) == {
+        "discord:access": "D.", "imessage:access": "I.", "access": "A.", "imessage:pair": "P.", "pair": "P.",
+    }  # fmt: skip
+
+
 def test_names_that_several_skills_share_are_not_compared(tmp_path: Path) -> None:
     put(tmp_path, lines(line()))
     folder = tmp_path / "reports" / "router" / "run-1"
@@ -183,7 +209,8 @@ def test_names_that_several_skills_share_are_not_compared(tmp_path: Path) -> Non
     skills = [{"name": "twice", "description": "One."}, {"name": "twice", "description": "Two."}]
     skills += [{"name": "spaced", "description": "Two\n words."}, {"name": "gone", "description": "x"}]
     (folder / "manifest.json").write_text(json.dumps({"catalogue": skills}), encoding="utf-8")
-    now = single([("twice", "Three."), ("again", "x"), ("again", "y"), ("spaced", "Two words.")])
+    texts = {"a": ("twice", "Three."), "b": ("again", "x"), "c": ("again", "y"), "d": ("spaced", "Two words.")}
+    now = texts_now(str(tmp_path), facts(texts))
     assert now == {"twice": "Three.", "spaced": "Two words."}
     found = read_routing(str(tmp_path / "reports"), now)
     assert found is not None

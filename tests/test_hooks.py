@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,7 +70,7 @@ def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture
 def repository(hooks: init_hooks.Source, tmp_path: Path) -> Path:
     """A repository with two good skills, a registry and the two hooks that `init` writes, committed and installed."""
-    lines = init_hooks.lines(hooks, "0.1.0", fixtures=True)
+    lines = init_hooks.lines(hooks, fixtures=True)
     put(tmp_path, ".pre-commit-config.yaml", init_hooks.new_file(lines))
     put(tmp_path, "skills/sort-lists/SKILL.md", skill("sort-lists"))
     put(tmp_path, "skills/sort-trees/SKILL.md", skill("sort-trees", "trees"))
@@ -218,6 +219,95 @@ def test_all_files_at_once(repository: Path) -> None:
     done = call(sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose", cwd=repository)
     assert done.returncode == 0 and "2 skills checked: 0 errors" in done.stdout, done.stdout
     assert "1 router prompt checked" in done.stdout
+
+
+README = re.compile(r"```yaml\n(repos:\n.*?)```", re.DOTALL)
+
+
+@pytest.fixture
+def newcomer(hooks: init_hooks.Source, checkout: Path, tmp_path: Path) -> Path:
+    """A repository with the three hooks of README.md and nothing else of ours."""
+    match = README.search((checkout / "README.md").read_text("utf-8"))
+    assert match
+    text = re.sub("<the address.*>", hooks.repo, match[1]).replace("<a tag or commit of it>", hooks.rev)
+    put(tmp_path, ".pre-commit-config.yaml", text)
+    must("git", "init", "--quiet", cwd=tmp_path)
+    must(sys.executable, "-m", "pre_commit", "install", cwd=tmp_path)
+    return tmp_path
+
+
+LAYOUTS = {
+    "a folder of skills": ("skills/sort-lists/SKILL.md", "skills/sort-trees/SKILL.md"),
+    "a plugin": ("plugins/sorting/skills/sort-lists/SKILL.md", "plugins/sorting/skills/sort-trees/SKILL.md"),
+    "an agent's folder": (".claude/skills/sort-lists/SKILL.md",),
+    "a skill in the root": ("SKILL.md",),
+    "no skill": (),
+}
+
+
+@pytest.mark.parametrize("paths", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_newcomer_commits_without_prompts_and_settings(newcomer: Path, paths: tuple[str, ...]) -> None:
+    put(newcomer, "README.md", "# Read me\n")
+    put(newcomer, "plugins/sorting/.claude-plugin/plugin.json", '{"name": "sorting"}\n')
+    for path in paths:
+        name = path.split("/")[-2] if "/" in path else "sort-lists"
+        put(newcomer, path, skill(name))
+    for change in ("", "Use it when rows are out of order, too.", "more"):
+        for path in paths:
+            text = (newcomer / path).read_text("utf-8")
+            put(newcomer, path, text.replace("\n---", f" {change}\n---", 1) if change else text)
+        put(newcomer, "README.md", f"# Read me {change}\n")
+        done = commit(newcomer)
+        assert done.returncode == 0, done.stderr
+        assert "rror" not in done.stderr
+    for path in paths:
+        (newcomer / path).unlink()
+    assert commit(newcomer).returncode == (0 if paths else 1), "there is nothing to commit"
+
+
+def test_a_newcomers_prompts_are_kept_found(newcomer: Path) -> None:
+    put(newcomer, "skills/sort-lists/SKILL.md", skill("sort-lists"))
+    put(newcomer, "skills/sort-trees/SKILL.md", skill("sort-trees", "hedges and trees"))
+    put(newcomer, "prompts.jsonl", prompt("p1", "Trim the hedges", "sort-trees"))
+    assert commit(newcomer).returncode == 0
+    put(newcomer, "skills/sort-trees/SKILL.md", skill("sort-trees", "bushes"))
+    refused = commit(newcomer)
+    assert refused.returncode == 1 and "sort-trees no longer says: hedges" in refused.stderr, refused.stderr
+    must("git", "checkout", "--quiet", "HEAD", "--", "skills", cwd=newcomer)
+    (newcomer / "skills/sort-trees").rename(newcomer / "skills/sort-bushes")
+    put(newcomer, "skills/sort-bushes/SKILL.md", skill("sort-bushes", "hedges"))
+    refused = commit(newcomer)
+    assert refused.returncode == 1 and "expected sort-trees; now sort-bushes comes first" in refused.stderr
+    put(newcomer, "prompts.jsonl", prompt("p1", "Trim the hedges", "sort-bushes"))
+    assert commit(newcomer).returncode == 0
+
+
+def test_a_deleted_skill_is_missed_though_pre_commit_passes_no_file(newcomer: Path) -> None:
+    put(newcomer, "skills/sort-lists/SKILL.md", skill("sort-lists"))
+    put(newcomer, "skills/sort-trees/SKILL.md", skill("sort-trees", "trees"))
+    put(newcomer, "prompts.jsonl", prompt("p1", "My trees must be put in order", "sort-trees"))
+    assert commit(newcomer).returncode == 0
+    (newcomer / "skills/sort-trees/SKILL.md").unlink()
+    refused = commit(newcomer)
+    assert refused.returncode == 1 and "expected sort-trees; now" in refused.stderr, refused.stderr
+    put(newcomer, "prompts.jsonl", prompt("p1", "My lists must be put in order", "sort-lists"))
+    assert commit(newcomer).returncode == 0
+    put(newcomer, "skills/draft/SKILL.md", skill("draft", "lists: my lists must be put in order"))
+    must("git", "commit", "--quiet", "--allow-empty", "--message", "Without the draft", cwd=newcomer)
+
+
+def test_a_broken_file_of_prompts_is_one_clear_line(newcomer: Path) -> None:
+    put(newcomer, "skills/sort-lists/SKILL.md", skill("sort-lists"))
+    put(newcomer, "prompts.jsonl", '{"prompt_id": "p1", broken\n')
+    must("git", "add", "--all", cwd=newcomer)
+    must("git", "commit", "--quiet", "--no-verify", "--message", "Unchecked", cwd=newcomer)
+    put(newcomer, "skills/sort-lists/SKILL.md", skill("sort-lists", "rows"))
+    must("git", "add", "--all", cwd=newcomer)
+    refused = call(sys.executable, "-m", "pre_commit", "run", "skill-health-router", cwd=newcomer)
+    assert refused.returncode == 1 and "- exit code: 2" in refused.stdout
+    said = [line for line in refused.stdout.splitlines() if line and not line.startswith("- ")]
+    assert len(said) == 2 and said[1].startswith("skill-health: error: prompts.jsonl:1: not JSON"), refused.stdout
+    assert commit(newcomer).returncode == 1
 
 
 def test_our_own_hooks_and_configuration_are_valid(checkout: Path) -> None:

@@ -242,7 +242,7 @@ def test_hooks_of_others_are_only_extended_when_asked(run: Run, write: Write, re
     assert "nothing was written" in run("init", "--force").stdout
 
 
-ENTRY = init_hooks.lines(init_hooks.Source("https://example.com/skill-health", "v0.1.0"), "0.1.0", fixtures=True)
+ENTRY = init_hooks.lines(init_hooks.Source("https://example.com/skill-health", "v0.1.0"), fixtures=True)
 
 
 @pytest.mark.parametrize(
@@ -304,16 +304,88 @@ def test_the_package_and_the_hook_file_name_the_same_hooks(checkout: Path) -> No
     assert published["skill-health-fix"]["files"] == init_hooks.HOOKS["skill-health"][1]
 
 
-def test_where_pre_commit_gets_this_version_from() -> None:
-    direct = '{"url": "https://example.com/x.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}'
-    assert init_hooks.source_of(direct, [], "1.0") == ("https://example.com/x.git", "abc")
-    urls = ["Changelog, https://example.com/log", "Repository, https://example.com/y"]
-    assert init_hooks.source_of('{"url": "file:///x", "dir_info": {}}', urls, "1.0") == (
-        "https://example.com/y",
-        "v1.0",
-    )
-    for nothing in (None, "", "[]", "no json", '{"vcs_info": {}}'):
-        assert init_hooks.source_of(nothing, [], "1.0") is None
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_the_source_is_what_was_installed_from_a_repository_or_nothing() -> None:
+    direct = {"url": "https://example.com/x.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}
+    assert init_hooks.source_of(json.dumps(direct)) == ("https://example.com/x.git", COMMIT)
+    nothing = [None, "", "[]", "no json", '{"vcs_info": {}}', '{"url": "file:///x", "dir_info": {}}']
+    odd = [{"vcs_info": {"vcs": "hg", "commit_id": COMMIT}}, {"url": "https://me:secret@example.com/x"}, {"url": 5}]
+    for text in (*nothing, *(json.dumps(direct | each) for each in odd)):
+        assert init_hooks.source_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://example.com/x.git@{COMMIT}", f"ssh://git@example.com:22/x/y@{COMMIT}", f"file:///home/me/x@{COMMIT}",
+        f"https://example.com/~me/x+y@{COMMIT}{COMMIT[:24]}",
+    ],
+)  # fmt: skip
+def test_a_source_is_an_address_and_a_full_commit(text: str) -> None:
+    assert "@".join(init_hooks.parse_source(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("https://example.com/x.git", "is not ADDRESS@COMMIT"),
+        (f"git@example.com:me/x@{COMMIT}", "is not ADDRESS@COMMIT"),
+        (f"https://me:secret@example.com/x@{COMMIT}", "without a password"),
+        (f"http://example.com/x@{COMMIT}", "is not ADDRESS@COMMIT"),
+        (f"https://example.com/x'; rm -rf /; '@{COMMIT}", "is not ADDRESS@COMMIT"),
+        (f"https://example.com/${{{{ x }}}}@{COMMIT}", "is not ADDRESS@COMMIT"),
+        (f"https://example.com/x\n@{COMMIT}", "is not ADDRESS@COMMIT"),
+        ("https://example.com/x@main", "'main' is not a full commit"),
+        (f"https://example.com/x@{COMMIT[:12]}", "is not a full commit"),
+        (f"https://example.com/x@{COMMIT}\n", "is not a full commit"),
+    ],
+)
+def test_what_is_no_source_is_a_mistake_and_nothing_is_written(
+    run: Run, write: Write, repository: Path, text: str, message: str
+) -> None:
+    write(skills("skills/a"))
+    done = run("init", "--workflow", "--from", text)
+    assert done.returncode == 2 and message in done.stderr
+    assert list(tree(repository)) == ["skills/a/SKILL.md"]
+
+
+def test_the_named_source_is_the_one_that_is_written(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a"))
+    assert run("init", "--workflow", "--from", f"https://example.com/x.git@{COMMIT}").returncode == 0
+    hooks = yaml.safe_load((repository / HOOKS).read_text("utf-8"))
+    assert (hooks["repos"][0]["repo"], hooks["repos"][0]["rev"]) == ("https://example.com/x.git", COMMIT)
+    for job in ("lint", "daily"):
+        install = f"python -I -m pip install 'skill-health @ git+https://example.com/x.git@{COMMIT}'"
+        assert install in steps((repository / FLOW).read_text("utf-8"), job)
+
+
+@pytest.mark.parametrize("source", [None, init_hooks.Source("file:///home/me/x", COMMIT)])
+def test_without_a_source_that_can_be_reached_the_workflow_fails_until_it_is_named(
+    source: init_hooks.Source | None,
+) -> None:
+    text = init_workflow.workflow("", "reports", source)
+    for job in ("lint", "daily"):
+        script = steps(text, job)[2]
+        done = subprocess.run(["bash", "-e", "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stdout == f"::error::say in {FLOW} where skill-health is installed from\n"
+
+
+def test_init_says_what_the_workflow_still_needs(run: Run, write: Write, repository: Path) -> None:
+    write(skills("skills/a"))
+    told = "  it fails until it says where skill-health is installed from: fill that in, or give --from ADDRESS@COMMIT"
+    done = run("init", "--workflow")
+    assert f"wrote {FLOW}\n{told}\n" in done.stdout
+    assert told not in run("init", "--workflow", "--force").stdout
+    assert told not in run("init", "--workflow", "--force", "--from", f"https://example.com/x@{COMMIT}").stdout
+
+
+def test_no_part_of_a_workflow_takes_the_package_by_its_name_alone() -> None:
+    for source in (None, init_hooks.Source("https://example.com/x", COMMIT)):
+        for line in init_workflow.workflow("", "reports", source).splitlines():
+            assert "pip install" not in line or "skill-health @ git+" in line
 
 
 def test_links_that_lead_out_of_the_repository_are_not_followed(
@@ -393,20 +465,32 @@ def steps(text: str, job: str) -> list[str]:
 
 
 def test_the_workflow_is_what_it_says() -> None:
-    text = init_workflow.workflow("a b", "reports", None, "0.1.0")
+    source = init_hooks.Source("https://example.com/x.git", COMMIT)
+    text = init_workflow.workflow("a b", "reports", source)
     assert "skill-health lint --format github 'a b'" in steps(text, "lint")
     assert "skill-health daily 'a b'" in steps(text, "daily")
     assert "skill-health report --format md 'a b' >> \"$GITHUB_STEP_SUMMARY\"" in steps(text, "daily")
-    assert "git add -- 'a b/reports'\n" in text and "${{" not in text
-    source = init_hooks.Source("https://example.com/x.git", "abc")
-    assert "'skill-health @ git+https://example.com/x.git@abc'" in init_workflow.workflow("", "r", source, "0.1.0")
+    assert "git add -- 'a b/reports'\n" in text and text.count("${{") == 1
+    assert text.count('path: "a b/reports"\n') == 2
     for name in ("${{ x }}", "a\nb", "$(x)", "-rf", "`x`"):
         with pytest.raises(UsageError):
-            init_workflow.workflow(name, "reports", None, "0.1.0")
+            init_workflow.workflow(name, "reports", None)
+
+
+def test_only_the_job_that_runs_git_alone_may_write() -> None:
+    jobs = yaml.safe_load(init_workflow.workflow("", "reports", None))
+    assert jobs["permissions"] == {"contents": "read"}
+    assert {name: job.get("permissions") for name, job in jobs["jobs"].items()} == {
+        "lint": None, "daily": None, "keep": {"contents": "write"},
+    }  # fmt: skip
+    for name in ("lint", "daily"):
+        assert jobs["jobs"][name]["steps"][0]["with"] == {"persist-credentials": False}
+    commands = [line.split()[0] for script in steps(yaml.safe_dump(jobs), "keep") for line in script.splitlines()]
+    assert set(commands) == {"git", "if"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the steps are for bash")
-def test_the_daily_job_keeps_its_history(
+def test_the_keeping_job_keeps_the_history(
     run: Run, write: Write, repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     remote = tmp_path_factory.mktemp("remote")
@@ -417,10 +501,9 @@ def test_the_daily_job_keeps_its_history(
     git(repository, "commit", "--quiet", "--message", "Begin")
     git(repository, "remote", "add", "origin", str(remote))
     git(repository, "push", "--quiet", "--set-upstream", "origin", "HEAD")
-    script = steps((repository / FLOW).read_text("utf-8"), "daily")[-1]
-    for expected in (1, 2, 3, 3):
+    script = steps((repository / FLOW).read_text("utf-8"), "keep")[-1]
+    for expected, is_run in ((2, True), (3, True), (3, False)):
+        assert not is_run or run("daily").returncode == 0
         subprocess.run(["bash", "-e", "-c", script], cwd=repository, check=True, capture_output=True)
         log = subprocess.run(["git", "log", "--oneline"], cwd=remote, check=True, capture_output=True, text=True).stdout
         assert len(log.splitlines()) == expected, log
-        if expected < 3:
-            assert run("daily").returncode == 0

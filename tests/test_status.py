@@ -346,6 +346,25 @@ def test_runs_over_another_collection_say_nothing_of_this_one(write: Write) -> N
     assert [each.changed for each in found.of("plums")] == [False]
 
 
+PLUGIN = {"fruit/.claude-plugin/plugin.json": '{"name": "fruit"}', "fruit/skills/plums/SKILL.md": SKILL.format("plums")}
+
+
+@pytest.mark.parametrize("listed", ["fruit:plums", "plums"], ids=["as it is listed now", "as it was listed before"])
+def test_a_skill_of_a_plugin_is_found_in_runs_by_either_name(run: Run, write: Write, listed: str) -> None:
+    write(PLUGIN | {
+        "skill-health.toml": "",
+        "prompts.jsonl": '{"prompt_id": "p", "prompt": "Sort.", "expected_primary_skill": "fruit:plums"}\n'
+        '{"prompt_id": "q", "prompt": "Sort plums.", "expected_primary_skill": "plums"}\n',
+        "reports/router-history.jsonl": history(),
+        "reports/router/run-1/report.json": report(listed),
+        "reports/router/run-1/manifest.json": manifest(**{listed: "Sorts lists of plums. Use when plums are out of order."}),
+    })  # fmt: skip
+    (found,) = json.loads(run("status", "--format", "json").stdout)["skills"]
+    assert (found["name"], found["routing"]["prompts"]) == ("plums", 2)
+    (model,) = found["routing"]["models"]
+    assert (model["listed"], model["changed"], model["recall"]["value"]) == (listed, False, 0.75)
+
+
 def test_the_best_model_that_answered_for_real_comes_first(write: Write) -> None:
     top1 = {"value": 0.99, "low": 0.9, "high": 1.0}
     lines = [

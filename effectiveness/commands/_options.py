@@ -21,10 +21,13 @@ class _Positive(click.FloatRange):
         return amount(ctx, param, found) if ctx and param else found
 
 
+SKIP_NAMESAKES = "Of skills of one name, keep the one that tasks name, else the first (`router.namesakes`)."
+
 tasks_options = all_of((
     click.argument("tasks", nargs=-1, metavar="[TASK]..."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
     click.option("--skills", "skill_paths", multiple=True, metavar="PATH", help="The collection of skills, where it is not around the tasks."),
+    click.option("--skip-namesakes", is_flag=True, help=SKIP_NAMESAKES),
     click.option("--skip-unfit", is_flag=True, help="Go on without the tasks that fail the check."),
 ))  # fmt: skip
 """The tasks, and the skills that are tried on them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
+from skill_health.effectiveness.commands._options import SKIP_NAMESAKES
 
 
 @click.command(short_help="Audit tasks for leaks, and try each with nothing done and with its oracle.")
@@ -17,6 +18,7 @@ from skill_health.core.errors import CLEAN, FINDINGS
     help="The collection of skills, where it is not around the tasks.",
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@click.option("--skip-namesakes", is_flag=True, help=SKIP_NAMESAKES)
 @click.option("--static", is_flag=True, help="Run nothing: read the tasks and audit them for leaks only.")
 @click.option(
     "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."
@@ -28,6 +30,7 @@ def command(
     tasks: tuple[str, ...],
     skill_paths: tuple[str, ...],
     config_file: str | None,
+    skip_namesakes: bool,
     static: bool,
     sandbox: str | None,
     jobs: int | None,
@@ -44,27 +47,32 @@ def command(
     """
     import os
 
-    from skill_health.core.console import echo
+    from skill_health.core.console import clean, echo
     from skill_health.core.errors import UsageError
     from skill_health.effectiveness.check import check_tasks
     from skill_health.effectiveness.check_skills import collection
     from skill_health.effectiveness.check_text import as_json, as_text
+    from skill_health.effectiveness.naming import settle_names
     from skill_health.effectiveness.sandbox._load import back_end, pick
     from skill_health.effectiveness.script_run import Terms
     from skill_health.effectiveness.tasks._load import load_tasks
     from skill_health.lint import configure, prefix
+    from skill_health.router.naming import SKIP
 
     tasks_root, config = configure(tasks, config_file, {})
     loaded = load_tasks(tasks, tasks_root)
-    root, skills = collection(skill_paths, config_file, tasks_root)
-    if not skills and not all(task.skills for task in loaded.tasks):
+    root, found = collection(skill_paths, config_file, tasks_root)
+    if not found and not all(task.skills for task in loaded.tasks):
         raise UsageError(f"no skill below {', '.join(skill_paths) or root}: name the skills under test with --skills")
     terms = None
     if not static:
         image = config.effectiveness.image
         chosen = back_end(pick(sandbox or config.effectiveness.sandbox or None, image))
         terms = Terms(chosen, image, jobs or os.cpu_count() or 1)
-    checked = check_tasks(loaded.tasks, skills, root, terms)
+    settled = settle_names(found, loaded.tasks, root, SKIP if skip_namesakes else config.router.namesakes)
+    for line in settled.notes:
+        echo(f"{clean(line)}\n", err=True)
+    checked = check_tasks(settled.tasks, settled.skills, root, terms)
     if format_ == "json":
         echo(as_json(checked, loaded.problems))
     else:

@@ -60,7 +60,7 @@ def command(
     else:
         from skill_health.effectiveness.prepare_inputs import load_inputs
 
-        tasks = load_inputs((), (), config_file).tasks
+        tasks = load_inputs((), (), config_file, skip_namesakes=True).tasks
     image = config.effectiveness.image
     chosen = back_end(pick(sandbox or None, image))
     with locked(folder):

@@ -53,7 +53,8 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
-    inputs = load_inputs(tasks, options["skill_paths"], options["config_file"])
+    inputs = load_inputs(tasks, options["skill_paths"], options["config_file"], options["skip_namesakes"])
+    say(inputs.notes)
     chosen = choices(options, inputs.config.effectiveness)
     if not chosen.agents:
         raise UsageError(

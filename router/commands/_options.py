@@ -42,6 +42,11 @@ def all_of(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Fun
     return decorate
 
 
+skip_namesakes_option = click.option(
+    "--skip-namesakes", is_flag=True, help="Of skills listed by one name, keep the first (`router.namesakes`)."
+)
+"""What to do where several skills are listed by one name."""
+
 collection_options = all_of((
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
@@ -50,6 +55,7 @@ collection_options = all_of((
     click.option("--skills", multiple=True, callback=listed, metavar="NAMES", help="Only prompts labelled with these skills; all are listed."),
     click.option("--split", multiple=True, callback=listed, metavar="NAMES", help="Only prompts of these splits, such as test."),
     click.option("--skip-bad", is_flag=True, help="Go on without the records that cannot be read."),
+    skip_namesakes_option,
 ))  # fmt: skip
 """The collection, its prompts and which of them."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
-from skill_health.router.commands._options import amount, model_options
+from skill_health.router.commands._options import amount, model_options, skip_namesakes_option
 
 if TYPE_CHECKING:
     from skill_health.router.instrument_run import Checked
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Labelled prompts; thresholds are chosen on the split train.",
 )
+@skip_namesakes_option
 @model_options
 @click.option(
     "--max-budget-usd",
@@ -82,7 +83,10 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> Checked:
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template
 
-    inputs = load_inputs(paths, options["config_file"], options["prompt_files"], options["listing"])
+    inputs = load_inputs(
+        paths, options["config_file"], options["prompt_files"], options["listing"],
+        skip_namesakes=options["skip_namesakes"],
+    )  # fmt: skip
     routing = inputs.config.router
     chosen, prices = choices(options, routing), price_table(routing)
     template = load_template(chosen.template)

@@ -7,7 +7,7 @@ import os
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.router.commands._options import listed
+from skill_health.router.commands._options import listed, skip_namesakes_option
 
 
 @click.command(short_help="Before a commit: does every prompt still find its skill?")
@@ -20,6 +20,7 @@ from skill_health.router.commands._options import listed
     "--since", metavar="REV", default="HEAD", envvar="PRE_COMMIT_FROM_REF", show_envvar=True, show_default=True,
     help="Compare with the commit where the branch left REV.",
 )  # fmt: skip
+@skip_namesakes_option
 @click.option("--max-lost", type=click.IntRange(0), default=0, metavar="N", help="So many lost prompts pass (0).")
 def command(
     files: tuple[str, ...],
@@ -28,6 +29,7 @@ def command(
     models: tuple[str, ...],
     listing: str | None,
     since: str,
+    skip_namesakes: bool,
     max_lost: int,
 ) -> int:
     """Compare the listed skills with those of the last commit, and route the labelled prompts over both.
@@ -37,20 +39,22 @@ def command(
     commit changes (default: all of the collection here); it is always the whole collection that is compared.
     """
     from skill_health.lint import configure
+    from skill_health.router.inputs import skipping_namesakes
     from skill_health.router.touched import base_of, is_touched
 
     root, config = configure(files or (os.curdir,), config_file, {})
+    config = skipping_namesakes(config) if skip_namesakes else config
     commit = base_of(root, since)
     if commit is None:
         click.echo("nothing to compare with: there is no commit yet")
         return CLEAN
-    if not is_touched(root, commit):
+    # pre-commit calls this before every commit, for it passes no deleted file; drafts are in no commit.
+    if not is_touched(root, commit, untracked=bool(files) or "PRE_COMMIT" not in os.environ):
         return CLEAN
     from skill_health.core.console import clean
     from skill_health.router.comparable import changed_skills
     from skill_health.router.hook import effect, report
     from skill_health.router.hook_read import both_catalogues, prompts_of_both
-    from skill_health.router.prompts._load import problem_line
 
     old, new, discovery = both_catalogues(files, root, config, commit, listing)
     if isinstance(old, str):
@@ -59,11 +63,12 @@ def command(
     changed = changed_skills(old.shown, new.shown)
     if not changed:
         return CLEAN
-    loaded = prompts_of_both(old, new, discovery, config, prompt_files)
-    for problem in loaded.problems:
-        click.echo(f"not a prompt: {problem_line(problem)}", err=True)
+    prompts = prompts_of_both(old, new, discovery, config, prompt_files)
+    if not prompts:
+        click.echo(f"no labelled prompts for {clean(root)}: nothing to check")
+        return CLEAN
     specs = models or config.router.hook_models
-    effects = [effect(spec, config.router, old, new, loaded.prompts) for spec in specs]
+    effects = [effect(spec, config.router, old, new, prompts) for spec in specs]
     for line in report(changed, effects, since):
         click.echo(line)
     return FINDINGS if any(len(one.lost) > max_lost for one in effects) else CLEAN

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from skill_health.core.errors import CLEAN
+from skill_health.router.commands._options import skip_namesakes_option
 
 
 @click.command(short_help="Import results in the plan's published format.")
@@ -24,6 +25,7 @@ from skill_health.core.errors import CLEAN
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @click.option("--skip-bad", is_flag=True, help="Go on without the prompts that cannot be read.")
+@skip_namesakes_option
 def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     """Make a run of DIR, a folder results/<date>-<seed> of the plan's runner, for `report` and `compare`.
 
@@ -35,12 +37,16 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.router.imports import import_run, write_run
     from skill_health.router.inputs import load_inputs
     from skill_health.router.plan_files import read_folder
-    from skill_health.router.prepare import refuse_bad_records
+    from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.runs import runs_folder
 
     plan = read_folder(folder)
-    inputs = load_inputs(paths, options["config_file"], options["prompt_files"], "full")
-    lines = refuse_bad_records(inputs, options["skip_bad"])
+    # That runner shows no plugins.
+    inputs = load_inputs(
+        paths, options["config_file"], options["prompt_files"], "full",
+        skip_namesakes=options["skip_namesakes"], plain=True,
+    )  # fmt: skip
+    lines = refuse_bad_records(inputs.problems, options["skip_bad"])
     files = options["prompt_files"] or _sources(inputs.prompts, inputs.root)
     whole, note = _is_fixture(files, plan.about.fixture)
     run = import_run(plan, inputs.prompts, inputs.catalogue, whole)

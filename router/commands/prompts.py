@@ -51,7 +51,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         _may_write(target, options)
     inputs = load_inputs(
         paths, options["config_file"], options["prompt_files"], "full", prompt_ids=options["prompt_ids"],
-        skills=options["skills"], splits=options["split"],
+        skills=options["skills"], splits=options["split"], skip_namesakes=options["skip_namesakes"],
     )  # fmt: skip
     problems = () if options["skip_bad"] else inputs.problems
     prompts = _split(inputs, options) if target else inputs.prompts

@@ -38,12 +38,13 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.router.choices import choices, reports_folder
     from skill_health.router.conduct import AT_ONCE, Terms, conduct
     from skill_health.router.opening import refuse_uncapped
-    from skill_health.router.prepare import prepare, read_inputs, refuse_bad_records, selection_of, short_caps
+    from skill_health.router.prepare import prepare, read_inputs, selection_of, short_caps
+    from skill_health.router.prompts._load import refuse_bad_records
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs, train = read_inputs(paths, options, options["listing"])
-    say(refuse_bad_records(inputs, options["skip_bad"]))
+    say(refuse_bad_records(inputs.problems, options["skip_bad"]))
     say(inputs.notes)
     prepared = prepare(
         inputs,

@@ -50,13 +50,14 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     from skill_health.router.basis import Asked
     from skill_health.router.choices import choices, reports_folder
-    from skill_health.router.prepare import read_inputs, refuse_bad_records, selection_of
+    from skill_health.router.prepare import read_inputs, selection_of
+    from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.template import load_template
 
     if options["since"] and options["changed"]:
         raise click.UsageError("--since and --changed exclude each other")
     inputs, train = read_inputs(paths, options, options["listing"])
-    say(refuse_bad_records(inputs, options["skip_bad"]))
+    say(refuse_bad_records(inputs.problems, options["skip_bad"]))
     say(inputs.notes)
     chosen = choices(options, inputs.config.router)
     asked = Asked(chosen, load_template(chosen.template).digest, selection_of(inputs, options))

@@ -12,7 +12,7 @@ and is pure: it opens nothing and prints nothing. Names of skills in a Prompt ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,6 +23,7 @@ MAX_BYTES = 64 * 2**20
 MAX_TEXT = 100_000
 MAX_ID = 200
 MAX_LABEL = 200
+_SHOWN = 3
 
 Found = Prompt | BadRecord
 
@@ -59,20 +60,27 @@ class PromptFile:
 class Known:
     """The skills that a label may name.
 
-    `aliases` maps the name of a skill's folder to the skill where no other skill has that name, `folders` the path of
-    its folder, relative to the root.
+    `aliases` maps what else skills are called, such as the name without that of a plugin or the name of the folder, to
+    those that are called so; a label must mean one. `folders` maps the path of a folder, relative to the root.
     """
 
     names: frozenset[str] = frozenset()
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
 
     def name_of(self, label: object) -> str | None:
-        """The skill that a label names, by its name or its folder's; None where there is none of that name."""
+        """The skill that a label names; None where there is none of that name, or more than one."""
         if not isinstance(label, str):
             return None
         label = " ".join(label.split())
-        return label if label in self.names else self.aliases.get(label)
+        meant = self.aliases.get(label, ())
+        return label if label in self.names else meant[0] if len(meant) == 1 else None
+
+    def several(self, label: object) -> tuple[str, ...]:
+        """The skills that a label may mean; () where it means one, or none."""
+        label = " ".join(label.split()) if isinstance(label, str) else ""
+        meant = () if label in self.names else self.aliases.get(label, ())
+        return meant if len(meant) > 1 else ()
 
     def owner(self, path: str | None, place: str) -> str:
         """The skill that a file speaks of: the one in whose folder it lies, else one that a folder above it names.
@@ -94,13 +102,23 @@ def known_skills(catalogue: Catalogue) -> Known:
     skills = (*catalogue.shown, *catalogue.omitted)
     names = frozenset(skill.name for skill in skills)
     folders = {skill.path.rpartition("/")[0]: skill.name for skill in skills}
-    aliases: dict[str, str] = {}
-    twice: set[str] = set()
-    for folder, name in folders.items():
-        own = folder.rpartition("/")[2]
-        if own and own not in names and aliases.setdefault(own, name) != name:
-            twice.add(own)
-    return Known(names, {own: name for own, name in aliases.items() if own not in twice}, folders)
+    by_name = _grouped((alias, skill.name) for skill in skills for alias in skill.aliases)
+    by_folder = _grouped((folder.rpartition("/")[2], name) for folder, name in folders.items())
+    return Known(names, {**by_folder, **by_name}, folders)
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for alias, name in pairs:
+        if alias:
+            found.setdefault(alias, {})[name] = None
+    return {alias: tuple(names) for alias, names in found.items()}
+
+
+def either(names: Sequence[str]) -> str:
+    """Some of the names that a label may mean, as a message says them."""
+    shown = [*names[:_SHOWN], *([f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else [])]
+    return f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
 class Format(Protocol):

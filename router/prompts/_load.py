@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.console import clean
+from skill_health.core.errors import UsageError
 from skill_health.core.registries import BadRecord
 from skill_health.router import prompts as package
 from skill_health.router.prompts._api import Format, Known, PromptFile
@@ -65,6 +66,19 @@ def problem_line(problem: BadRecord) -> str:
     advice = problem.help[:1].lower() + problem.help[1:].removesuffix(".")
     text = f"{problem.path}:{problem.line}: {problem.message}" + (f"; {advice}" if advice else "")
     return clean(" ".join(text.split()))
+
+
+def refuse_bad_records(problems: Sequence[BadRecord], skip: bool | None) -> list[str]:
+    """One line for each record that is no prompt. Raises UsageError where there are any and they may not be skipped.
+
+    `skip` is what the option --skip-bad says; None where there is no such option.
+    """
+    lines = [problem_line(problem) for problem in problems]
+    if lines and not skip:
+        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        advice = "fix the records (`router prompts` lists them)" + ("" if skip is None else ", or give --skip-bad")
+        raise UsageError(f"{lines[0]}{more}: {advice}")
+    return lines
 
 
 def _format(file: PromptFile, settled: Settled) -> Format | None:

@@ -9,7 +9,7 @@ from skill_health.core.digests import blake2b
 from skill_health.core.near import nearest
 from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import quote
-from skill_health.router.prompts._api import MAX_ID, MAX_TEXT, Found, Known
+from skill_health.router.prompts._api import MAX_ID, MAX_TEXT, Found, Known, either
 from skill_health.router.records import NONE, Prompt
 from skill_health.rules.fixtures._records import same_text
 
@@ -79,7 +79,7 @@ def _foreign(path: str, records: list[Found], known: Known) -> BadRecord | None:
     """One problem for a file that names several skills, none of which is in the collection."""
     prompts = [record for record in records if isinstance(record, Prompt)]
     names = {name for prompt in prompts for name in _labels(prompt)}
-    if len(names) < _FOREIGN or any(known.name_of(name) for name in names):
+    if len(names) < _FOREIGN or any(known.name_of(name) or known.several(name) for name in names):
         return None
     message = f"none of the {len(names)} skills that are named here is in this collection"
     line = int(prompts[0].source.rpartition(":")[2])
@@ -98,6 +98,9 @@ def _fault(prompt: Prompt, known: Known) -> tuple[str, str] | None:
         return f"the request has {len(prompt.text):,} characters; {MAX_TEXT:,} are allowed", "Shorten it."
     if len(prompt.prompt_id) > MAX_ID or not (prompt.prompt_id or "-").isprintable():
         return f"the id {quote(prompt.prompt_id)} is unusable", f"Take up to {MAX_ID} characters that can be printed."
+    for label in _labels(prompt):
+        if several := known.several(label):
+            return f"{quote(label)} may be {either(several)}", "Say which of them is meant."
     expected = prompt.expected
     if expected is not None and known.name_of(expected) is None:
         if expected.strip().casefold() == NONE:

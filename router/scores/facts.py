@@ -93,8 +93,8 @@ def _prompt(record: Mapping[str, Any]) -> Prompt:
 
 
 def _listed(record: Mapping[str, Any], state: str = FULL) -> Listed:
-    texts = {name: str(record.get(name) or "") for name in ("name", "text", "description", "path")}
-    return Listed(state=str(record.get("state") or state), **texts)
+    name, text, description, path = (str(record.get(key) or "") for key in ("name", "text", "description", "path"))
+    return Listed(name, text, str(record.get("state") or state), description, path=path)
 
 
 def _model(record: Mapping[str, Any]) -> Model:

@@ -11,19 +11,26 @@ from skill_health.core.errors import CLEAN
 @click.argument("path", default=".", metavar="[PATH]")
 @click.option("--profile", metavar="NAME", help="Scoring profile to set: standard, plan, plan-v2.3.0 or a .toml file.")
 @click.option("--workflow", is_flag=True, help="Write a GitHub workflow too: lint every change, report daily.")
+@click.option(
+    "--from", "source", metavar="ADDRESS@COMMIT", help="Git repository and full commit to install skill-health from."
+)
 @click.option("--baseline", is_flag=True, help="Record today's findings as known, so that only new ones count.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
 @click.option("--force", is_flag=True, help="Replace files that are there, and add the hook to those of others.")
-def command(path: str, profile: str | None, workflow: bool, baseline: bool, dry_run: bool, force: bool) -> int:
+def command(
+    path: str, profile: str | None, workflow: bool, source: str | None, baseline: bool, dry_run: bool, force: bool
+) -> int:
     """Write skill-health.toml and the pre-commit hook for the repository that the folder PATH is in (default: here).
 
+    Hook and workflow take skill-health from the repository and commit that --from names, else from those that it was
+    installed from; where neither is known the hook runs what is installed, and the workflow fails until you say.
     Looks first where the skills and registries are. What is there already is left alone, unless --force is given, and
     nothing outside the repository is written.
     """
     from skill_health.init import Wanted, plan
     from skill_health.init_write import carry_out, following, found
 
-    decided = plan(path, Wanted(profile, workflow, baseline, force))
+    decided = plan(path, Wanted(profile, workflow, baseline, force, source))
     for line in found(decided):
         click.echo(line)
     click.echo()

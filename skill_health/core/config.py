@@ -116,6 +116,7 @@ class Routing(NamedTuple):
     listing: str = "full"
     template: str = "none"
     indexing: str = "description"
+    namesakes: str = "refuse"
     controls: int = 20
     max_loss: float = 0.02
     providers: Mapping[str, Provider] = {}

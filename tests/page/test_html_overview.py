@@ -21,6 +21,7 @@ from skill_health.page.overview import rows
 _RUN = {
     "model": "maker:one", "run_id": "r", "time": "t", "local": False, "simulated": False, "trusted": True, "selection": "all",
     "recall": {"value": 0.5, "low": 0.25, "high": 0.75, "n": 8, "note": ""}, "precision": {"value": None, "note": ""}, "changed": False,
+    "listed": "twin",
 }  # fmt: skip
 _LINE = {
     "model": "loop:maker:m", "verdict": "helps", "reason": "", "run_id": "e", "time": "t", "simulated": False, "changed": False,

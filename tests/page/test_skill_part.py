@@ -120,6 +120,15 @@ def test_verdicts_next_steps_and_descriptions_are_those_of_the_page() -> None:
         assert part.description.text and part.description.left == 0
 
 
+def test_confusions_go_by_the_name_under_which_the_run_lists_the_skill() -> None:
+    page = page_made.page()
+    renamed = [{**each, "name": f"plain-{each['name']}"} for each in page.status.value["skills"]]
+    other = replace(page, status=document("status", {**page.status.value, "skills": renamed}))
+    for part, same in zip(made(), parts(other), strict=True):
+        assert same.name == f"plain-{part.name}" and same.routing == part.routing
+    assert any(part.routing.lost.prompts for part in made())
+
+
 def test_confusions_are_those_of_the_prompts() -> None:
     (report,) = page_made.page().router
     for part in made():

@@ -211,16 +211,45 @@ def test_without_git_or_with_a_broken_one_nothing_passes_silently(
     assert code == 2 and "git is needed" in err
 
 
-def test_without_prompts_a_change_cannot_pass(repository: Repository, hook: Hook) -> None:
+@pytest.mark.parametrize("text", [None, "", '{"other": 1}\n'], ids=["no file", "an empty file", "somebody else's file"])
+def test_without_prompts_there_is_nothing_to_check(text: str | None, repository: Repository, hook: Hook) -> None:
     (repository.root / "prompts.jsonl").unlink()
-    repository.skill("sort-lists", SORT, "Another body.")
-    assert hook()[0] == 0
+    if text:
+        repository.put("prompts.jsonl", text)
     repository.skill("sort-lists", "Puts things in order.")
-    code, _, err = hook()
-    assert code == 2 and "no prompts for" in err
+    assert hook() == (0, f"no labelled prompts for {repository.root}: nothing to check\n", "")
     repository.put("elsewhere.csv", "prompt,expected\nThe queue is jammed,sort-lists\n")
     code, out, _ = hook("--prompts", "elsewhere.csv")
     assert code == 1 and "1 lost" in out
+
+
+def test_without_skills_there_is_nothing_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: Hook) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = Repository(tmp_path)
+    made.put("README.md", "text")
+    made.commit()
+    made.put("pyproject.toml", "")
+    assert hook() == (0, "", "")
+
+
+def test_the_last_skill_may_go_with_its_prompts_only(repository: Repository, hook: Hook) -> None:
+    for name in ("sort-lists", "prune-trees"):
+        (repository.root / "skills" / name / "SKILL.md").unlink()
+    code, out, _ = hook()
+    assert code == 1 and "expected sort-lists; now no skill scores high enough" in out
+    (repository.root / "prompts.jsonl").unlink()
+    assert hook()[0] == 0
+
+
+def test_a_draft_that_git_does_not_know_is_in_no_commit(
+    repository: Repository, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.skill("jam-queue", "Sort the jammed queue. The queue is jammed.")
+    assert hook()[0] == 1
+    monkeypatch.setenv("PRE_COMMIT", "1")
+    assert hook() == (0, "", "")
+    repository.git("rm", "--quiet", "-r", "skills/prune-trees")
+    assert "expected prune-trees; now" in hook()[1]
 
 
 def test_a_state_that_could_not_be_listed_may_be_mended(repository: Repository, hook: Hook) -> None:
@@ -233,13 +262,13 @@ def test_a_state_that_could_not_be_listed_may_be_mended(repository: Repository, 
     assert code == 0 and out.startswith("nothing to compare with: at HEAD, two skills are called 'sort-lists'")
 
 
-def test_records_that_are_no_prompts_are_said(repository: Repository, hook: Hook) -> None:
+def test_a_record_that_is_no_prompt_is_one_clear_line(repository: Repository, hook: Hook) -> None:
     repository.skill("sort-lists", "Sorts lists. A queue is jammed.")
     with (repository.root / "prompts.jsonl").open("a") as file:
-        file.write("{broken\n")
+        file.write("{broken\n[]\n")
     code, out, err = hook()
-    assert code == 0 and "0 lost" in out
-    assert err.startswith("not a prompt: prompts.jsonl:3: ")
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith("skill-health: error: prompts.jsonl:3: ") and "(and 1 more): fix the records" in err
 
 
 def test_what_a_host_would_cut_counts(repository: Repository, hook: Hook) -> None:

@@ -14,7 +14,7 @@ from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
 from skill_health.router.inputs import Inputs, catalogue_at, load_inputs
 from skill_health.router.listing import catalogue_digest
-from skill_health.router.revisions import skills_at
+from skill_health.router.revisions import collection_at
 
 Write = Callable[[Mapping[str, str]], Path]
 
@@ -231,6 +231,9 @@ def test_ignored_skills_and_copies_are_passed_over_as_they_are_now(write: Write)
     assert at(root / "pack", "HEAD") == at(root, "HEAD") == ("a",)
     write({"pack/copy/a/run.py": "2"})
     commit(root)
+    assert at(root, "HEAD") == ("a",), "the same SKILL.md"
+    write({"pack/copy/a/SKILL.md": md("a") + "more\n"})
+    commit(root)
     with pytest.raises(UsageError, match="two skills are called 'a'"):
         at(root, "HEAD")
 
@@ -243,7 +246,7 @@ def test_links_out_of_the_revision_are_not_followed(write: Write, tmp_path_facto
     (root / "skills" / "b" / "SKILL.md").symlink_to(secret)
     (root / "skills" / "out").symlink_to(secret.parent)
     commit(root)
-    found = skills_at(os.path.realpath(root), Config(), "HEAD")
+    found = collection_at(os.path.realpath(root), Config(), "HEAD").skills
     assert [skill.name for skill in found if skill.description] == ["a"]
 
 

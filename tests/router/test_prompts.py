@@ -26,7 +26,7 @@ from skill_health.router.records import NONE, Catalogue, Listed, Prompt
 
 KNOWN = Known(
     frozenset(("sorting", "plotting", "csv-tools")),
-    {"old-sorting": "sorting"},
+    {"old-sorting": ("sorting",)},
     {"skills/sorting": "sorting", "skills/plotting": "plotting", "skills/csv-tools": "csv-tools"},
 )
 PLAN = {"prompt_id": "p1", "prompt": "Sort this list.", "expected_primary_skill": "sorting"}

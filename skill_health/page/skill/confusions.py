@@ -108,18 +108,17 @@ def book(shelf: Shelf, reports: Sequence[Doc]) -> Book:
 def routing(record: Doc, library: Book, purse: Purse) -> Routing:
     """Routing of a skill, from its record and the reports that the record rests on. The purse pays for prompts."""
     told = record["routing"]
-    name = str(record["name"].value)
-    models: dict[str, dict[str, bool]] = {}
+    models: dict[tuple[str, str], dict[str, bool]] = {}
     for each in told["models"].value:
-        models.setdefault(each["run_id"], {})[each["model"]] = each["simulated"]
-    sides = [(run, own) for run, own in models.items() if run in library.runs]
+        models.setdefault((each["run_id"], each["listed"]), {})[each["model"]] = each["simulated"]
+    sides = [(run, name, own) for (run, name), own in models.items() if run in library.runs]
     return Routing(
         str(told["state"].value),
         count(told["prompts"]),
         tuple(_model(each) for each in told["models"]),
-        tuple((run, _kept(library.shelf, run)) for run in models),
-        _side(sides, name, library, "expected", purse),
-        _side(sides, name, library, "picked", purse),
+        tuple((run, _kept(library.shelf, run)) for run in dict.fromkeys(run for run, _ in models)),
+        _side(sides, library, "expected", purse),
+        _side(sides, library, "picked", purse),
     )
 
 
@@ -137,21 +136,24 @@ def _model(each: Doc) -> Routed:
     )  # fmt: skip
 
 
-def _side(sides: Sequence[tuple[str, Mapping[str, bool]]], name: str, library: Book, key: str, purse: Purse) -> Side:
-    """One direction: `key` says what the skill is in it. `sides` are runs and their models that count."""
-    other, places = ("expected", library.taken) if key == "picked" else ("picked", library.lost)
-    rows = [row for run, models in sides for row in _rows(library.cells.get((run, key, name), ()), models, other)]
+def _side(sides: Sequence[tuple[str, str, Mapping[str, bool]]], library: Book, key: str, purse: Purse) -> Side:
+    """One direction: `key` says what the skill is in it.
+
+    `sides` are runs, the name by which each lists the skill, and their models that count.
+    """
+    picked = key == "picked"
+    other, places = ("expected", library.taken) if picked else ("picked", library.lost)
+    rows = [row for run, name, models in sides for row in _rows(library.cells.get((run, key, name), ()), models, other)]
     rows.sort(key=lambda row: (-int(row[2].value or 0), row[0].text, row[1].text))
-    only = name if key == "picked" else None
     every = [
         found
-        for run, models in sides
+        for run, name, models in sides
         for at in places.get((run, name), ())
-        if (found := failed_prompt(library.runs[run]["prompts"][at], models, only))
+        if (found := failed_prompt(library.runs[run]["prompts"][at], models, name if picked else None))
     ]
     every.sort(key=lambda prompt: -prompt.wrong)
     prompts = list(takewhile(lambda prompt: purse.pay(prompt_price(prompt)), every[:MOST_PROMPTS]))
-    head = ("expected" if only else "picked instead", "model", "calls", "prompts")
+    head = ("expected" if picked else "picked instead", "model", "calls", "prompts")
     return Side(Table(head, tuple(rows[:_MOST_ROWS])), tuple(prompts), len(every) - len(prompts))
 
 

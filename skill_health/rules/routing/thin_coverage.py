@@ -33,6 +33,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from skill_health.core.plugins import without_plugin
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.frontmatter._names import problems
@@ -56,11 +57,11 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     if not records:
         return
     limits = context.config.limits
-    positives = Counter(str(record.data.get("expected_primary_skill")) for record in records)
+    positives = Counter(without_plugin(str(record.data.get("expected_primary_skill"))) for record in records)
     negatives: Counter[str] = Counter()
     for record in records:
         rejected = record.data.get("rejected_skills")
-        negatives.update({str(name) for name in rejected} if isinstance(rejected, list) else ())
+        negatives.update({without_plugin(str(name)) for name in rejected} if isinstance(rejected, list) else ())
     for group in collections(corpus.skills).values():
         if not any(positives[skill.name] or negatives[skill.name] for skill in group):
             continue

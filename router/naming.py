@@ -1,0 +1,86 @@
+"""The names by which a catalogue lists skills: those of plugins are qualified, and what has one name is told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from skill_health.core.plugins import Plugins
+from skill_health.core.skill import Skill
+from skill_health.rules.routing._groups import name_key
+
+REFUSE, SKIP = "refuse", "skip"
+UNREADABLE = frozenset(("directory", "dangling", "loop", "unreadable"))
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The listed name of a skill, and what else a label may call it: its plain name, and the names of exact copies."""
+
+    listed: str
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The skills that can be listed, their names by the path of SKILL.md, and what somebody should know of others."""
+
+    skills: tuple[Skill, ...] = ()
+    names: Mapping[str, Names] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def name_skills(skills: Iterable[Skill], plugins: Plugins, namesakes: str = REFUSE, plain: bool = False) -> Collection:
+    """Name the skills of a collection, in the order of their paths.
+
+    Of skills with the same name and the same SKILL.md one counts. Of others that are listed by the same name all stay,
+    for the catalogue to refuse them, unless `namesakes` is "skip": then one does. It is the one with the shortest
+    path in folders, and of those the first. Where `plain`, plugins do not show in the names.
+    """
+    ordered = sorted(skills, key=lambda skill: (skill.path.count("/"), skill.path))
+    called = {skill.path: (plain_name(skill), plugins.qualify(skill.folder, plain_name(skill))) for skill in ordered}
+    listed = {path: names[not plain] for path, names in called.items()}
+    single, copies = _first_of(ordered, lambda skill: (name_key(plain_name(skill)), _content(skill)))
+    left: dict[str, list[Skill]] = {}
+    if namesakes == SKIP:
+        single, left = _first_of(single, lambda skill: name_key(listed[skill.path]))
+    names = {}
+    for skill in single:
+        own = listed[skill.path]
+        others = [name for one in (skill, *copies.get(skill.path, ())) for name in called[one.path]]
+        names[skill.path] = Names(own, tuple(name for name in dict.fromkeys(others) if name != own))
+    notes = (
+        *left_out(copies, "name and SKILL.md are those of another"),
+        *left_out(left, "another is listed by the same name"),
+    )
+    return Collection(tuple(sorted(single, key=lambda skill: skill.path)), names, notes)
+
+
+def plain_name(skill: Skill) -> str:
+    """The name of a skill as its own file has it, on one line."""
+    return " ".join(skill.name.split())
+
+
+def _content(skill: Skill) -> Hashable:
+    unreadable = any(defect.kind in UNREADABLE for defect in skill.defects)
+    return (skill.path,) if unreadable else skill.text
+
+
+def _first_of(skills: Iterable[Skill], key: Callable[[Skill], Hashable]) -> tuple[list[Skill], dict[str, list[Skill]]]:
+    """The first skill of each key, and the others by the path of the first."""
+    groups: dict[Hashable, list[Skill]] = {}
+    for skill in skills:
+        groups.setdefault(key(skill), []).append(skill)
+    return [group[0] for group in groups.values()], {
+        group[0].path: group[1:] for group in groups.values() if len(group) > 1
+    }
+
+
+def left_out(groups: Mapping[str, Sequence[Skill]], why: str) -> Iterator[str]:
+    """One line on the skills that are left out: the first few, each group with the path that stands for it."""
+    if groups:
+        number = sum(map(len, groups.values()))
+        told = [f"{', '.join(skill.path for skill in rest)} ({kept} stays)" for kept, rest in groups.items()]
+        more = f" and {len(told) - _SHOWN} more such names" if len(told) > _SHOWN else ""
+        yield f"{number} skill{'s' * (number != 1)} left out, because {why}: {'; '.join(told[:_SHOWN])}{more}"
