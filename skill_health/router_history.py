@@ -33,10 +33,10 @@ _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 class Routed:
     """One model's last run. `top1` is its share of right answers with `low` and `high`, None where there is none.
 
-    `top1_n` calls had a right answer to count, which `top1` is about; `n` of `planned` calls were scored. `selection` is
-    "all", "filter" or "sweep": which prompts were asked. `trusted` is False where the instrument check failed, None
-    where it was not made. `changed` names the skills whose description is another one now, and is None where that is not
-    known.
+    `top1_n` calls had a right answer to count, which `top1` is about; `n` of `planned` calls were scored. `selection`
+    is "all", "filter" or "sweep": which prompts were asked. `trusted` is False where the instrument check failed, None
+    where it was not made. `changed` names the skills whose description is another one now, and is None where that is
+    not known.
     """
 
     model: str
