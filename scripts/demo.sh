@@ -57,7 +57,7 @@ commit 2026-11-21 'A healthy collection'
 show daily --time 2026-11-21T04:00:00Z
 
 heading 'Do the descriptions route? Two routers that need no model, over 60 labelled requests'
-show router run --models lexical:tfidf,lexical:overlap --time 2026-11-21T05:00:00Z --quiet
+show router run --models lexical:bm25,lexical:overlap --time 2026-11-21T05:00:00Z --quiet
 
 heading 'Do the skills help? A script stands in for the agent, with effects that it makes up, so that this shows the method and nothing else'
 # It runs nothing but the oracles and verifiers of our own tasks, so it needs no sandbox; agents do.
@@ -76,7 +76,7 @@ commit 2026-12-21 'A careless edit'
 show daily --time 2026-12-21T04:00:00Z
 
 heading 'And what the reworded description does to routing: only the prompts that it bears on, and a control sample'
-show router sweep --since HEAD~1 --models lexical:tfidf,lexical:overlap --time 2026-12-21T05:00:00Z --quiet
+show router sweep --since HEAD~1 --models lexical:bm25,lexical:overlap --time 2026-12-21T05:00:00Z --quiet
 
 heading 'What is known of each skill: health, routing, effect (simulated), and what to ask next'
 show status
