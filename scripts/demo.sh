@@ -13,8 +13,8 @@ out=build/demo
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=demo GIT_AUTHOR_EMAIL=demo@example.com GIT_COMMITTER_NAME=demo GIT_COMMITTER_EMAIL=demo@example.com
-# The tasks' scripts call python3: that of this environment, whatever else there is.
-export PATH=${python%/*}:$PATH
+# Compiled modules are kept, for one command after the other.
+unset PYTHONDONTWRITEBYTECODE
 export SKILL_HEALTH_CACHE_DIR=$PWD/$out/cache
 
 bold='' plain=''
@@ -49,7 +49,10 @@ heading 'What else leaks there, and what the rotten skills score'
 show lint fixtures/rotten --select leakage --statistics --score
 
 heading 'Drift: the daily run over a copy of the healthy collection'
-cp -R fixtures/skills fixtures/tasks fixtures/registries fixtures/skill-health.toml "$out/collection"
+cp -R fixtures/skills fixtures/registries fixtures/skill-health.toml "$out/collection"
+# Nine tasks that a skill should help with, and three that none does.
+mkdir "$out/collection/tasks"
+cp -R fixtures/tasks/00?-* fixtures/tasks/01[678]-* "$out/collection/tasks"
 cd "$out/collection"
 printf 'reports/router/\nreports/effectiveness/\nreports/index.html\n' > .gitignore
 git init --quiet
@@ -61,7 +64,7 @@ show router run --models lexical:bm25,lexical:overlap --time 2026-11-21T05:00:00
 
 heading 'Do the skills help? A script stands in for the agent, with effects that it makes up, so that this shows the method and nothing else'
 # It runs nothing but the oracles and verifiers of our own tasks, so it needs no sandbox; agents do.
-show effectiveness run tasks --agents scripted --reps 1 --sandbox none --time 2026-11-21T06:00:00Z --quiet
+show effectiveness run tasks --agents scripted --arms target,negative,target_plus_one --reps 1 --sandbox none --time 2026-11-21T06:00:00Z --quiet
 
 heading 'The page of that day'
 show report --as-of 2026-11-21
