@@ -274,6 +274,9 @@ def test_an_agent_does_tasks_with_and_without_a_skill(full: Installation, tmp_pa
         work="grep -c crate crates.txt > answer.txt",
     )
     isolated = back_end("bubblewrap").found()
+    sandbox = ("--sandbox", "bubblewrap" if isolated else "none")
+    probed = full("effectiveness", "agents", "loop", "--probe", *sandbox, cwd=tmp_path)
+    assert probed.returncode == 0, probed.stderr
     with AgentServer(play) as server:
         (tmp_path / "skill-health.toml").write_text(
             f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n'
@@ -282,7 +285,7 @@ def test_an_agent_does_tasks_with_and_without_a_skill(full: Installation, tmp_pa
         )
         done = full(
             "effectiveness", "run", "tasks", "--agents", "loop:here:m", "--quiet", "--reps", "1", "--arms", "target",
-            "--sandbox", "bubblewrap" if isolated else "none", "--max-budget-usd", "20", "--time", LATER.format(5),
+            *sandbox, "--max-budget-usd", "20", "--time", LATER.format(5),
             cwd=tmp_path, THE_KEY="sk-live-0123456789abcdef",
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
