@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,10 +20,38 @@ settings.register_profile("house", deadline=None, derandomize=True, database=Non
 settings.load_profile("house")
 
 
+UNSEEN = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+REAL = os.environ.get("SKILL_HEALTH_REAL") == "1"
+"""Whether nothing may be missing but a container engine. Read here: tests see no variable of ours."""
+ENGINE = "no container engine"
+
+
+def as_failure(report: pytest.CollectReport | pytest.TestReport) -> None:
+    """Where nothing may be missing, what was skipped has failed."""
+    if REAL and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if ENGINE not in reason:
+            report.outcome, report.longrepr = "failed", f"not run, and nothing may be skipped here: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    as_failure(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    as_failure(report)
+    return report
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _hermetic(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in list(os.environ):
-        if name.startswith(("GIT_", "SKILL_HEALTH_")) or name in {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}:
+        if name.startswith(("GIT_", "SKILL_HEALTH_")) or name in UNSEEN:
             del os.environ[name]
     os.environ |= {
         "SKILL_HEALTH_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),

@@ -134,7 +134,7 @@ def test_the_page_needs_its_extra(runner: Runner) -> None:
     ]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_the_page(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     assert runner("run", command="daily", page="reports/index.html").returncode == 0

@@ -37,7 +37,7 @@ def bench(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
     return call
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

@@ -145,7 +145,7 @@ def test_every_skill_has_a_script() -> None:
     assert {path.parents[1].name for path in SCRIPTS} == {path.name for path in (FIXTURES / "skills").iterdir()}
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_demo_runs_again_and_says_the_same() -> None:
     """All but how long a simulated trial took is the same."""
     command = ["bash", "scripts/demo.sh", sys.executable]

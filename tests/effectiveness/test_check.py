@@ -467,7 +467,7 @@ def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     assert mark.exists() and process.returncode != 0
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @BOTH
 def test_our_own_tasks_are_fit(checkout: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":

@@ -389,7 +389,7 @@ def test_any_results_make_a_report(drawn: list[tuple[Any, ...]]) -> None:
         assert (each["delta"]["low"] is None) or each["testable"]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_ten_thousand_trials_take_seconds() -> None:
     given = manifest(fixture_like(170, 30), models=[f"scripted:{n}" for n in range(3)])
     results = [each for n, one in enumerate(given["models"]) for each in scripted(given, "", n + 1, one["spec"])]

@@ -36,7 +36,7 @@ from skill_health.effectiveness.sandbox._api import Limits
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 # Where time has to pass, the second one waits for the slower tests.
-SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
+SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
 SECRET = "sk-planted-0123456789abcdef"
 QUICK = Limits(timeout_sec=8.0, output_bytes=1 << 20, disk_bytes=8 << 20)
 
@@ -261,7 +261,7 @@ def test_many_processes(tmp_path: Path, sandbox: str) -> None:
     assert gone(word)
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_fork_bomb(tmp_path: Path) -> None:
     result, _ = tried(tmp_path, "bomb() { bomb | bomb & }; bomb; sleep 5", limits=Limits(timeout_sec=30, processes=100))
     # Root's processes are not limited by the kernel: on a busy machine the clock may be there before the watcher.
@@ -314,8 +314,8 @@ def test_killing_the_supervisor(tmp_path: Path) -> None:
 @SLOW
 @pytest.mark.parametrize("text", [
     "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=f$i bs=1M count=2 2>/dev/null; done; sleep 3",
-    pytest.param("dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 3", marks=pytest.mark.real),
-    pytest.param("dd if=/dev/zero of=~/big bs=1M count=7; dd if=/dev/zero of=$TMPDIR/big bs=1M count=7; sleep 3", marks=pytest.mark.real),
+    pytest.param("dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 3", marks=pytest.mark.slow),
+    pytest.param("dd if=/dev/zero of=~/big bs=1M count=7; dd if=/dev/zero of=$TMPDIR/big bs=1M count=7; sleep 3", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_full_disk(tmp_path: Path, sandbox: str, text: str) -> None:
     begun = time.monotonic()
@@ -326,7 +326,7 @@ def test_a_full_disk(tmp_path: Path, sandbox: str, text: str) -> None:
     assert sum(path.stat().st_size for path in place.rglob("*")) < 1 << 20
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @SLOW
 def test_a_full_disk_without_names(tmp_path: Path, sandbox: str) -> None:
     text = 'for i in 5 6 7 8; do eval "exec $i>x"; rm x; eval "dd if=/dev/zero bs=1M count=4 >&$i 2>/dev/null"; done; sleep 6'
@@ -341,7 +341,7 @@ def test_too_many_files(tmp_path: Path, sandbox: str) -> None:
     assert result.outcome == "fail" and "more than 2,000 files were made" in result.notes
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_hundred_thousand_files(tmp_path: Path) -> None:
     needs_bubblewrap()
     made = task(tmp_path, verifier("exit 0"), agent_timeout_sec=300.0)
@@ -354,7 +354,7 @@ def test_a_hundred_thousand_files(tmp_path: Path) -> None:
 
 
 @SLOW
-@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.real)])
+@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.slow)])
 def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
     limits = Limits(timeout_sec=8, output_bytes=50_000)
     result, place = tried(
@@ -473,7 +473,7 @@ def test_hard_links_and_rights(tmp_path: Path, sandbox: str) -> None:
 
 
 @SLOW
-@pytest.mark.parametrize("levels", [300, pytest.param(1500, marks=pytest.mark.real)])
+@pytest.mark.parametrize("levels", [300, pytest.param(1500, marks=pytest.mark.slow)])
 def test_deep_folders(tmp_path: Path, sandbox: str, levels: int) -> None:
     text = (
         f"import os\nfor _ in range({levels}):\n os.mkdir('d' * 20)\n os.chdir('d' * 20)\nopen('deep', 'w').write('x')"

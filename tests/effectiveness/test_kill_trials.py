@@ -113,12 +113,12 @@ def kill_often(
     return there
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_three_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
     assert len(kill_often(nursery, collection, tmp_path, FEW, 3, 1, *SMALL)) >= 3
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
     there = kill_often(nursery, collection, tmp_path, TRIALS, 30, 2)
     assert sum(0 < count < TRIALS for count in there) >= 5, "kills came while trials were made"
@@ -137,7 +137,7 @@ def slow(collection: Path, out: Path, seconds: float, *more: str) -> list[str]:
     return arguments(collection, out, "--concurrency", "2", *more, agent=f"scripted:sleep={seconds}")
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_lets_trials_end_and_resuming_completes(collection: Path, tmp_path: Path, name: str) -> None:
     process = start(slow(collection, tmp_path, 0.1))
@@ -171,7 +171,7 @@ def processes_with(words: Sequence[str]) -> list[str]:
     return found
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc")
 @pytest.mark.parametrize("how", ["twice", "kill"])
 def test_what_is_abandoned_leaves_no_process_behind(

@@ -353,7 +353,7 @@ def test_a_skill_counts_as_read_only_where_it_was(ask: Ask, workspace: Path) -> 
     assert "<name>tidy</name>" in server.seen[0].body["messages"][0]["content"]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_server_that_never_answers_does_not_hold_us(ask: Ask) -> None:
     start = time.monotonic()
     with Loopback(lambda seen: Reaction(hang=True)) as server:
@@ -362,7 +362,7 @@ def test_a_server_that_never_answers_does_not_hold_us(ask: Ask) -> None:
     assert time.monotonic() - start < 30
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_server_that_is_not_there_does_not_hold_us(ask: Ask) -> None:
     with Loopback() as server:
         url = server.url

@@ -29,7 +29,7 @@ from skill_health.router.routers.openai import WIRE
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(not local_model.available(), reason="the packages of the local model are not installed"),
+    pytest.mark.skipif(not local_model.available(), reason=local_model.MISSING),
 ]
 
 KEY = "a-real-key-that-nobody-may-see-0123456789"

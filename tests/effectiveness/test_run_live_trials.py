@@ -15,7 +15,7 @@ from run_made import SKILLS, rows, the_run, write_collection
 
 from skill_health.effectiveness.sandbox._load import back_end
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.slow
 
 KEY = "sk-live-0123456789abcdef"
 TRIALS = 2 * 3 + 2

@@ -65,7 +65,7 @@ def test_the_diff_counts_what_changed(before: dict[str, bytes], after: dict[str,
     st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3),
     st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3),
 )
-@pytest.mark.real
+@pytest.mark.slow
 def test_git_can_apply_it(before: dict[str, str], after: dict[str, str]) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not installed")

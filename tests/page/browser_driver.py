@@ -31,8 +31,10 @@ _WATCH = """addEventListener("securitypolicyviolation", (event) => {
 def missing() -> str:
     """What is missing to drive a browser; "" where nothing is."""
     if not CHROMIUM:
-        return "no chromium: scripts/install_browser.sh installs it"
-    return "" if find_spec("playwright") else "no playwright: tests/requirements-real.txt has it"
+        return "chromium is missing: bash scripts/install_browser.sh"
+    return (
+        "" if find_spec("playwright") else "playwright is missing: pip install --no-deps -r tests/requirements-real.txt"
+    )
 
 
 @dataclass

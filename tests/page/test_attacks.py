@@ -99,7 +99,7 @@ def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: p
     assert "breaks its schema" in notes[0] and "is too large" in notes[1]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_what_breaks_its_schema_all_over_is_told_soon() -> None:
     start = time.monotonic()
     report = json.loads(json.dumps(page_made.page().router[0].value))
@@ -133,7 +133,7 @@ def picture(names: list[str]) -> Picture:
     return Picture("x", "t", "a", spec, Table((), ()))
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_name_that_every_object_has_and_one_that_is_cut_within_a_character_are_drawn() -> None:
     svg = draw.draw(picture(["constructor", "__proto__", "hasOwnProperty", "\U00020000" * 300]))
     assert all(f">{name}" in svg for name in ("constructor", "__proto__", "hasOwnProperty", r"\u{20000}"))

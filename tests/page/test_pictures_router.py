@@ -206,7 +206,7 @@ def test_what_is_drawn_stands_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["small", *(pytest.param(each, marks=pytest.mark.real) for each in ("usual", "hostile"))]
+    "name", ["small", *(pytest.param(each, marks=pytest.mark.slow) for each in ("usual", "hostile"))]
 )
 def test_all_can_be_drawn_and_are_narrow_with_readable_text(name: str) -> None:
     for picture in pictures(PAGES[name]()):

@@ -430,7 +430,7 @@ def test_what_is_not_ours_is_not_seen(write: Write) -> None:
     assert mark((str(root),), config, str(root / "reports")) != before
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_looking_is_cheap(write: Write) -> None:
     files = {f"skills/s{n}/SKILL.md": SKILL.format(f"s{n}") for n in range(100)}
     files |= {f"skills/s{n}/references/r{m}.md": "# R\n" for n in range(100) for m in range(5)}
@@ -462,7 +462,7 @@ def test_an_edit_leads_to_another_page(write: Write) -> None:
     assert "It cannot be rebuilt" not in site.page()[1]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
 def test_the_command(write: Write) -> None:
     root = collection(write)

@@ -123,13 +123,13 @@ def kill_often(
     return there
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_ten_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, bytes]) -> None:
     there = kill_often(nursery, collection, tmp_path, whole, 10, seed=1)
     assert any(0 < count < CALLS for count in there), "no kill came while calls were made"
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_fifty_kills(nursery: Nursery, collection: Path, tmp_path: Path, whole: Mapping[str, bytes]) -> None:
     there = kill_often(nursery, collection, tmp_path, whole, 50, seed=2)
     assert sum(0 < count < CALLS for count in there) >= 10
