@@ -17,7 +17,7 @@ test: $(STAMP)
 	$(RUN) pytest -m "not slow and not real" -n auto
 
 test-slow: $(STAMP)
-	$(RUN) pytest -m "slow and not real" -n auto
+	$(RUN) pytest -m "(slow or hypothesis) and not real" --hypothesis-profile thorough -n auto
 
 test-real: $(STAMP)
 	$(PIP) --no-deps --requirement tests/requirements-real.txt

@@ -9,14 +9,23 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import simulators  # noqa: F401  (the scripted router and agent, beside the real ones)
 from skill_health.cli import main
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-settings.register_profile("house", deadline=None, derandomize=True, database=None)
+# Nothing of them looks at the clock. `make test-slow` says --hypothesis-profile thorough.
+HOUSE = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile("house", HOUSE)
+settings.register_profile("thorough", HOUSE, max_examples=200)
 settings.load_profile("house")
 
 

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health import formats
@@ -90,13 +90,11 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=250)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_any_mix_is_checked(text: str) -> None:
     check(text.encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=120)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_checked_and_rendered(data: bytes) -> None:
     findings = check(data).findings
@@ -104,7 +102,6 @@ def test_any_bytes_are_checked_and_rendered(data: bytes) -> None:
         formats.load(name).render(Report("1", "standard", (), findings), False).encode("utf-8")
 
 
-@settings(max_examples=60)
 @given(st.text(max_size=20).filter(lambda t: "/" not in t and "\0" not in t and t.strip(". ")))
 def test_any_folder_name_is_checked(name: str) -> None:
     check(HEAD.encode(), f"skills/{name}/SKILL.md")

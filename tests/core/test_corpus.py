@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core import corpus, listing, walk
@@ -383,7 +383,6 @@ GLOBS = st.builds(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=6), st.lists(GLOBS, max_size=4)
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from skill_health.core.globs import glob_matcher
@@ -77,7 +77,6 @@ LINES = st.builds(
 FILES = st.lists(LINES, max_size=6).map("\n".join)
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(top=FILES, nested=FILES)
 @example(top="*\n!*/\n!*.md", nested="")
 @example(top="a/*\n!a/b/\n", nested="a.md\n!b")

@@ -7,7 +7,7 @@ import time
 
 import frontmatter as oracle
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.files import read_bytes
@@ -209,7 +209,6 @@ def test_hostile_markdown_is_read_in_time(name: str) -> None:
     assert time.process_time() - begin < 10
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_make_a_skill(data: bytes) -> None:
     check_sane(parse(data))
@@ -221,7 +220,6 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_any_mix_of_yaml_and_markdown_makes_a_skill(text: str) -> None:
     check_sane(parse(text))
@@ -237,7 +235,6 @@ def check_sane(skill: Skill) -> None:
         json.dumps([field.value for field in skill.frontmatter.fields], allow_nan=False)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,8}", fullmatch=True), st.from_regex(r"[a-z ,.']{0,20}", fullmatch=True)))
 def test_sound_frontmatter_is_read_as_the_common_library_reads_it(values: dict[str, str]) -> None:
     text = oracle.dumps(oracle.Post("# T\n", **values)) + "\n"

@@ -363,7 +363,7 @@ def test_what_was_not_planned_is_left_out_and_said() -> None:
     assert reports[0]["notes"][1].startswith("7 results belong to no planned trial")
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     st.lists(
         st.tuples(

@@ -30,7 +30,7 @@ from gateway_servers import (
     streamed,
     works,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.gateway import desk, exchange, ledger
@@ -457,7 +457,6 @@ VALUES = st.recursive(
 TOP = ["model", "tools", "messages", "input", "contents", "n", "stream", "stream_options", "generationConfig", "speed"]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(TOP), VALUES, max_size=5), st.sampled_from(PROTOCOLS))
 def test_any_values_whatever(body: dict[str, Any], protocol: str) -> None:
     raw = json.dumps(body).encode()

@@ -26,7 +26,7 @@ from gateway_servers import (
     streamed,
     works,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.gateway import connection, passing
@@ -241,7 +241,6 @@ def test_an_agent_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(main())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.tuples(st.sampled_from(sorted({**REFUSED, **ANSWERED})), st.integers(0, 400), st.binary(max_size=8)),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from agent_server import USAGE, AgentServer, Play
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loop_server import chat, results, says
 from loopback import Loopback, Reaction, failure
@@ -238,7 +238,6 @@ GIVEN = st.none() | st.dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(st.sampled_from([*(tool.name for tool in TOOLS), "", "rm", "\x1b"]), GIVEN)
 def test_no_arguments_break_the_tools(workspace: Path, name: str, given: dict[str, Any] | None) -> None:
     result = Toolbox(str(workspace), lambda: 5.0).call(ToolCall("id", name, given))

@@ -49,7 +49,6 @@ def changed(before: dict[str, bytes], folder: Path) -> Diff:
     return diff({name: File(name, data) for name, data in before.items()}, read_tree(str(folder)))
 
 
-@settings(max_examples=40, deadline=None)
 @given(FILES, FILES)
 def test_the_diff_counts_what_changed(before: dict[str, bytes], after: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as place:
@@ -60,7 +59,7 @@ def test_the_diff_counts_what_changed(before: dict[str, bytes], after: dict[str,
     assert bool(found.text) == bool(paths)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3),
     st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3),
@@ -141,7 +140,6 @@ def test_names_are_quoted_as_git_does(name: str, shown: str) -> None:
 # --- Kept, and unpacked ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
 @given(FILES)
 def test_what_is_kept_comes_back(files: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as place:

@@ -14,7 +14,7 @@ from typing import Any
 
 import page_made
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
@@ -37,14 +37,12 @@ def test_a_number_that_cannot_be_reckoned_with_is_no_json(text: str) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.text(), st.lists, max_leaves=8))
-@settings(max_examples=30)
 def test_all_other_json_is_read_as_it_is(value: Any) -> None:
     if loading.json.dumps(value, ensure_ascii=False).isprintable():
         assert loading.loads(json.dumps(value).encode()) == value
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='[]{}":,-.0123456789eEnulINfaity \\ud8').map(str.encode))
-@settings(max_examples=30)
 def test_any_bytes_are_refused_or_read(raw: bytes) -> None:
     try:
         found = loading.loads(raw)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -213,7 +213,6 @@ def test_what_is_no_difference_is_refused(function: Any, differences: Any, weigh
         function(differences, weights)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.sampled_from([-1.0, -1 / 3, 0.0, 0.0, 1 / 3, 2 / 3, 1.0]), max_size=30))
 def test_no_differences_ever_give_half_an_interval(differences: list[float]) -> None:
     for found in (paired_bootstrap(differences, None, 300), paired_t(differences)):
