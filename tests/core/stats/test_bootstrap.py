@@ -6,7 +6,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -238,10 +237,3 @@ def test_numbers_are_the_same_with_any_number_of_threads() -> None:
         for threads in ("1", "2")
     }  # fmt: skip
     assert len(printed) == 1
-
-
-def test_ten_thousand_resamples_of_1200_results_take_no_time() -> None:
-    table = prompts(100)
-    start = time.process_time()
-    cluster_bootstrap(table, ratio, seed=77)
-    assert time.process_time() - start < 0.5
