@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
@@ -62,6 +63,11 @@ def _hermetic(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in list(os.environ):
         if name.startswith(("GIT_", "SKILL_HEALTH_")) or name in UNSEEN:
             del os.environ[name]
+    # A shell may have a job in the background ignore the keyboard's signals, and what tests start would do so, too.
+    # With a handler here, even one that does nothing, they are in their first state there.
+    for name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"):
+        if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
     os.environ |= {
         "SKILL_HEALTH_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
         "GIT_CONFIG_GLOBAL": os.devnull,

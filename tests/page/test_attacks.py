@@ -14,6 +14,7 @@ from typing import Any
 
 import page_made
 import pytest
+from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,16 +98,12 @@ def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: p
     assert "breaks its schema" in notes[0] and "is too large" in notes[1]
 
 
-@pytest.mark.slow
-def test_what_breaks_its_schema_all_over_is_told_soon() -> None:
-    start = time.monotonic()
+def test_what_breaks_its_schema_all_over_costs_no_more_than_its_beginning() -> None:
     report = json.loads(json.dumps(page_made.page().router[0].value))
-    assert broken("router-report", report | {"skills": [{"x": 1}] * 20_000})
-    assert broken("router-report", {f"key {nth}": 1 for nth in range(20_000)})
+    assert is_linear(lambda n: lines_run(lambda: broken("router-report", report | {"skills": [{"x": 1}] * n})), (3000,))
+    assert is_linear(lambda n: lines_run(lambda: broken("router-report", {f"key {i}": 1 for i in range(n)})), (3000,))
     late = report | {"prompts": [*report["prompts"] * 100, 5]}
     assert broken("router-report", late) == "in a place that its length hides"
-    # The full validator alone would take minutes.
-    assert time.monotonic() - start < 20
 
 
 def test_a_report_may_call_anything_a_run() -> None:
@@ -197,12 +194,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_a_request_that_comes_bit_by_bit_is_hung_up_on(server: Server) -> None:
-    start = time.monotonic()
-    with socket.create_connection(server.server_address[:2], timeout=5) as connection:
-        try:
-            for _ in range(100):
-                connection.sendall(b"X")
-                time.sleep(0.02)
-        except ConnectionError:
-            pass
-    assert time.monotonic() - start < 1.5
+    with socket.create_connection(server.server_address[:2]) as connection, pytest.raises(ConnectionError):
+        while True:
+            connection.sendall(b"X")
+            time.sleep(0.02)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from growth import is_linear, lines_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
@@ -316,11 +316,16 @@ def test_a_purse_pays_only_what_it_has() -> None:
     assert [purse.pay(7), purse.pay(4), purse.pay(3), purse.pay(1)] == [True, False, True, False]
 
 
-def test_thousands_of_trials_are_read_fast(tmp_path: Path) -> None:
+def test_each_trial_costs_the_same_to_read(tmp_path: Path) -> None:
     notes = ["a note that is about as long as notes are"] * 10
-    write_run(tmp_path, (line(f"{n % 100:03}", replication=n // 100, notes=notes) for n in range(2000)))
-    start = time.process_time()
-    found = read_trials(shelf(tmp_path), RUN)
-    assert time.process_time() - start < 0.5
-    every: list[Trial] = of_tasks(found, "m", {f"{n:03}" for n in range(100)})
-    assert len(every) == 2000
+
+    def cost(trials: int) -> int:
+        write_run(tmp_path, (line(f"{n % 10:03}", replication=n // 10, notes=notes) for n in range(trials)))
+
+        def read() -> None:
+            every: list[Trial] = of_tasks(read_trials(shelf(tmp_path), RUN), "m", {f"{n:03}" for n in range(10)})
+            assert len(every) == trials
+
+        return lines_run(read)
+
+    assert is_linear(cost, (50,))
