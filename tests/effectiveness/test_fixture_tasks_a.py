@@ -12,7 +12,6 @@ import runpy
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -151,9 +150,7 @@ def test_oracle_passes_the_same_way_three_times_and_leaves_no_trace(
 ) -> None:
     workspace = after_oracle(task)
     before = workspace.snapshot()
-    began = time.perf_counter()
     verdicts = [workspace.verify(tmp_path / f"out-{n}") for n in range(3)]
-    assert time.perf_counter() - began < 15
     assert verdicts[0] == verdicts[1] == verdicts[2]
     assert verdicts[0].code == 0 and verdicts[0].reward == 1.0, verdicts[0].output
     assert set(verdicts[0].files) == {"reward.json", "notes.txt"}

@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -378,7 +377,6 @@ def test_work_that_must_not_be_left_half_done() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    begun = time.monotonic()
     asyncio.run(cancelled())
-    assert done == ["x"] and time.monotonic() - begun >= 0.05
+    assert done == ["x"]
     assert asyncio.run(to_the_end(work())) == "value"
