@@ -92,7 +92,7 @@ def run(tmp_path: Path) -> Run:
     def call(
         *args: str | Path, env: Mapping[str, str] | None = None, **more: object
     ) -> subprocess.CompletedProcess[str]:
-        given: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 60} | more
+        given: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 600} | more
         command = [sys.executable, "-m", "skill_health", *map(str, args)]
         return subprocess.run(command, env=os.environ | (env or {}), **given)  # type: ignore[call-overload, no-any-return]
 

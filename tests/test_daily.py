@@ -543,6 +543,6 @@ def test_kill_leaves_whole_files(repository: Path, run: Run) -> None:
 
 def test_two_runs_at_once_both_leave_their_line(repository: Path) -> None:
     running = [start(repository, day) for day in range(1, 5)]
-    assert [process.wait(60) for process in running] == [0] * 4
+    assert [process.wait(600) for process in running] == [0] * 4
     assert sorted(line["time"][8:10] for line in history(repository)) == ["01", "02", "03", "04"]
     json.loads((repository / "reports" / NAMES[2]).read_text("utf-8"))

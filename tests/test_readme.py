@@ -59,6 +59,6 @@ def test_the_simulated_study_that_the_readme_shows(run: Run, tmp_path: Path, che
     found = re.search(r"\$ skill-health (.*?) \| head -(\d+)\n(.*?)```", section, re.DOTALL)
     assert found is not None
     shutil.copytree(checkout / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))
-    done = run(*found[1].split(), env={"COLUMNS": "100"}, timeout=240)
+    done = run(*found[1].split(), env={"COLUMNS": "100"}, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[: int(found[2])] == found[3].splitlines()

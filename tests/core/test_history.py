@@ -59,7 +59,7 @@ def test_a_torn_line_of_another_writer_is_reported_and_survived(tmp_path: Path) 
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     running = [writer(path, name, 60, 9_000) for name in "ab"]
-    assert [process.wait(60) for process in running] == [0, 0]
+    assert [process.wait(600) for process in running] == [0, 0]
     for process in running:
         assert process.stdout is not None
         process.stdout.close()

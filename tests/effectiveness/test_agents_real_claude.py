@@ -113,7 +113,7 @@ def listed(argv: tuple[str, ...], stage: Stage, **env: str) -> tuple[str, ...] |
         **env,
     }
     done = subprocess.run(
-        argv, input=b"/cost", env=given, capture_output=True, cwd=stage.folder, check=False, timeout=60
+        argv, input=b"/cost", env=given, capture_output=True, cwd=stage.folder, check=False, timeout=600
     )
     return claude_code.listed(Output(done.returncode, done.stdout, done.stderr))
 

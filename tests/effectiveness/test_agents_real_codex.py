@@ -109,7 +109,7 @@ def listed(stage: Stage, home: Path) -> tuple[str, ...] | None:
         place.parent.mkdir(exist_ok=True)
         place.write_bytes(file.data)
     env = {"PATH": os.environ["PATH"], **command.env, "HOME": str(home)}
-    done = subprocess.run(command.argv, env=env, capture_output=True, cwd=stage.folder, check=False, timeout=60)
+    done = subprocess.run(command.argv, env=env, capture_output=True, cwd=stage.folder, check=False, timeout=600)
     return codex.listed(Output(done.returncode, done.stdout, done.stderr))
 
 

@@ -199,7 +199,7 @@ def listed(stage: Stage, command: Command, **env: str) -> tuple[str, ...]:
     place = stage.folder / "outer" / "inner"
     place.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        command.argv, input=command.stdin, capture_output=True, cwd=place, check=False, timeout=60,
+        command.argv, input=command.stdin, capture_output=True, cwd=place, check=False, timeout=600,
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **env},
     )  # fmt: skip
     module = import_module(f"skill_health.effectiveness.agents.{stage.agent.replace('-', '_')}")

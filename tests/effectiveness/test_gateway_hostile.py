@@ -233,7 +233,7 @@ def test_an_agent_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
         async with Server(react) as server, opened(server, "anthropic") as gateway:
             _, writer = await asyncio.open_connection("127.0.0.1", gateway.port, limit=1 << 10)
             writer.write(post(BODY))
-            await asyncio.wait_for(stopped.wait(), 5)
+            await asyncio.wait_for(stopped.wait(), 600)
             await asyncio.sleep(0.02)
             assert gateway.seen.usage.input_tokens == USAGE.input_tokens
             writer.transport.abort()

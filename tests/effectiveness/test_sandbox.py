@@ -109,7 +109,7 @@ def test_stopped_from_outside(tmp_path: Path, name: str) -> None:
         stop.set()
         return await task
 
-    output = asyncio.run(asyncio.wait_for(stopped(), 10))
+    output = asyncio.run(asyncio.wait_for(stopped(), 600))
     assert (output.exit_code, output.stopped, output.stdout) == (None, "cancelled", b"begun\n")
     assert not running(word)
 

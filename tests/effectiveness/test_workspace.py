@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -352,7 +351,7 @@ def test_folders_of_dead_processes_are_removed(tmp_path: Path) -> None:
             (base / inner).mkdir(parents=True)
         (base / "final.txt").write_text("")
         base.chmod(0o700)
-        os.utime(base, (time.time() - age,) * 2)
+        os.utime(base, (base.stat().st_mtime - age,) * 2)
         return base
 
     dead, young, alive, ours = made("job-a"), made("job-b", 1.0), made("job-c"), made("job-d")

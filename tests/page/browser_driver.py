@@ -111,7 +111,7 @@ def visit(
 def build(root: Path, *options: str) -> Path:
     """Make the page of a collection as a user does, in a process of its own; the path of the page."""
     command = [sys.executable, "-m", "skill_health", "report", "--as-of", AS_OF, *options]
-    done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", timeout=600)
     assert done.returncode == 0, done.stderr
     return root / "reports" / "index.html"
 

@@ -61,7 +61,7 @@ class Client:
         self.server = server
 
     def raw(self, data: bytes) -> bytes:
-        with socket.create_connection(self.server.server_address[:2], timeout=10) as connection:
+        with socket.create_connection(self.server.server_address[:2], timeout=600) as connection:
             # The server may hang up before it has read a request that is too large.
             try:
                 connection.sendall(data)
@@ -199,7 +199,7 @@ def test_it_is_looked_at_only_so_often() -> None:
 
 
 def stream(server: Server) -> socket.socket:
-    connection = socket.create_connection(server.server_address[:2], timeout=5)
+    connection = socket.create_connection(server.server_address[:2], timeout=600)
     connection.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{server.server_port}\r\n\r\n".encode())
     head = b""
     while b"retry: 2000\n\n" not in head:
@@ -353,7 +353,7 @@ def test_a_slow_client_is_hung_up_on(made: Made, tmp_path: Path) -> None:
 
 
 def test_too_many_clients_are_hung_up_on_and_room_is_made_again(server: Server, ask: Client) -> None:
-    many = [socket.create_connection(server.server_address[:2], timeout=5) for _ in range(80)]
+    many = [socket.create_connection(server.server_address[:2], timeout=600) for _ in range(80)]
     while len(ended := select.select(many, [], [])[0]) < 16:
         time.sleep(0.01)
     assert len(ended) == 16 and all(each.recv(1) == b"" for each in ended)
@@ -478,11 +478,11 @@ def test_the_command(write: Write) -> None:
             line = process.stdout.readline()
             found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the page; Ctrl-C ends it\n", line)
             assert found, line
-            with socket.create_connection(("127.0.0.1", int(found[1])), timeout=10) as connection:
+            with socket.create_connection(("127.0.0.1", int(found[1])), timeout=600) as connection:
                 connection.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{found[1]}\r\n\r\n".encode())
                 assert b"200 OK" in connection.recv(4096)
                 process.send_signal(signal.SIGINT)
-                assert process.wait(10) == 130
+                assert process.wait(600) == 130
             assert process.stderr.read() == "skill-health: interrupted\n" and process.stdout.read() == ""
         finally:
             process.kill()

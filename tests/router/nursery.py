@@ -49,7 +49,7 @@ def start(given: Sequence[str]) -> subprocess.Popen[str]:
     return python("sys.exit(main())", *given)
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 60) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], timeout: float = 600) -> tuple[int, str, str]:
     out, err = process.communicate(timeout=timeout)
     return process.returncode, out, err
 
@@ -82,7 +82,7 @@ class Nursery:
         return int(self.process.stdout.readline())
 
     def close(self) -> None:
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=600)
 
 
 def wait_until(condition: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> Any:
