@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -87,14 +89,24 @@ def checkout() -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run `skill-health` as its own process; keywords go to subprocess.run, `env` adds to the environment."""
+    """Run `skill-health` as if by itself in `cwd`; `env` adds to the environment, other keywords make it a process."""
 
     def call(
-        *args: str | Path, env: Mapping[str, str] | None = None, **more: object
+        *args: str | Path, env: Mapping[str, str] | None = None, cwd: Path = tmp_path, **more: object
     ) -> subprocess.CompletedProcess[str]:
-        given: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 600} | more
-        command = [sys.executable, "-m", "skill_health", *map(str, args)]
-        return subprocess.run(command, env=os.environ | (env or {}), **given)  # type: ignore[call-overload, no-any-return]
+        words = list(map(str, args))
+        if more:
+            given: dict[str, object] = {"capture_output": True, "encoding": "utf-8", "timeout": 600} | more
+            command = [sys.executable, "-m", "skill_health", *words]
+            return subprocess.run(command, cwd=cwd, env=os.environ | (env or {}), **given)  # type: ignore[call-overload, no-any-return]
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.chdir(cwd)
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            code = main(words)
+        said = [stream.detach().getvalue().decode() for stream in (out, err) if stream.flush() is None]
+        return subprocess.CompletedProcess(words, code, *said)
 
     return call
 
