@@ -6,20 +6,26 @@ PIP := $(RUN) pip install --quiet --disable-pip-version-check
 PACKAGES := skill_health router effectiveness
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-real lint format docs docs-check bench constraints clean
+# Tests and what they start are compiled once, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+.PHONY: demo test test-slow test-real lint format docs docs-check bench constraints clean
 
 demo: $(STAMP)
 	@bash scripts/demo.sh .venv/bin/python
 
 test: $(STAMP)
-	$(RUN) pytest -m "not real" -n auto
+	$(RUN) pytest -m "not slow and not real" -n auto
+
+test-slow: $(STAMP)
+	$(RUN) pytest -m "(slow or hypothesis) and not real" --hypothesis-profile thorough -n auto
 
 test-real: $(STAMP)
 	$(PIP) --no-deps --requirement tests/requirements-real.txt
 	@bash scripts/install_sandbox.sh
 	@bash scripts/install_agents.sh
 	@bash scripts/install_browser.sh
-	SKILL_HEALTH_AGENTS=$(CURDIR)/build/agents SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser $(RUN) pytest -m real -n 2 --dist loadfile
+	SKILL_HEALTH_REAL=1 SKILL_HEALTH_AGENTS=$(CURDIR)/build/agents SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser \
+		$(RUN) pytest -m "real or bubblewrap" -n 2 --dist loadfile -rs
 
 lint: $(STAMP)
 	$(RUN) ruff check .

@@ -21,8 +21,9 @@ from skill_health.scoring import Flag, Part, Score
 SECTIONS = ("When to Activate", "Core Concepts", "Practical Guidance", "Gotchas", "Integration", "References")
 _FIRST_PERSON = lazy(r"\b(I can|Use me|You can use this)\b")
 _GOTCHAS = lazy(r"^## Gotchas\s*\n(.+?)(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
-_NUMBERED = lazy(r"^[^\S\n]*\d+\.\s", re.MULTILINE)  # theirs, `^\s*\d+\.\s+`, finds as many, in square time
-_FENCE = lazy(r"^\s*```", re.MULTILINE)
+# Theirs, `^\s*\d+\.\s+` and "^\s*```", find as many, in square time.
+_NUMBERED = lazy(r"^[^\S\n]*\d+\.\s", re.MULTILINE)
+_FENCE = lazy(r"^[^\S\n]*```", re.MULTILINE)
 _NUMBERS = (
     re.compile(r"\b\d+(?:\.\d+)?\s*%", re.IGNORECASE),
     re.compile(r"\b\d+(?:\.\d+)?\s*x\b", re.IGNORECASE),
@@ -35,8 +36,9 @@ _BENCHMARKS = (
     "LoCoMo", "LongMemEval", "BrowseComp", "SWE-bench", "RULER", "DMR", "HotPotQA", "MMLU", "GSM8K", "HumanEval",
 )  # fmt: skip
 _CLAIM_ID = lazy(r"\bclaim-[a-z0-9][a-z0-9-]*[a-z0-9]\b")
-_INTERNAL = lazy(r"\[([^\]]+)\]\((?:\.\./)?skills/([a-z0-9-]+)/(?:[^)]*)\)")
-_EXTERNAL = lazy(r"\[(?:[^\]]+)\]\((https?://[^)]+)\)")
+# Theirs end at the last parenthesis. Here what is no link is passed over too, so that nothing is looked at twice.
+_INTERNAL = lazy(r"\[[^\]]+(?:\](?:\((?:\.\./)?skills/([a-z0-9-]+)/[^)]*(?:(\))|\Z))?|\Z)")
+_EXTERNAL = lazy(r"\[[^\]]+(?:\](?:\((https?://[^)]+)(?:(\))|\Z))?|\Z)")
 _WEIGHTS = {
     "sections": 0.20, "gotchas": 0.15, "examples": 0.10, "links": 0.15, "activation": 0.10, "claims": 0.15,
     "mechanisms": 0.10, "frontmatter": 0.05,
@@ -94,7 +96,7 @@ def check_text(
     issues = _frontmatter_issues(name, text)
     numbers = sum(len(pattern.findall(text)) for pattern in _NUMBERS) + sum(text.count(b) for b in _BENCHMARKS)
     ids = sorted(set(_CLAIM_ID.findall(text)))
-    internal = [match[2] for match in _INTERNAL.finditer(text)]
+    internal = _linked(_INTERNAL, text)
     body = _GOTCHAS.search(text)
     lines = len(text.splitlines())
     skill: dict[str, Any] = {
@@ -109,7 +111,7 @@ def check_text(
         "code_example_count": len(_FENCE.findall(text)) // 2,
         "internal_links_total": len(internal),
         "internal_links_resolved": sum(_skill_exists(root, other) for other in internal),
-        "external_link_count": len(_EXTERNAL.findall(text)),
+        "external_link_count": len(_linked(_EXTERNAL, text)),
         "external_link_results": [],
         "numeric_claims_total": numbers,
         "numeric_claims_with_id": len(ids),
@@ -121,6 +123,10 @@ def check_text(
     score = round(sum(_WEIGHTS[part] * value for part, value in _components(skill).items()), 4)
     flagged = score < 0.75 or lines > 500 or bool(skill["missing_sections"]) or bool(issues)
     return {**skill, "score": score, "flagged": flagged}
+
+
+def _linked(pattern: re.Pattern[str], text: str) -> list[str]:
+    return [target for target, closed in pattern.findall(text) if closed]
 
 
 def _components(skill: Mapping[str, Any]) -> dict[str, float]:

@@ -2,29 +2,74 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import simulators  # noqa: F401  (the scripted router and agent, beside the real ones)
 from skill_health.cli import main
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-settings.register_profile("house", deadline=None, derandomize=True, database=None)
+# Nothing of them looks at the clock. `make test-slow` says --hypothesis-profile thorough.
+HOUSE = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile("house", HOUSE)
+settings.register_profile("thorough", HOUSE, max_examples=200)
 settings.load_profile("house")
+
+
+UNSEEN = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+REAL = os.environ.get("SKILL_HEALTH_REAL") == "1"
+"""Whether nothing may be missing but a container engine. Read here: tests see no variable of ours."""
+ENGINE = "no container engine"
+
+
+def as_failure(report: pytest.CollectReport | pytest.TestReport) -> None:
+    """Where nothing may be missing, what was skipped has failed."""
+    if REAL and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if ENGINE not in reason:
+            report.outcome, report.longrepr = "failed", f"not run, and nothing may be skipped here: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    as_failure(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    as_failure(report)
+    return report
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _hermetic(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in list(os.environ):
-        if name.startswith(("GIT_", "SKILL_HEALTH_")) or name in {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}:
+        if name.startswith(("GIT_", "SKILL_HEALTH_")) or name in UNSEEN:
             del os.environ[name]
+    # A shell may have a job in the background ignore the keyboard's signals, and what tests start would do so, too.
+    # With a handler here, even one that does nothing, they are in their first state there.
+    for name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"):
+        if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
     os.environ |= {
         "SKILL_HEALTH_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -44,14 +89,24 @@ def checkout() -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run `skill-health` as its own process; keywords go to subprocess.run, `env` adds to the environment."""
+    """Run `skill-health` as if by itself in `cwd`; `env` adds to the environment, other keywords make it a process."""
 
     def call(
-        *args: str | Path, env: Mapping[str, str] | None = None, **more: object
+        *args: str | Path, env: Mapping[str, str] | None = None, cwd: Path = tmp_path, **more: object
     ) -> subprocess.CompletedProcess[str]:
-        given: dict[str, object] = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 60} | more
-        command = [sys.executable, "-m", "skill_health", *map(str, args)]
-        return subprocess.run(command, env=os.environ | (env or {}), **given)  # type: ignore[call-overload, no-any-return]
+        words = list(map(str, args))
+        if more:
+            given: dict[str, object] = {"capture_output": True, "encoding": "utf-8", "timeout": 600} | more
+            command = [sys.executable, "-m", "skill_health", *words]
+            return subprocess.run(command, cwd=cwd, env=os.environ | (env or {}), **given)  # type: ignore[call-overload, no-any-return]
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.chdir(cwd)
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            code = main(words)
+        said = [stream.detach().getvalue().decode() for stream in (out, err) if stream.flush() is None]
+        return subprocess.CompletedProcess(words, code, *said)
 
     return call
 

@@ -125,7 +125,7 @@ def test_what_is_installed_is_the_action_itself(runner: Runner, page: str, wante
     assert (runner.root / "pip").read_text().split()[-2:] == ["--", wanted]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_the_page(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     assert runner("run", command="daily", page="reports/index.html").returncode == 0

@@ -32,12 +32,12 @@ def bench(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
     def call(*args: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "benchmarks", *args, "--rounds", "1", "--skills", "3", "--agnix", str(agnix)]
         env = os.environ | {"PYTHONPATH": str(checkout)}
-        return subprocess.run(command, cwd=checkout, env=env, capture_output=True, encoding="utf-8", timeout=120)
+        return subprocess.run(command, cwd=checkout, env=env, capture_output=True, encoding="utf-8", timeout=600)
 
     return call
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

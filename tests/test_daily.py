@@ -268,7 +268,7 @@ def test_a_profile_of_the_users_own_counts_with_its_content(repository: Path, ru
     (repository / "own.toml").write_text(own, encoding="utf-8")
     run("daily", DAY_1, "--profile=own.toml")
     (repository / "own.toml").write_text(own.replace("weight = 0.20", "weight = 0.30"), encoding="utf-8")
-    assert "the configuration has changed" in run("daily", DAY_2, "--profile=own.toml").stdout
+    assert "the configuration has changed" in run("daily", DAY_2, "--profile=own.toml", check=False).stdout
 
 
 def test_other_paths_are_not_compared(repository: Path, run: Run) -> None:
@@ -527,12 +527,10 @@ def start(root: Path, day: int) -> subprocess.Popen[bytes]:
 
 
 def test_kill_leaves_whole_files(repository: Path, run: Run) -> None:
-    begun = time.monotonic()
     run("daily", DAY_1)
-    took = time.monotonic() - begun
     for nth in range(8):
         process = start(repository, nth + 1)
-        time.sleep(took * (0.5 + nth / 12))
+        time.sleep(0.08 + nth / 100)
         process.send_signal(signal.SIGKILL)
         process.wait()
     lines = history(repository)
@@ -545,6 +543,6 @@ def test_kill_leaves_whole_files(repository: Path, run: Run) -> None:
 
 def test_two_runs_at_once_both_leave_their_line(repository: Path) -> None:
     running = [start(repository, day) for day in range(1, 5)]
-    assert [process.wait(60) for process in running] == [0] * 4
+    assert [process.wait(600) for process in running] == [0] * 4
     assert sorted(line["time"][8:10] for line in history(repository)) == ["01", "02", "03", "04"]
     json.loads((repository / "reports" / NAMES[2]).read_text("utf-8"))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,12 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> list[str]:
+    return list(find_imports(path))
+
+
+def find_imports(path: Path) -> Iterator[str]:
     """Every name that a module imports, in full: `from a.b import c` is a.b.c; constant dynamic imports count too."""
     package = tuple(module_name(path).split("."))[: None if path.name == "__init__.py" else -1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -197,6 +203,53 @@ FORBIDDEN = re.compile(
 )
 
 
+CLOCKS = {
+    f"{name}{unit}" for name in ("monotonic", "perf_counter", "process_time", "thread_time") for unit in ("", "_ns")
+}
+
+A_CLOCK = re.compile("|".join([*sorted(CLOCKS), "time_ns", r"\btime\.time\b", r"\bclock\.time\b", "performance.now"]))
+
+
+def clock_reads(source: str) -> Iterator[int]:
+    """The lines of a module that read a clock, under whatever name it is imported."""
+    names = CLOCKS | {"time_ns"}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module == "time":
+            if {alias.name for alias in node.names} & (names | {"time"}):
+                yield node.lineno
+        elif isinstance(node, ast.Attribute):
+            if node.attr in names or ast.unparse(node) in {"time.time", "clock.time"}:
+                yield node.lineno
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "performance.now" in node.value:
+            yield node.lineno
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "start = time.monotonic()\nassert time.monotonic() - start < 2",
+        "start = clock.process_time()\nspent = clock.process_time() - start\nassert spent / 300 < 0.02",
+        "from time import perf_counter\nbegan = perf_counter()\nassert perf_counter() - began < 1",
+        "until = time.time() + 5\nwhile time.time() < until:\n    pass",
+        "_WATCH = 'window.__keys.push(performance.now() - event.timeStamp)'",
+    ],
+)
+def test_reading_a_clock_is_noticed(source: str) -> None:
+    assert list(clock_reads(source))
+    assert not list(clock_reads("time.sleep(1)\nassert time.passed == 5 and until_reset(text, NOW) < 3"))
+
+
+def test_no_test_reads_a_clock() -> None:
+    """How long something takes says more of the machine than of it: count what is done, or see `benchmarks/`."""
+    found = {
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in (ROOT / "tests").rglob("*.py")
+        if path != Path(__file__) and A_CLOCK.search(text := path.read_text(encoding="utf-8"))
+        for line in clock_reads(text)
+    }
+    assert found == set()
+
+
 def kept_files() -> list[Path]:
     """What git tracks or would track."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -219,7 +272,7 @@ def test_no_file_names_a_machine_or_a_package_index() -> None:
 def loaded_after(code: str, cwd: Path) -> set[str]:
     code = f"import json, sys\n{code}\nprint(json.dumps(list(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stdout.splitlines()[-1]))

@@ -24,7 +24,7 @@ KEYS = (
 )  # fmt: skip
 _VERIFIER = ("timeout_sec", "env", "user", "environment", "environment_mode")
 _AGENT = ("timeout_sec", "user", "network_mode", "allowed_hosts")
-_AT = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
+_AT = re.compile(r"(?<!\s)\s*\(at (?:line (\d+), column \d+|end of document)\)$")
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"\s*([\w-]+)\s*=")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -47,7 +47,6 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=1500)
 @given(st.lists(LINES, max_size=12), st.booleans())
 def test_any_mix_of_lines(lines: list[str], ends: bool) -> None:
     compare("\n".join(lines) + "\n" * ends)

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from skill_health.core import config_values
@@ -377,7 +377,6 @@ VALUES = st.recursive(
 GLOBS = st.lists(st.fixed_dictionaries({}, optional={"glob": TEXTS, "ignore": VALUES, "globs": TEXTS}), max_size=2)
 
 
-@settings(max_examples=400)
 @given(st.lists(st.tuples(KEYS, VALUES), max_size=3))
 @example([("per-path", [{"glob": "x"}])])
 @example([("per-path", [{"glob": ""}])])
@@ -403,7 +402,6 @@ def test_schema_and_loader_agree(pairs: list[tuple[str, Any]]) -> None:
     agree(tree)
 
 
-@settings(max_examples=150)
 @given(st.fixed_dictionaries({}, optional={"per-path": GLOBS, "severity": st.dictionaries(TEXTS, TEXTS, max_size=2)}))
 def test_schema_and_loader_agree_on_tables(tree: dict[str, Any]) -> None:
     agree(tree)

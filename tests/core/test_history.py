@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
@@ -59,7 +59,7 @@ def test_a_torn_line_of_another_writer_is_reported_and_survived(tmp_path: Path) 
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     running = [writer(path, name, 60, 9_000) for name in "ab"]
-    assert [process.wait(60) for process in running] == [0, 0]
+    assert [process.wait(600) for process in running] == [0, 0]
     for process in running:
         assert process.stdout is not None
         process.stdout.close()
@@ -90,7 +90,6 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
         read_history(str(tmp_path))
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_survived(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("h") / "h.jsonl"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,5 +140,9 @@ def test_any_bytes_can_be_measured(data: bytes) -> None:
 
 
 def test_many_sections_are_measured_in_linear_time() -> None:
-    found = measured("".join(f"## Gotchas\n- {n}\n" for n in range(20_000)))
-    assert found.gotcha_count == 20_000
+    def lines(times: int) -> int:
+        skill = parse_skill((HEAD + "".join(f"## Gotchas\n- {n}\n" for n in range(times))).encode(), "a/SKILL.md", "a")
+        assert measure(skill).gotcha_count == times
+        return lines_run(lambda: measure(skill))
+
+    assert is_linear(lines)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import string
-import time
 
 import pytest
+from counted import Counted
+from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.core import secrets
 from skill_health.core.secrets import entropy, find_secrets, redact
 
 BASE62 = string.ascii_letters + string.digits
@@ -119,11 +121,13 @@ def test_entropy_is_between_nothing_and_one_bit_for_two_letters(text: str) -> No
     ],
 )
 def test_repeats_take_linear_time(piece: str) -> None:
-    def seconds(times: int) -> float:
-        text = piece * times + "a" * 40
-        start = time.process_time()
-        find_secrets(text)
-        return time.process_time() - start
+    assert is_linear(lambda times: lines_run(lambda: find_secrets(piece * times + "a" * 40)))
+    for kind, _, pattern, _ in secrets._FORMATS:
+        counted = Counted(pattern.pattern, pattern.flags)
 
-    seconds(2_000)
-    assert seconds(20_000) < 40 * seconds(2_000) + 0.1
+        def steps(times: int, counted: Counted = counted) -> int:
+            counted.steps = 0
+            list(counted.finditer(piece * times + "a" * 40))
+            return counted.steps
+
+        assert is_linear(steps), kind

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core import tfidf
@@ -77,7 +77,6 @@ def test_vectors_have_length_one(given_texts: list[list[str]]) -> None:
         assert math.fsum(v * v for v in vector.values()) == pytest.approx(1.0 if text else 0.0)
 
 
-@settings(max_examples=300)
 @given(texts, st.sampled_from([0.05, 0.3, 0.5, 0.75, 0.9, 0.999, 1.0]))
 def test_similar_pairs_are_all_pairs_above_the_threshold(given_texts: list[list[str]], threshold: float) -> None:
     vectors = tfidf.vectors(given_texts)
@@ -90,7 +89,6 @@ def test_similar_pairs_are_all_pairs_above_the_threshold(given_texts: list[list[
     assert list(tfidf.similar_pairs(vectors, threshold)) == expected
 
 
-@settings(max_examples=300)
 @given(texts, st.sampled_from([0.1, 0.5, 2 / 3, 0.9, 1.0]), st.integers(0, 4))
 def test_contained_pairs_are_all_pairs_above_the_threshold(
     given_texts: list[list[str]], threshold: float, least: int

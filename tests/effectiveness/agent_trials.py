@@ -49,7 +49,7 @@ def program(name: str, prefix: str = "") -> str:
     path = Path(FOLDER, prefix or name, "node_modules", ".bin", name) if FOLDER else None
     found = str(path) if path and path.exists() else shutil.which(name)
     if found is None:
-        pytest.skip(f"{name} is not installed: set {VARIABLE} to a folder that has it, or put it on PATH")
+        pytest.skip(f"{name} is missing: bash scripts/install_agents.sh, and {VARIABLE} names its folder build/agents")
     return os.path.realpath(found)
 
 

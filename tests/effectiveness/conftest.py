@@ -1,4 +1,4 @@
-"""The suites over our own tasks start hundreds of verifiers as processes: they run with the real parts."""
+"""Markers that follow from what a module is about."""
 
 from __future__ import annotations
 
@@ -7,5 +7,10 @@ import pytest
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        # Each starts a verifier as a process, many a time.
         if item.path.name.startswith("test_fixture_tasks_"):
-            item.add_marker(pytest.mark.real)
+            item.add_marker(pytest.mark.slow)
+        # These skip their tests where there is no bubblewrap; `make test-real` runs them where there is.
+        module, call = getattr(item, "module", None), getattr(item, "callspec", None)
+        if {"needs_bubblewrap", "tried"} & vars(module).keys() and not (call and "none" in call.params.values()):
+            item.add_marker(pytest.mark.bubblewrap)

@@ -176,7 +176,7 @@ class Reply:
 
     async def gone(self) -> None:
         with contextlib.suppress(OSError):
-            await asyncio.wait_for(self.reader.read(), 5)
+            await asyncio.wait_for(self.reader.read(), 600)
 
     def reset(self) -> None:
         """Close with RST, as a crashed peer does."""
@@ -272,7 +272,7 @@ def agent(gateway: Gateway | str, key: str = STAND_IN, protocol: str = "anthropi
     name, form = KEY_HEADER[protocol]
     transport = httpx.AsyncHTTPTransport(verify=_TLS, uds=path, trust_env=False)
     return httpx.AsyncClient(
-        base_url=url, headers={name: form.format(key)} if key else {}, transport=transport, trust_env=False, timeout=10
+        base_url=url, headers={name: form.format(key)} if key else {}, transport=transport, trust_env=False, timeout=600
     )
 
 
@@ -292,7 +292,9 @@ async def rawly(gateway: Gateway, data: bytes, until: bytes = b"", eof: bool = F
             writer.write_eof()
         back = b""
         with contextlib.suppress(OSError):
-            while (piece := await asyncio.wait_for(reader.read(1 << 16), 5)) and not (until and until in back + piece):
+            while (piece := await asyncio.wait_for(reader.read(1 << 16), 600)) and not (
+                until and until in back + piece
+            ):
                 back += piece
             back += piece
         return back

@@ -17,7 +17,7 @@ from skill_health.effectiveness.agents import acp
 from skill_health.effectiveness.agents._api import Output, Reading
 from skill_health.effectiveness.check_workspace import write_files
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.slow
 pytest.importorskip("acp")
 PROGRAM = Path(__file__).with_name("acp_agent_program.py")
 

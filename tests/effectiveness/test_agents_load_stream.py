@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.core.console import clean
 from skill_health.effectiveness.agents import _stream
 from skill_health.effectiveness.agents._stream import one_line, read_stream, words_of
 
@@ -50,10 +51,9 @@ def test_there_is_a_limit_of_events_and_of_a_line(monkeypatch: pytest.MonkeyPatc
 def test_any_bytes_can_be_read_and_written_again(raw: bytes) -> None:
     stream = read_stream(raw)
     json.dumps(stream.events, ensure_ascii=False).encode()
-    assert all(line.isprintable() for line in stream.plain)
+    assert all(clean(line) == line and "\n" not in line for line in stream.plain)
 
 
-@settings(max_examples=40)
 @given(st.recursive(st.none() | st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_words_of_any_value_are_text(value: object) -> None:
     assert isinstance(words_of(value), str)

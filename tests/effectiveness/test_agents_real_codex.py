@@ -13,11 +13,11 @@ import pytest
 from agent_made import made_job
 from agent_server import AgentServer, Play
 from agent_trials import BEST, LEAKY, Stage, plant, probes_agree, program, tasks, three_conditions
+from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents import codex
 from skill_health.effectiveness.agents._api import Output
 from skill_health.effectiveness.sandbox._api import Limits
-from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 
 pytestmark = pytest.mark.real
@@ -27,8 +27,8 @@ TASKS = tasks()
 @pytest.fixture
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     found, sandbox = program("codex"), getattr(request, "param", BEST)
-    if not back_end(sandbox).found():
-        pytest.skip(back_end(sandbox).missing())
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
     plant(monkeypatch, tmp_path / "home")
     (tmp_path / "trials").mkdir()
     with AgentServer() as server:
@@ -109,7 +109,7 @@ def listed(stage: Stage, home: Path) -> tuple[str, ...] | None:
         place.parent.mkdir(exist_ok=True)
         place.write_bytes(file.data)
     env = {"PATH": os.environ["PATH"], **command.env, "HOME": str(home)}
-    done = subprocess.run(command.argv, env=env, capture_output=True, cwd=stage.folder, check=False, timeout=60)
+    done = subprocess.run(command.argv, env=env, capture_output=True, cwd=stage.folder, check=False, timeout=600)
     return codex.listed(Output(done.returncode, done.stdout, done.stderr))
 
 

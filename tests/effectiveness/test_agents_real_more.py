@@ -15,6 +15,7 @@ import pytest
 from agent_made import made_job
 from agent_server import AgentServer, Play
 from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
+from trial_bench import needs_bubblewrap
 
 from skill_health.core.config import Provider, Routing
 from skill_health.effectiveness.agents._api import Command, Output
@@ -25,7 +26,6 @@ from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.probe import problems, run_probe
 from skill_health.effectiveness.records import Result
 from skill_health.effectiveness.sandbox._api import Limits
-from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.router.http.endpoint import Endpoint
 
@@ -65,8 +65,8 @@ class Bringing(Stage):
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     agent, sandbox = request.param
     found = program(PROGRAMS[agent])
-    if not back_end(sandbox).found():
-        pytest.skip(back_end(sandbox).missing())
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
     plant(monkeypatch, tmp_path / "home")
     (tmp_path / "trials").mkdir()
     with AgentServer() as server:
@@ -199,7 +199,7 @@ def listed(stage: Stage, command: Command, **env: str) -> tuple[str, ...]:
     place = stage.folder / "outer" / "inner"
     place.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        command.argv, input=command.stdin, capture_output=True, cwd=place, check=False, timeout=60,
+        command.argv, input=command.stdin, capture_output=True, cwd=place, check=False, timeout=600,
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **env},
     )  # fmt: skip
     module = import_module(f"skill_health.effectiveness.agents.{stage.agent.replace('-', '_')}")

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import jsonschema
@@ -313,16 +314,12 @@ def test_a_forged_score_counts_for_nothing(check: Callable[..., Checked]) -> Non
 
 def test_what_outlives_its_script_is_ended(check: Callable[..., Checked], tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    begun = time.monotonic()
-    checked = check({**TASK, "oracle/solve.sh": f"sleep 300 & echo $! > {pid}; echo 3 > out.txt\n"})
-    assert checked.ok and time.monotonic() - begun < 10
-    for _ in range(50):
-        try:
-            os.kill(int(pid.read_text()), 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    assert Path(f"/proc/{pid.read_text().strip()}/stat").read_text().split()[2] == "Z"
+    checked = check({**TASK, "oracle/solve.sh": f"sleep 3000 & echo $! > {pid}; echo 3 > out.txt\n"})
+    assert checked.ok
+    with suppress(OSError):
+        # Who is dead may not be reaped yet.
+        while Path(f"/proc/{pid.read_text().strip()}/stat").read_text().split()[2] != "Z":
+            time.sleep(0.01)
 
 
 def test_the_folders_are_removed(
@@ -382,20 +379,20 @@ def test_a_flood_is_cut(tmp_path: Path) -> None:
 
 
 def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
-    begun = time.monotonic()
-    leave = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(3)\n"
-    ran = run_process([sys.executable, "-c", leave], str(tmp_path), clean_environment("/", "/"), 20)
-    assert ran.exit_code == 0 and time.monotonic() - begun < 2.5
+    (tmp_path / "held").touch()
+    leave = "(while test -e held; do sleep 0.05; done) &"
+    ran = run_process(["setsid", "bash", "-c", leave], str(tmp_path), clean_environment("/", "/"), 2000)
+    assert ran.exit_code == 0
+    (tmp_path / "held").unlink()
 
 
-SLEEP = "import time; time.sleep(60)"
+SLEEP = "import time; time.sleep(6000)"
 
 
 @pytest.mark.parametrize("code", [SLEEP, "while True: pass", f"import os; os.close(1); os.close(2); {SLEEP}"])
 def test_a_time_limit_holds(code: str, tmp_path: Path) -> None:
-    begun = time.monotonic()
     ran = run_process([sys.executable, "-c", code], str(tmp_path), clean_environment("/", "/"), 0.3)
-    assert ran.exit_code is None and time.monotonic() - begun < 5
+    assert ran.exit_code is None
 
 
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
@@ -451,23 +448,22 @@ def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     write(tmp_path / "skills/poems", {"SKILL.md": POEMS})
     mark = tmp_path / "begun"
     slow = {**TASK, "metadata.json": json.dumps(META | {"target_skill": "poems", "irrelevant_skill": "x"})}
-    write(tmp_path / "tasks/one", {**slow, "oracle/solve.sh": f"touch {mark}; sleep 300\n"})
+    write(tmp_path / "tasks/one", {**slow, "oracle/solve.sh": f"touch {mark}; sleep 3000\n"})
     code = "from skill_health.effectiveness.cli import command; command.main(['check', 'tasks', '--skills', 'skills', '--sandbox', 'none'])"
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     with process:
-        for _ in range(200):
-            if mark.exists():
-                break
-            time.sleep(0.05)
+        while not mark.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=10)
-    assert mark.exists() and process.returncode != 0
+        process.communicate()
+    assert process.returncode != 0
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @BOTH
 def test_our_own_tasks_are_fit(checkout: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":

@@ -111,7 +111,7 @@ def test_a_script_that_looks_around(script: str, sandbox: str, place: Path, plan
     write(place / "tasks/one", {**TASK, script: planted.script() + TASK[script]})
     environment = os.environ | {"PYTHONPATH": str(checkout), "MODEL_KEY": KEY}
     words = [sys.executable, "-c", CHECKING, str(place), sandbox]
-    ran = subprocess.run(words, env=environment, capture_output=True, timeout=60, check=False)
+    ran = subprocess.run(words, env=environment, capture_output=True, timeout=600, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
     faults, said = json.loads(ran.stdout)
     hostile = said[6:] if script == "oracle/solve.sh" else said[:6]

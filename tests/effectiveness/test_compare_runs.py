@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from report_nasty import NASTY, UNSAFE, everywhere
@@ -144,7 +144,6 @@ def cells(counts: list[tuple[int, int, int, int]], first: int) -> dict[tuple[str
 
 
 @given(st.lists(st.tuples(*(st.integers(0, 3) for _ in range(4))), min_size=15, max_size=15))
-@settings(max_examples=25)
 def test_the_difference_in_differences_is_what_it_says(counts: list[tuple[int, int, int, int]]) -> None:
     sides = cells(counts, 0), cells(counts, 2)
     names, pair = [f"{n}" for n in range(15)], Pair("target", "control", "primary")

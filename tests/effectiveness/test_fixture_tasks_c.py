@@ -34,7 +34,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def run(script: Path, workspace: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {"PATH": f"{Path(sys.base_prefix, 'bin')}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", **environment}
     command = ["bash", str(script)]
-    return subprocess.run(command, cwd=workspace, env=clean, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, cwd=workspace, env=clean, capture_output=True, text=True, timeout=600, check=False)
 
 
 def verify(name: str, workspace: Path) -> Judged:

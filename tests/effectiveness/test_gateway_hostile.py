@@ -26,7 +26,7 @@ from gateway_servers import (
     streamed,
     works,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.gateway import connection, passing
@@ -233,7 +233,7 @@ def test_an_agent_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
         async with Server(react) as server, opened(server, "anthropic") as gateway:
             _, writer = await asyncio.open_connection("127.0.0.1", gateway.port, limit=1 << 10)
             writer.write(post(BODY))
-            await asyncio.wait_for(stopped.wait(), 5)
+            await asyncio.wait_for(stopped.wait(), 600)
             await asyncio.sleep(0.02)
             assert gateway.seen.usage.input_tokens == USAGE.input_tokens
             writer.transport.abort()
@@ -241,7 +241,6 @@ def test_an_agent_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(main())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.tuples(st.sampled_from(sorted({**REFUSED, **ANSWERED})), st.integers(0, 400), st.binary(max_size=8)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from gateway_servers import KEY, PROTOCOLS, USAGE, answered, streamed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.gateway.evidence import KEPT, Evidence
@@ -86,7 +86,6 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 PLACES = st.lists(st.integers(0, 5000), max_size=30)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from([KEY, KEY[:9], KEY[3:], KEY.replace("/", "\\/"), "s", "sk-", "\n", "text "])), PLACES)
 def test_the_key_goes_wherever_a_stream_is_cut(words: list[str], places: list[int]) -> None:
     data = "".join(words).encode()
@@ -105,7 +104,6 @@ def test_what_is_no_key_stays() -> None:
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@settings(max_examples=25, deadline=None)
 @given(places=PLACES, end=st.sampled_from([b"", b"data: [DONE]", b'data: {"a"', b": comment\n"]))
 def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places: list[int], end: bytes) -> None:
     data = b"".join(streamed(protocol)) + end
@@ -116,7 +114,6 @@ def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places
     assert passed == (b"\n".join(line for line in data.split(b"\n") if b"usage" not in line) if hidden else data)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.sampled_from([*streamed("openai"), b"\n", b"data:", b"data: [1]\n", b"{}", b"\xff\n"])),
     PLACES,

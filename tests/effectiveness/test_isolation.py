@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shlex
 import signal
 import socket
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +38,7 @@ from skill_health.effectiveness.sandbox._api import Limits
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 # Where time has to pass, the second one waits for the slower tests.
-SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
+SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
 SECRET = "sk-planted-0123456789abcdef"
 QUICK = Limits(timeout_sec=8.0, output_bytes=1 << 20, disk_bytes=8 << 20)
 
@@ -53,10 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def gone(word: str) -> bool:
     """Whether no process with this word in its command is left; one that was killed may take a moment to be reaped."""
-    until = time.monotonic() + 3
     while running(word):
-        if time.monotonic() > until:
-            return False
         time.sleep(0.01)
     return True
 
@@ -226,7 +225,7 @@ def test_no_network(tmp_path: Path) -> None:
 
 @SLOW
 def test_outliving_the_trial(tmp_path: Path, sandbox: str) -> None:
-    word = f"7{os.getpid()}.{time.time_ns() % 10**9}"
+    word = f"7{os.getpid()}.{secrets.randbelow(10**9)}"
     twice = f"import os\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\nos.execvp('sleep', ['sleep', '{word}'])"
     text = (
         f"setsid sleep {word} & (setsid setsid sleep {word} &)\n"
@@ -241,11 +240,9 @@ def test_outliving_the_trial(tmp_path: Path, sandbox: str) -> None:
 
 @SLOW
 def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
-    word = f"8{os.getpid()}.{time.time_ns() % 10**9}"
+    word = f"8{os.getpid()}.{secrets.randbelow(10**9)}"
     text = f"echo 3 > out.txt; trap '' TERM; setsid sleep {word} & sleep {word}"
-    begun = time.monotonic()
     result, _ = tried(tmp_path, text, sandbox, "test -f out.txt", limits=Limits(timeout_sec=0.5))
-    assert time.monotonic() - begun < 4
     assert (result.outcome, result.reward, result.exit_code) == ("timeout", 1.0, None)
     assert result.scored and result.success == 0
     assert gone(word)
@@ -253,15 +250,15 @@ def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
 
 @SLOW
 def test_many_processes(tmp_path: Path, sandbox: str) -> None:
-    word = f"9{os.getpid()}.{time.time_ns() % 10**9}"
-    limits = Limits(timeout_sec=8, processes=40)
+    word = f"9{os.getpid()}.{secrets.randbelow(10**9)}"
+    limits = Limits(timeout_sec=600, processes=40)
     result, _ = tried(tmp_path, f"for i in $(seq 80); do sleep {word} & done; wait", sandbox, limits=limits)
     assert (result.outcome, result.reward) == ("fail", 1.0)
     assert "the agent was stopped: processes" in result.notes
     assert gone(word)
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_fork_bomb(tmp_path: Path) -> None:
     result, _ = tried(tmp_path, "bomb() { bomb | bomb & }; bomb; sleep 5", limits=Limits(timeout_sec=30, processes=100))
     # Root's processes are not limited by the kernel: on a busy machine the clock may be there before the watcher.
@@ -275,7 +272,7 @@ def test_our_own_violent_death(tmp_path: Path, sandbox: str, folder: Path) -> No
     """When our process is killed, nobody is there to end the tree, and it ends."""
     if sandbox == "bubblewrap":
         needs_bubblewrap()
-    word = f"6{os.getpid()}.{time.time_ns() % 10**9}"
+    word = f"6{os.getpid()}.{secrets.randbelow(10**9)}"
     program = (
         "import sys; sys.path[:0] = sys.argv[1:3]\nfrom pathlib import Path\nfrom trial_bench import *\n"
         "import trial_bench\n"
@@ -286,13 +283,11 @@ def test_our_own_violent_death(tmp_path: Path, sandbox: str, folder: Path) -> No
     words = [sys.executable, "-c", program, str(here.parents[2]), str(here.parent), str(tmp_path)]
     environment = {**os.environ, "TMPDIR": str(folder)}
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment) as process:
-        until, started = time.monotonic() + 20, 0
-        while started < 3 and time.monotonic() < until:
+        while len(running(word)) < 3:
+            assert process.poll() is None
             time.sleep(0.02)
-            started = max(started, len(running(word)))
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert started >= 3
     assert gone(word)
     assert not (tmp_path / "reports" / "trials" / "one").exists()
     for left in folder.iterdir():
@@ -301,7 +296,7 @@ def test_our_own_violent_death(tmp_path: Path, sandbox: str, folder: Path) -> No
 
 def test_killing_the_supervisor(tmp_path: Path) -> None:
     """Without a sandbox an agent can kill whoever watches it; what it leaves is ended all the same."""
-    word = f"2{os.getpid()}.{time.time_ns() % 10**9}"
+    word = f"2{os.getpid()}.{secrets.randbelow(10**9)}"
     result, _ = tried(tmp_path, f"(setsid sleep {word} &); setsid sleep {word} & kill -9 $PPID; sleep {word}", "none")
     assert result.outcome == "infrastructure"
     assert "ended before its program" in result.error
@@ -313,35 +308,33 @@ def test_killing_the_supervisor(tmp_path: Path) -> None:
 
 @SLOW
 @pytest.mark.parametrize("text", [
-    "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=f$i bs=1M count=2 2>/dev/null; done; sleep 3",
-    pytest.param("dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 3", marks=pytest.mark.real),
-    pytest.param("dd if=/dev/zero of=~/big bs=1M count=7; dd if=/dev/zero of=$TMPDIR/big bs=1M count=7; sleep 3", marks=pytest.mark.real),
+    "for i in 1 2 3 4 5 6; do dd if=/dev/zero of=f$i bs=1M count=2 2>/dev/null; done; sleep 3000",
+    pytest.param("dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 3000", marks=pytest.mark.slow),
+    pytest.param("dd if=/dev/zero of=~/big bs=1M count=7; dd if=/dev/zero of=$TMPDIR/big bs=1M count=7; sleep 3000", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_full_disk(tmp_path: Path, sandbox: str, text: str) -> None:
-    begun = time.monotonic()
-    result, place = tried(tmp_path, text, sandbox, limits=QUICK)
+    result, place = tried(tmp_path, text, sandbox, limits=replace(QUICK, timeout_sec=600))
     assert (result.outcome, result.reward) == ("fail", 1.0)
     assert any("bytes" in note for note in result.notes) and "the agent was stopped: disk" in result.notes
-    assert time.monotonic() - begun < 4
     assert sum(path.stat().st_size for path in place.rglob("*")) < 1 << 20
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @SLOW
 def test_a_full_disk_without_names(tmp_path: Path, sandbox: str) -> None:
-    text = 'for i in 5 6 7 8; do eval "exec $i>x"; rm x; eval "dd if=/dev/zero bs=1M count=4 >&$i 2>/dev/null"; done; sleep 6'
-    result, _ = tried(tmp_path, text, sandbox, limits=QUICK)
+    text = 'for i in 5 6 7 8; do eval "exec $i>x"; rm x; eval "dd if=/dev/zero bs=1M count=4 >&$i 2>/dev/null"; done; sleep 3000'
+    result, _ = tried(tmp_path, text, sandbox, limits=replace(QUICK, timeout_sec=600))
     assert result.outcome == "fail" and "the agent was stopped: disk" in result.notes
 
 
 @SLOW
 def test_too_many_files(tmp_path: Path, sandbox: str) -> None:
-    limits = Limits(timeout_sec=8, files=2000)
-    result, _ = tried(tmp_path, "touch a{1..3000}; sleep 4", sandbox, limits=limits)
+    limits = Limits(timeout_sec=600, files=2000)
+    result, _ = tried(tmp_path, "touch a{1..3000}; sleep 3000", sandbox, limits=limits)
     assert result.outcome == "fail" and "more than 2,000 files were made" in result.notes
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_hundred_thousand_files(tmp_path: Path) -> None:
     needs_bubblewrap()
     made = task(tmp_path, verifier("exit 0"), agent_timeout_sec=300.0)
@@ -354,7 +347,7 @@ def test_a_hundred_thousand_files(tmp_path: Path) -> None:
 
 
 @SLOW
-@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.real)])
+@pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.slow)])
 def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
     limits = Limits(timeout_sec=8, output_bytes=50_000)
     result, place = tried(
@@ -430,9 +423,7 @@ def test_secrets_are_in_no_file(tmp_path: Path, sandbox: str) -> None:
 def test_special_files_keep_nobody_waiting(tmp_path: Path, sandbox: str) -> None:
     bind = "import socket; socket.socket(socket.AF_UNIX).bind('sock')"
     text = f"mkfifo pipe out.txt; rm in.txt; mkfifo in.txt; python3 -c {shlex.quote(bind)}; mknod dev c 1 3 2>/dev/null; true"
-    begun = time.monotonic()
     result, place = tried(tmp_path, text, sandbox, "cat pipe out.txt in.txt sock; exit 1", limits=QUICK)
-    assert time.monotonic() - begun < 3
     assert result.outcome == "fail"
     assert "3 special files of the kind fifo were removed" in result.notes
     assert "# a special file, not opened: fifo" in (place / "diff.patch").read_text()
@@ -473,7 +464,7 @@ def test_hard_links_and_rights(tmp_path: Path, sandbox: str) -> None:
 
 
 @SLOW
-@pytest.mark.parametrize("levels", [300, pytest.param(1500, marks=pytest.mark.real)])
+@pytest.mark.parametrize("levels", [300, pytest.param(1500, marks=pytest.mark.slow)])
 def test_deep_folders(tmp_path: Path, sandbox: str, levels: int) -> None:
     text = (
         f"import os\nfor _ in range({levels}):\n os.mkdir('d' * 20)\n os.chdir('d' * 20)\nopen('deep', 'w').write('x')"
@@ -500,18 +491,17 @@ def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
 @SLOW
 def test_texts_that_keep_a_comparison_busy(tmp_path: Path, sandbox: str) -> None:
     lines = "".join(f"{number % 7}\n" for number in range(50_000))
-    begun = time.monotonic()
     files = {"in.txt": lines}
     result, place = tried(
         tmp_path, "rev in.txt | tac > x; shuf --random-source=in.txt in.txt > y; mv y in.txt", sandbox, files=files
     )
-    assert result.scored and time.monotonic() - begun < 5
+    assert result.scored
     assert (place / "diff.patch").stat().st_size < 1 << 20
 
 
 def test_a_verifier_that_attacks_is_held_too(tmp_path: Path) -> None:
     """It runs what an agent left: a repository with hooks, a module with the name of one of Python's."""
-    word = f"5{os.getpid()}.{time.time_ns() % 10**9}"
+    word = f"5{os.getpid()}.{secrets.randbelow(10**9)}"
     check = (
         f"(setsid sleep {word} &); (exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo NET\n"
         f"ls {tmp_path}/reports 2>/dev/null; echo x > /x; exit 0"

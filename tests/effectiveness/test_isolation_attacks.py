@@ -114,7 +114,7 @@ def test_keys_that_the_kernel_keeps_for_the_user(tmp_path: Path, sandbox: str) -
     )
     words = [sys.executable, "-c", program, str(here.parents[2]), str(here.parent), str(tmp_path)]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "fresh")}
-    ran = subprocess.run(words, capture_output=True, timeout=60, check=False, env=environment)
+    ran = subprocess.run(words, capture_output=True, timeout=600, check=False, env=environment)
     if ran.returncode == 77:
         pytest.skip("the kernel keeps no keys")
     assert b"in-the-keyring" in ran.stdout, ran.stderr
@@ -216,7 +216,7 @@ LOCKED = {
 def test_locked_folders_end_no_run(tmp_path: Path) -> None:
     here = Path(__file__).resolve()
     words = [sys.executable, "-c", WITHOUT_RIGHTS, str(here.parents[2]), str(here.parent), str(tmp_path / "locks")]
-    ran = subprocess.run([*words, json.dumps(LOCKED)], capture_output=True, timeout=60, check=False, text=True)
+    ran = subprocess.run([*words, json.dumps(LOCKED)], capture_output=True, timeout=600, check=False, text=True)
     assert ran.returncode == 0, ran.stderr
     left = ["locked"]
     assert ran.stdout.splitlines() == [f"{name} {left if name == 'special' else []} True" for name in LOCKED]

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nursery import Nursery, finish, rows, start
+from nursery import Nursery, finish, interrupt_twice, kill_when, lines_of, rows, start, wait_until
 from run_made import the_run, write_collection
 
 from skill_health.effectiveness.effects.build import build_report
@@ -90,11 +89,9 @@ def check_whole(out: Path, whole: Mapping[str, Any], budget: int) -> None:
 def kill_often(
     nursery: Nursery, collection: Path, folder: Path, trials: int, kills: int, seed: int, *more: str
 ) -> list[int]:
-    """Kill runs at random moments and resume each until it ends; how many results were there after each kill."""
-    draw, budget = random.Random(seed), 4 * trials
-    began = time.perf_counter()
+    """Kill runs after a random number of results and resume each until it ends; how many there were after each kill."""
+    draw, budget, results = random.Random(seed), 4 * trials, "effectiveness/*/results.jsonl"
     assert nursery.run(arguments(collection, folder / "whole", *more)) in (0, 1), nursery.err.read_text()
-    length = time.perf_counter() - began
     whole = timeless(the_run(folder / "whole"))
     there: list[int] = []
     runs = 0
@@ -102,9 +99,8 @@ def kill_often(
         out = folder / str(runs)
         runs += 1
         given = arguments(collection, out, "--max-runs", str(budget), *more)
-        while (code := nursery.run(given, draw.uniform(0.05, 0.8) * length)) == -signal.SIGKILL:
-            found = list(out.glob("effectiveness/*/results.jsonl"))
-            there.append(found[0].read_bytes().count(b"\n") if found else 0)
+        while (code := nursery.run(given, kill_when(out, results, draw, trials))) == -signal.SIGKILL:
+            there.append(lines_of(out, results))
             if there[-1] == trials and (the_run(out) / "report.md").exists():
                 code = 0
                 break
@@ -113,31 +109,27 @@ def kill_often(
     return there
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_three_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
     assert len(kill_often(nursery, collection, tmp_path, FEW, 3, 1, *SMALL)) >= 3
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
     there = kill_often(nursery, collection, tmp_path, TRIALS, 30, 2)
     assert sum(0 < count < TRIALS for count in there) >= 5, "kills came while trials were made"
 
 
 def wait_for(out: Path, name: str, needle: bytes, count: int) -> Path:
-    for _ in range(1000):
-        for path in out.glob(f"effectiveness/*/{name}"):
-            if path.read_bytes().count(needle) >= count:
-                return path.parent
-        time.sleep(0.02)
-    raise AssertionError(f"nothing in {name} after 20 s")
+    wait_until(lambda: any(p.read_bytes().count(needle) >= count for p in out.glob(f"effectiveness/*/{name}")))
+    return the_run(out)
 
 
 def slow(collection: Path, out: Path, seconds: float, *more: str) -> list[str]:
     return arguments(collection, out, "--concurrency", "2", *more, agent=f"scripted:sleep={seconds}")
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_lets_trials_end_and_resuming_completes(collection: Path, tmp_path: Path, name: str) -> None:
     process = start(slow(collection, tmp_path, 0.1))
@@ -171,7 +163,7 @@ def processes_with(words: Sequence[str]) -> list[str]:
     return found
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc")
 @pytest.mark.parametrize("how", ["twice", "kill"])
 def test_what_is_abandoned_leaves_no_process_behind(
@@ -181,24 +173,14 @@ def test_what_is_abandoned_leaves_no_process_behind(
     process = start(slow(collection, tmp_path / "out", 30.0))
     attempts = wait_for(tmp_path / "out", "attempts.jsonl", b'"start"', 2) / "attempts.jsonl"
     mine = [str(tmp_path), "job-"]
-    for _ in range(250):
-        if processes_with(mine):
-            break
-        time.sleep(0.02)
-    assert processes_with(mine), "agents are under way"
+    wait_until(lambda: processes_with(mine), process)
     if how == "twice":
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        code, _, err = finish(process, 15)
+        interrupt_twice(process)
+        code, _, err = finish(process)
         assert code == 130, err
         assert {row["outcome"] for row in rows(attempts) if row["event"] == "end"} == {"cancelled"}
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith("job-")] == []
     else:
         process.kill()
-        finish(process, 15)
-    for _ in range(250):
-        if not processes_with(mine):
-            break
-        time.sleep(0.02)
-    assert processes_with(mine) == []
+        finish(process)
+    wait_until(lambda: not processes_with(mine))

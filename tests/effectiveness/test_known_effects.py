@@ -64,7 +64,7 @@ def words(script: str, runs: int) -> Counter[str]:
     return found
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EFFECTS)
 def test_the_right_verdict_at_the_declared_rate(name: str) -> None:
     planted = EFFECTS[name]
@@ -91,13 +91,13 @@ def reports(script: str, runs: int, models: int) -> Iterator[list[str]]:
         yield [skill["verdict"]["word"] for model in found for skill in model["skills"]]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_no_skill_is_found_among_many_that_do_nothing() -> None:
     wrong = sum({"helps", "harmful"} & set(found) != set() for found in reports("base=0.5,target=0", RUNS, 3))
     assert wrong <= 0.05 * RUNS
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_skill_that_helps_is_found_among_others_that_do_not() -> None:
     script = "base=0.2,target=0,spread=0.5,skill.skill-2=0.75"
     found = list(reports(script, 60, 1))

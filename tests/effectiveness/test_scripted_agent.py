@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scripted_bench import bench, fixture_copies, fixture_tasks
 
@@ -113,7 +113,6 @@ def test_negative_controls_have_effects_of_their_own() -> None:
     assert found == {"control": 0, "full": 0.2, "negative": 0}
 
 
-@settings(max_examples=40)
 @given(st.floats(0, 1), st.floats(-1, 1), st.floats(0, 4), st.integers(0, 2**40))
 @example(0.5, 0.5, 1.0, 1)
 @example(0.5, -0.5, 1.0, 1)
@@ -180,7 +179,6 @@ def assert_sound(drawn: Drawn) -> None:
     assert not (drawn.partial and drawn.success)
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 2**59), st.text(max_size=20), st.sampled_from(ARMS), st.integers(0, 50))
 def test_a_draw_depends_on_nothing_but_its_cell(seed: int, task: str, arm: str, replication: int) -> None:
     plan = parse_plan(f"seed={seed},fail=0.5")

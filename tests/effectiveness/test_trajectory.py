@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from agent_made import made_job, made_skill, recorded
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.validation import load_schema, problems
@@ -94,7 +94,6 @@ STEP = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=40)
 @given(st.lists(STEP, max_size=4).map(tuple), USAGE, st.none() | st.floats(0, 1e6), st.none() | WORD)
 def test_any_reading_is_a_trajectory(
     steps: tuple[Step, ...], usage: Usage, cost: float | None, word: str | None

@@ -33,7 +33,7 @@ def needs_bubblewrap() -> None:
     """Skip where bubblewrap cannot be used."""
     module = back_end("bubblewrap")
     if not module.found():
-        pytest.skip(module.missing())
+        pytest.skip(f"{module.missing()}; here: bash scripts/install_sandbox.sh")
 
 
 def skill(name: str, description: str = "", **files: str) -> SkillCopy:

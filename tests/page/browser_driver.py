@@ -31,8 +31,10 @@ _WATCH = """addEventListener("securitypolicyviolation", (event) => {
 def missing() -> str:
     """What is missing to drive a browser; "" where nothing is."""
     if not CHROMIUM:
-        return "no chromium: scripts/install_browser.sh installs it"
-    return "" if find_spec("playwright") else "no playwright: tests/requirements-real.txt has it"
+        return "chromium is missing: bash scripts/install_browser.sh"
+    return (
+        "" if find_spec("playwright") else "playwright is missing: pip install --no-deps -r tests/requirements-real.txt"
+    )
 
 
 @dataclass
@@ -109,7 +111,7 @@ def visit(
 def build(root: Path, *options: str) -> Path:
     """Make the page of a collection as a user does, in a process of its own; the path of the page."""
     command = [sys.executable, "-m", "skill_health", "report", "--as-of", AS_OF, *options]
-    done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", timeout=600)
     assert done.returncode == 0, done.stderr
     return root / "reports" / "index.html"
 

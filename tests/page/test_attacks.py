@@ -14,7 +14,8 @@ from typing import Any
 
 import page_made
 import pytest
-from hypothesis import given, settings
+from growth import is_linear, lines_run
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
@@ -37,14 +38,12 @@ def test_a_number_that_cannot_be_reckoned_with_is_no_json(text: str) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.text(), st.lists, max_leaves=8))
-@settings(max_examples=30)
 def test_all_other_json_is_read_as_it_is(value: Any) -> None:
     if loading.json.dumps(value, ensure_ascii=False).isprintable():
         assert loading.loads(json.dumps(value).encode()) == value
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='[]{}":,-.0123456789eEnulINfaity \\ud8').map(str.encode))
-@settings(max_examples=30)
 def test_any_bytes_are_refused_or_read(raw: bytes) -> None:
     try:
         found = loading.loads(raw)
@@ -99,16 +98,12 @@ def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: p
     assert "breaks its schema" in notes[0] and "is too large" in notes[1]
 
 
-@pytest.mark.real
-def test_what_breaks_its_schema_all_over_is_told_soon() -> None:
-    start = time.monotonic()
+def test_what_breaks_its_schema_all_over_costs_no_more_than_its_beginning() -> None:
     report = json.loads(json.dumps(page_made.page().router[0].value))
-    assert broken("router-report", report | {"skills": [{"x": 1}] * 20_000})
-    assert broken("router-report", {f"key {nth}": 1 for nth in range(20_000)})
+    assert is_linear(lambda n: lines_run(lambda: broken("router-report", report | {"skills": [{"x": 1}] * n})), (3000,))
+    assert is_linear(lambda n: lines_run(lambda: broken("router-report", {f"key {i}": 1 for i in range(n)})), (3000,))
     late = report | {"prompts": [*report["prompts"] * 100, 5]}
     assert broken("router-report", late) == "in a place that its length hides"
-    # The full validator alone would take minutes.
-    assert time.monotonic() - start < 20
 
 
 def test_a_report_may_call_anything_a_run() -> None:
@@ -133,7 +128,7 @@ def picture(names: list[str]) -> Picture:
     return Picture("x", "t", "a", spec, Table((), ()))
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_a_name_that_every_object_has_and_one_that_is_cut_within_a_character_are_drawn() -> None:
     svg = draw.draw(picture(["constructor", "__proto__", "hasOwnProperty", "\U00020000" * 300]))
     assert all(f">{name}" in svg for name in ("constructor", "__proto__", "hasOwnProperty", r"\u{20000}"))
@@ -199,12 +194,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_a_request_that_comes_bit_by_bit_is_hung_up_on(server: Server) -> None:
-    start = time.monotonic()
-    with socket.create_connection(server.server_address[:2], timeout=5) as connection:
-        try:
-            for _ in range(100):
-                connection.sendall(b"X")
-                time.sleep(0.02)
-        except ConnectionError:
-            pass
-    assert time.monotonic() - start < 1.5
+    with socket.create_connection(server.server_address[:2]) as connection, pytest.raises(ConnectionError):
+        while True:
+            connection.sendall(b"X")
+            time.sleep(0.02)

@@ -13,7 +13,7 @@ from browser_driver import AXE, NARROW, ROOT, WIDE, build, chromium, missing, op
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
 
-_LACKS = missing() or ("" if AXE.is_file() else "no axe-core: scripts/install_browser.sh installs it")
+_LACKS = missing() or ("" if AXE.is_file() else "axe-core is missing: bash scripts/install_browser.sh")
 pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(_LACKS), reason=_LACKS)]
 _RUN = """() => axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations.map(
     ({ id, impact, help, nodes }) => ({ id, impact, help, nodes: nodes.slice(0, 3).map(

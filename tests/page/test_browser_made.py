@@ -57,7 +57,7 @@ def test_all_that_is_made_fits_its_schema(tmp_path: Path) -> None:
     assert seen["trajectory"] == _MOST
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_hostile_texts_are_in_valid_files_but_for_the_lines_that_are_meant_to_be_damaged(tmp_path: Path) -> None:
     write_hostile(tmp_path)
     history = tmp_path / "reports" / "skill-health-history.jsonl"

@@ -41,7 +41,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     root = tmp_path_factory.mktemp("site")
     write_page(root, Size(SKILLS, 30, 480), seed=3)
     command = [sys.executable, "-m", "skill_health", "status", "--format", "json", "--as-of", AS_OF]
-    told = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    told = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", timeout=600, check=False)
     return Site(build(root), json.loads(told.stdout)["skills"])
 
 

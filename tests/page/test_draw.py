@@ -199,7 +199,7 @@ def test_small_pictures_of_many_skills_are_small() -> None:
     assert sum(map(len, drawn)) / 5 < 15_000
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_several_processes_draw_what_one_does() -> None:
     code = (
         "import json, sys\nfrom skill_health.page.drawing import compiled\nspecs = json.load(sys.stdin)\n"

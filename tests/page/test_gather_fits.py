@@ -10,7 +10,7 @@ from typing import Any
 import page_made
 import pytest
 import report_made
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core import validation
@@ -74,7 +74,6 @@ def test_what_is_valid_needs_no_full_validator(name: str, monkeypatch: pytest.Mo
 
 
 @given(st.data(), st.sampled_from(NAMES))
-@settings(max_examples=40)
 def test_what_is_changed_is_judged_alike(data: st.DataObject, name: str) -> None:
     changed = copy.deepcopy(documents()[name])
     place = data.draw(st.sampled_from(places(changed)))

@@ -68,7 +68,7 @@ def _text() -> str:
         return render(_page())
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_it_can_be_drawn() -> None:
     seen = Parsed(render(_page()))
     assert [each for each in seen.all("text") if "</script>" in each.text and each.within("svg")]

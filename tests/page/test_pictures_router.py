@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import manifest, prompt, simulate
 
@@ -206,7 +206,7 @@ def test_what_is_drawn_stands_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["small", *(pytest.param(each, marks=pytest.mark.real) for each in ("usual", "hostile"))]
+    "name", ["small", *(pytest.param(each, marks=pytest.mark.slow) for each in ("usual", "hostile"))]
 )
 def test_all_can_be_drawn_and_are_narrow_with_readable_text(name: str) -> None:
     for picture in pictures(PAGES[name]()):
@@ -371,7 +371,6 @@ BASES = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-@settings(max_examples=40)
 @given(st.lists(BASES, max_size=8), st.randoms(use_true_random=False))
 def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random.Random) -> None:
     lines: list[Report] = [

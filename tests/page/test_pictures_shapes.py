@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pictures_made import HOSTILE, made
 
@@ -182,7 +182,6 @@ def test_pictures_are_found_sorted_and_named_apart() -> None:
     assert len(names) == len(set(names)) and all(re.fullmatch("[a-z0-9-]+", name) for name in names)
 
 
-@settings(max_examples=60)
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 9))
 def test_ticks_are_round_few_and_within_the_axis(low: float, span: float, most: int) -> None:
     ticks = round_ticks(low, low + span, most)
@@ -199,7 +198,6 @@ def test_ticks_are_round_few_and_within_the_axis(low: float, span: float, most: 
     )
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 2_000_000_000), st.integers(0, 400_000_000), st.integers(2, 6))
 def test_ticks_of_times_are_within_the_axis_and_say_when(start: int, span: int, most: int) -> None:
     ticks, unit = time_ticks(start * 1000, (start + span) * 1000, most)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import io
 import os
 import re
 import select
@@ -17,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.cli import main
@@ -59,7 +61,7 @@ class Client:
         self.server = server
 
     def raw(self, data: bytes) -> bytes:
-        with socket.create_connection(self.server.server_address[:2], timeout=10) as connection:
+        with socket.create_connection(self.server.server_address[:2], timeout=600) as connection:
             # The server may hang up before it has read a request that is too large.
             try:
                 connection.sendall(data)
@@ -197,7 +199,7 @@ def test_it_is_looked_at_only_so_often() -> None:
 
 
 def stream(server: Server) -> socket.socket:
-    connection = socket.create_connection(server.server_address[:2], timeout=5)
+    connection = socket.create_connection(server.server_address[:2], timeout=600)
     connection.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{server.server_port}\r\n\r\n".encode())
     head = b""
     while b"retry: 2000\n\n" not in head:
@@ -217,10 +219,8 @@ def test_events(server: Server, ask: Client, made: Made) -> None:
         made.change(error=UsageError("broken"))
         assert connection.recv(4096) == b"event: rebuilt\ndata: 3\n\n"
     looked = made.builds
-    deadline = time.monotonic() + 5
-    while server.streams._value < 32 and time.monotonic() < deadline:
+    while server.streams._value < 32:  # a stream ends when its client has gone
         time.sleep(0.01)
-    assert server.streams._value == 32, "a stream ends when its client has gone"
     made.change("three")
     time.sleep(0.1)
     assert made.builds == looked, "nothing is looked at while nobody is there"
@@ -278,7 +278,6 @@ def test_nothing_else_is_given_away(ask: Client, server: Server, tmp_path: Path)
         assert (status, body) == (404, b"404 Not Found\n"), target
 
 
-@settings(max_examples=40)
 @given(st.text() | st.lists(st.sampled_from(["..", "%2e", "%2f", "/", "\\", "a", "%00", "b.json", "."])).map("".join))
 def test_no_path_leads_out(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
     root = tmp_path_factory.getbasetemp() / "out"
@@ -334,28 +333,33 @@ def test_bad_requests(ask: Client, server: Server, capsys: pytest.CaptureFixture
 
 
 def test_a_slow_client_holds_up_nobody(made: Made, tmp_path: Path) -> None:
-    with serving(Server(made.site, str(tmp_path), 0, patience=0.3)) as server:
-        ask = Client(server)
-        slow = [socket.create_connection(server.server_address[:2], timeout=5) for _ in range(20)]
+    with serving(Server(made.site, str(tmp_path), 0, patience=600)) as server:
+        slow = [socket.create_connection(server.server_address[:2]) for _ in range(20)]
         for each in slow:
             each.sendall(b"GET / HT")
-        start = time.monotonic()
-        assert ask("/")[0] == 200 and time.monotonic() - start < 2
+        assert Client(server)("/")[0] == 200
+        assert select.select(slow, [], [], 0)[0] == [], "they are waited for still"
         for each in slow:
-            assert each.recv(100) == b"", "it is hung up on"
             each.close()
 
 
+def test_a_slow_client_is_hung_up_on(made: Made, tmp_path: Path) -> None:
+    with (
+        serving(Server(made.site, str(tmp_path), 0, patience=0.05)) as server,
+        socket.create_connection(server.server_address[:2]) as slow,
+    ):
+        slow.sendall(b"GET / HT")
+        assert slow.recv(100) == b""
+
+
 def test_too_many_clients_are_hung_up_on_and_room_is_made_again(server: Server, ask: Client) -> None:
-    many = [socket.create_connection(server.server_address[:2], timeout=5) for _ in range(80)]
-    deadline = time.monotonic() + 5
-    while len(ended := select.select(many, [], [], 0.05)[0]) < 16 and time.monotonic() < deadline:
-        pass
+    many = [socket.create_connection(server.server_address[:2], timeout=600) for _ in range(80)]
+    while len(ended := select.select(many, [], [])[0]) < 16:
+        time.sleep(0.01)
     assert len(ended) == 16 and all(each.recv(1) == b"" for each in ended)
     for each in many:
         each.close()
     while not ask.raw(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode()):
-        assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
@@ -430,20 +434,21 @@ def test_what_is_not_ours_is_not_seen(write: Write) -> None:
     assert mark((str(root),), config, str(root / "reports")) != before
 
 
-@pytest.mark.real
-def test_looking_is_cheap(write: Write) -> None:
+def test_looking_opens_no_document(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {f"skills/s{n}/SKILL.md": SKILL.format(f"s{n}") for n in range(100)}
     files |= {f"skills/s{n}/references/r{m}.md": "# R\n" for n in range(100) for m in range(5)}
     files |= {f"tasks/t{n}/metadata.json": "{}" for n in range(50)}
     files |= {f"reports/{kind}/run-{n}/report.json": "{}" for n in range(30) for kind in ("router", "effectiveness")}
     root = write({"skill-health.toml": "", **files})
     _, config = configure((str(root),), None, {})
-    times = []
-    for _ in range(7):
-        start = time.process_time()
-        mark((str(root),), config, str(root / "reports"))
-        times.append(time.process_time() - start)
-    assert min(times) <= 0.02
+    opened: list[str] = []
+    for module, name in ((builtins, "open"), (io, "open"), (os, "open")):
+        real = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda path, *more, real=real, **m: opened.append(path) or real(path, *more, **m)
+        )
+    mark((str(root),), config, str(root / "reports"))
+    assert not [path for path in map(str, opened) if path.endswith((".md", ".json"))]
 
 
 def test_an_edit_leads_to_another_page(write: Write) -> None:
@@ -462,7 +467,7 @@ def test_an_edit_leads_to_another_page(write: Write) -> None:
     assert "It cannot be rebuilt" not in site.page()[1]
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
 def test_the_command(write: Write) -> None:
     root = collection(write)
@@ -473,11 +478,11 @@ def test_the_command(write: Write) -> None:
             line = process.stdout.readline()
             found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the page; Ctrl-C ends it\n", line)
             assert found, line
-            with socket.create_connection(("127.0.0.1", int(found[1])), timeout=10) as connection:
+            with socket.create_connection(("127.0.0.1", int(found[1])), timeout=600) as connection:
                 connection.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{found[1]}\r\n\r\n".encode())
                 assert b"200 OK" in connection.recv(4096)
                 process.send_signal(signal.SIGINT)
-                assert process.wait(10) == 130
+                assert process.wait(600) == 130
             assert process.stderr.read() == "skill-health: interrupted\n" and process.stdout.read() == ""
         finally:
             process.kill()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from growth import is_linear, lines_run
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
@@ -148,7 +148,6 @@ def test_a_trajectory_that_cannot_be_read_is_one_line(tmp_path: Path, data: byte
     assert view.steps == Steps() and view.outputs[0].text.text == "Done."
 
 
-@settings(max_examples=40)
 @given(STORY, st.integers(0, 20_000))
 def test_any_value_as_a_trajectory(value: Any, room: int) -> None:
     found = steps(value, room)
@@ -158,7 +157,7 @@ def test_any_value_as_a_trajectory(value: Any, room: int) -> None:
     assert len(found.first) + len(found.last) + found.left == total
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(max_examples=15)
 @given(STORY, st.dictionaries(st.sampled_from(sorted(line())), JSON))
 def test_any_value_in_the_files_never_raises(tmp_path: Path, value: Any, told: dict[str, Any]) -> None:
     given_line = line() | told
@@ -212,7 +211,6 @@ def test_steps_are_cut_in_the_middle_and_say_so(n: int, length: int) -> None:
         assert len(piece.text.text) + piece.text.left == len(told[step.number - 1]["message"])
 
 
-@settings(max_examples=50)
 @given(st.text(), st.integers(0, 50), st.integers(0, 200))
 def test_cuts_add_up(text: str, most: int, room: int) -> None:
     for found in (cut(text, most), fitted(text, most, room)):
@@ -221,7 +219,6 @@ def test_cuts_add_up(text: str, most: int, room: int) -> None:
     assert price(fitted(text, most, room).text) <= room
 
 
-@settings(max_examples=50)
 @given(st.binary(max_size=200), st.integers(1, 250), st.integers(1, 50))
 def test_cuts_of_files_add_up(data: bytes, read: int, most: int) -> None:
     found = from_file(data[:read], len(data), most, 10_000)
@@ -319,11 +316,16 @@ def test_a_purse_pays_only_what_it_has() -> None:
     assert [purse.pay(7), purse.pay(4), purse.pay(3), purse.pay(1)] == [True, False, True, False]
 
 
-def test_thousands_of_trials_are_read_fast(tmp_path: Path) -> None:
+def test_each_trial_costs_the_same_to_read(tmp_path: Path) -> None:
     notes = ["a note that is about as long as notes are"] * 10
-    write_run(tmp_path, (line(f"{n % 100:03}", replication=n // 100, notes=notes) for n in range(2000)))
-    start = time.process_time()
-    found = read_trials(shelf(tmp_path), RUN)
-    assert time.process_time() - start < 0.5
-    every: list[Trial] = of_tasks(found, "m", {f"{n:03}" for n in range(100)})
-    assert len(every) == 2000
+
+    def cost(trials: int) -> int:
+        write_run(tmp_path, (line(f"{n % 10:03}", replication=n // 10, notes=notes) for n in range(trials)))
+
+        def read() -> None:
+            every: list[Trial] = of_tasks(read_trials(shelf(tmp_path), RUN), "m", {f"{n:03}" for n in range(10)})
+            assert len(every) == trials
+
+        return lines_run(read)
+
+    assert is_linear(cost, (50,))

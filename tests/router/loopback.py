@@ -266,7 +266,7 @@ class Loopback:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True)
         self._thread.start()
-        if not ready.wait(10):
+        if not ready.wait(600):
             raise RuntimeError("the loopback server did not start")
         return self
 

@@ -8,8 +8,10 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -47,9 +49,17 @@ def start(given: Sequence[str]) -> subprocess.Popen[str]:
     return python("sys.exit(main())", *given)
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 60) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], timeout: float = 600) -> tuple[int, str, str]:
     out, err = process.communicate(timeout=timeout)
     return process.returncode, out, err
+
+
+def interrupt_twice(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C, and again when the first has been answered."""
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    assert any("to end" in line for line in iter(process.stderr.readline, "")), "the first was not answered"
+    process.send_signal(signal.SIGINT)
 
 
 class Nursery:
@@ -59,20 +69,40 @@ class Nursery:
         self.process = python(NURSERY, json.dumps(first), stdin=subprocess.PIPE, stderr=None)
         self.out, self.err = folder / "stdout", folder / "stderr"
 
-    def run(self, given: Sequence[str], kill_after: float | None = None) -> int:
-        """The exit code, -9 where it was killed after so many seconds."""
+    def run(self, given: Sequence[str], kill_when: Callable[[], bool] | None = None) -> int:
+        """The exit code, -9 where it was killed as soon as this held."""
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps([given, str(self.out), str(self.err)]) + "\n")
         self.process.stdin.flush()
         child = int(self.process.stdout.readline())
-        if kill_after is not None:
-            ready, _, _ = select.select([self.process.stdout], [], [], kill_after)
-            if not ready:
+        while kill_when is not None and not select.select([self.process.stdout], [], [], 0.001)[0]:
+            if kill_when():
                 os.kill(child, signal.SIGKILL)
+                break
         return int(self.process.stdout.readline())
 
     def close(self) -> None:
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=600)
+
+
+def wait_until(condition: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> Any:
+    """What the condition gives as soon as that is something, for as long as the process lives."""
+    while not (found := condition()):
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    return found
+
+
+def lines_of(out: Path, pattern: str) -> int:
+    """How many lines the file has that fits the pattern, where there is one."""
+    return sum(path.read_bytes().count(b"\n") for path in out.glob(pattern))
+
+
+def kill_when(out: Path, pattern: str, draw: Random, most: int) -> Callable[[], bool]:
+    """Whether a random number of lines has come, from those that are there to all; never where all are there."""
+    there = lines_of(out, pattern)
+    wanted, later = draw.randint(there, most), iter(range(draw.randrange(20)))
+    return lambda: there < most and lines_of(out, pattern) >= wanted and next(later, None) is None
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

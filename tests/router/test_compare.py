@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from made_runs import SKILLS, manifest, prompt, result, simulate
@@ -446,7 +446,6 @@ def test_what_differs_is_never_lost(old: str, new: str) -> None:
     assert (one != other) == (old.split() != new.split())
 
 
-@settings(max_examples=25)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_results_does_not_matter(rng: random.Random) -> None:
     base = manifest(prompts(12, family=2), replications=2)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,16 +131,10 @@ def test_a_branch_is_checked_from_where_it_began(repository: Path) -> None:
     assert done.returncode == 1 and "tidy-lists no longer says: queue, jammed" in done.stdout
 
 
-def test_the_environment_of_the_hook_is_the_base_installation_and_quick(repository: Path) -> None:
+def test_the_environment_of_the_hook_is_the_base_installation(repository: Path) -> None:
     home = Path(os.environ["PRE_COMMIT_HOME"])
     (program,) = home.glob("repo*/py_env-*/bin/skill-health")
     skill(repository, "tidy-lists", "Puts things in order. Use when they are not.")
     command = (program, "router", "hook", "skills/tidy-lists/SKILL.md")
     assert call(*command, cwd=repository).returncode == 1
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
-        call(*command, cwd=repository)
-        took.append(time.perf_counter() - start)
-    assert min(took) < 1
     assert call(program.parent / "python", "-c", "import numpy", cwd=repository).returncode == 1

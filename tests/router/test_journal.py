@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import AbortedError, UsageError
@@ -199,7 +199,6 @@ def test_a_cut_off_start_counts_beside_the_attempt_that_took_its_place(tmp_path:
     assert (past.attempts, past.lost, past.usd) == (3, 2, 0.75)
 
 
-@settings(max_examples=30)
 @given(st.lists(st.binary(max_size=30), min_size=1, max_size=6))
 def test_foreign_lines_are_named_and_left_out(tmp_path_factory: pytest.TempPathFactory, junk: list[bytes]) -> None:
     folder = tmp_path_factory.mktemp("run")

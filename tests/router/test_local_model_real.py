@@ -54,7 +54,7 @@ Reply with JSON only: {"ranking": ["a-skill"], "confidence": 0.5, "rationale": "
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     if not local_model.available():
-        pytest.skip("needs what tests/requirements-real.txt names")
+        pytest.skip(local_model.MISSING)
     with local_model.serve() as address:
         yield address
 

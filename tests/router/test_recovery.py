@@ -217,7 +217,7 @@ def compared(seed: int, chances: Sequence[float], count: int = 50) -> Sheet:
     return judge(read_facts(given), simulate(given, answers, seed))
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.parametrize(("models", "sweeps_"), [(2, 300), (4, 60)])
 def test_models_of_equal_skill_do_not_differ(models: int, sweeps_: int) -> None:
     wrong = 0

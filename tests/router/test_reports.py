@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import SKILLS, manifest, prompt, result, simulate
 from markdown_it import MarkdownIt
@@ -359,7 +359,6 @@ def test_the_check_is_shown_whatever_it_says() -> None:
 
 
 @given(st.lists(st.text(max_size=30), min_size=4, max_size=4, unique=True), st.text(max_size=60))
-@settings(max_examples=40)
 def test_any_text_at_all(names: list[str], said: str) -> None:
     names = [f"{name}{n}" for n, name in enumerate(names)]
     prompts = [prompt(f"{said}{n}", name, text=said, acceptable=(names[0],)) for n, name in enumerate(names)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -456,12 +455,3 @@ def test_the_same_names_over_other_contents_are_said_to_be_edited() -> None:
     assert frozen.differences(then, now) == [
         "the hash of staged differs (the same names; something that they stand for was edited since)"
     ]
-
-
-def test_the_loop_itself_is_cheap(tmp_path: Path) -> None:
-    plan = plan_of(
-        scripted("scripted:malformed=0.1"), prompts=[replace(PROMPTS[0], prompt_id=f"q{n}") for n in range(200)]
-    )
-    began = time.process_time()
-    go(tmp_path / "run", plan, concurrency=64)
-    assert (time.process_time() - began) / 600 < 0.005

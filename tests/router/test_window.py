@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from callers import KEY_ENV, FakeTime, _key, ask_all, open_model, request  # noqa: F401
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Headers, Loopback, Reaction, Seen, answer, failure, ranking
 
@@ -17,7 +17,6 @@ STEPS = st.lists(st.tuples(st.sampled_from(["enter", "leave", "cancel", "served"
 
 
 @given(st.integers(1, 9), STEPS)
-@settings(deadline=None)
 def test_never_more_than_it_allows_and_nobody_waits_while_there_is_room(most: int, steps: list[Step]) -> None:
     async def go() -> None:
         window, inside, tasks = Window(most), list[int](), dict[int, asyncio.Task[None]]()

@@ -18,7 +18,7 @@ from skill_health.page.model import Picture
 from skill_health.page.text import shown
 
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _COLOR = re.compile(r'(?<=")#[0-9a-f]{6}(?=")')
 _NAME = re.compile(r"[a-z0-9-]+")
 _INHERITED = frozenset(

@@ -23,7 +23,7 @@ _IDLE = {
     "text-anchor": "start",
 }  # fmt: skip
 """Values that are the default, and are so unless an ancestor says otherwise (only groups that we make do)."""
-_NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?|-?\d+e-\d+")
+_NUMBER = re.compile(r"(?:-|(?<!\d))\d+(?:\.\d{3,}(?:e-?\d+)?|e-\d+)")
 _PLACE = re.compile(r"translate\((-?[\d.]+,-?[\d.]+)\)")
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0Z?")
 _ID = re.compile(r"url\(#([^)]+)\)")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
 
@@ -50,7 +50,6 @@ def test_prompts_with_different_numbers_of_ratings() -> None:
     assert (found.n, found.clusters) == (17 + 80, 25)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), max_size=25))
 def test_kappa_is_never_out_of_range_and_never_half(counts: list[list[int]]) -> None:
     found = fleiss_kappa(counts, 200)

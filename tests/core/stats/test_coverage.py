@@ -28,7 +28,7 @@ SWEEPS = {
 }
 
 
-@pytest.mark.real
+@pytest.mark.slow
 @pytest.mark.parametrize("title", SCENARIOS)
 def test_no_interval_covers_too_little(title: str) -> None:
     tallies: dict[str, coverage.Tally] = defaultdict(coverage.Tally)
@@ -91,7 +91,7 @@ def test_a_sweep_is_the_same_in_whatever_share_it_comes() -> None:
     assert coverage._sweeps(4, (*job, 0, 5)) != whole
 
 
-@pytest.mark.real
+@pytest.mark.slow
 def test_the_tables_show_every_interval(capsys: pytest.CaptureFixture[str]) -> None:
     coverage.main(["--rounds", "2"])
     printed = capsys.readouterr().out

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -26,7 +26,6 @@ def by_hand(differences: Any) -> float:
     return float((np.abs(sums) >= abs(sum(differences)) - 1e-9).mean())
 
 
-@settings(max_examples=60)
 @given(st.lists(THIRDS, min_size=1, max_size=11))
 def test_every_pattern_is_counted_ties_and_zeros_too(differences: list[float]) -> None:
     p = sign_flip(differences)

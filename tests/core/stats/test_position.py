@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -58,7 +58,6 @@ def by_hand(tables: Any) -> tuple[float, float]:
     return observed, float(np.mean([distance(orders) >= observed - 1e-9 for orders in every]))
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.integers(2, 3).flatmap(
@@ -184,7 +183,6 @@ def test_scores_that_cancel_in_each_cluster_are_no_variation() -> None:
     assert (found.value, found.note) == (None, "not testable: no variation between clusters")
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.booleans(), st.integers(0, 9)), max_size=40),
     st.sampled_from([1e-6, 1, 1e6]),

@@ -129,7 +129,7 @@ def with_the_skill(workspace: Path) -> None:
             "cluster,a,b\n" + "".join(f"{t},{round(v * 6)}/6,0\n" for t, v in means.items()), encoding="utf-8"
         )
         done = subprocess.run(
-            [sys.executable, "-B", script, "compare", table], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-B", script, "compare", table], capture_output=True, text=True, timeout=600, check=False
         )
         assert done.returncode in (0, 1), done.stderr
         found = json.loads(done.stdout)
@@ -234,7 +234,7 @@ def as_the_skill_says(workspace: Path) -> None:
         "swap",
         str(table),
     ]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout)
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=600, check=False).stdout)
     table.unlink()
     first, second = found["followed_first_position"], found["followed_second_position"]
     report = {

@@ -27,7 +27,11 @@ def write(workspace: Path, prompts: list[Prompt]) -> None:
 
 def split_again(workspace: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-B", "splits.py", "prompts.jsonl"], cwd=workspace, capture_output=True, timeout=60, check=True
+        [sys.executable, "-B", "splits.py", "prompts.jsonl"],
+        cwd=workspace,
+        capture_output=True,
+        timeout=600,
+        check=True,
     )
     (workspace / "prompts.jsonl").write_bytes(done.stdout)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from growth import is_linear, lines_run
 
 from skill_health.core.config import Config
 from skill_health.core.parse import parse_skill
@@ -109,9 +109,9 @@ def test_sources_that_are_paths(source: str, path: str) -> None:
     "unit",
     [
         "it saves 40% of tokens ",
-        "- it saves 40% of tokens\n",
+        pytest.param("- it saves 40% of tokens\n", marks=pytest.mark.slow),
         "# it saves 40% of tokens\n",
-        "it saves 40% of tokens\n\n<!-- claim-a-c -->\n\n",
+        pytest.param("it saves 40% of tokens\n\n<!-- claim-a-c -->\n\n", marks=pytest.mark.slow),
         "`claim-a-c`\n",
         "claim-a-c\n",
         "claim-aaa_",
@@ -129,17 +129,17 @@ def test_sources_that_are_paths(source: str, path: str) -> None:
         "as of ",
     ],
 )
-def test_hostile_repeats_cost_no_more_than_twice_as_much(unit: str) -> None:
-    def cost(size: int) -> float:
-        text = skill(unit * (size // len(unit)))
-        best = float("inf")
-        for _ in range(3):
-            start = time.process_time()
+def test_hostile_repeats_cost_no_more_than_their_length(unit: str) -> None:
+    def lines(times: int) -> int:
+        text = skill(unit * times)
+
+        def look() -> None:
             for rule in (unsourced_claim, unknown_claim_id, bare_figure):
                 list(rule.check(text, context("claim-a-b")))
             wrong_skill_count.collect(text, context())
             unsourced_claim.collect(text, context())
-            best = min(best, time.process_time() - start)
-        return best
 
-    assert cost(40_000) < 4 * cost(10_000) * 2 + 0.05
+        return lines_run(look)
+
+    # No more figures of a skill are judged than a thousand or so.
+    assert is_linear(lines, (16, 64, 256, 1500))
