@@ -14,10 +14,10 @@ demo: $(STAMP)
 	@bash scripts/demo.sh .venv/bin/python
 
 test: $(STAMP)
-	$(RUN) pytest -m "not slow and not real" -n auto
+	$(RUN) pytest -m "not slow and not real" -n auto --dist worksteal
 
 test-slow: $(STAMP)
-	$(RUN) pytest -m "(slow or hypothesis) and not real" --hypothesis-profile thorough -n auto
+	$(RUN) pytest -m "(slow or hypothesis) and not real" --hypothesis-profile thorough -n auto --dist worksteal
 
 test-real: $(STAMP)
 	$(PIP) --no-deps --requirement tests/requirements-real.txt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -44,6 +45,16 @@ def as_failure(report: pytest.CollectReport | pytest.TestReport) -> None:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if ENGINE not in reason:
             report.outcome, report.longrepr = "failed", f"not run, and nothing may be skipped here: {reason}"
+
+
+# Thousands of tests are no garbage, and need not be looked through for any.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -68,6 +68,7 @@ def test_every_question_is_answered(bench: Any, name: str, shown: list[str]) -> 
     assert not re.search(r"(?<![\w.])/(?:home|root|tmp|Users)/", done.stdout)
 
 
+@pytest.mark.slow
 def test_a_real_tree_is_copied_and_never_changed(bench: Any, checkout: Path, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     source = (checkout / "fixtures" / "skills" / "log-triage" / "SKILL.md").read_bytes()
@@ -88,6 +89,7 @@ def test_what_cannot_be_measured_is_said(bench: Any, tmp_path: Path) -> None:
     assert "Not measured: agnix . ended with exit code 4: broken" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_tables_go_between_the_marks_of_a_document(bench: Any, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
@@ -166,6 +168,7 @@ def test_the_generated_collection_is_the_same_every_time(tmp_path: Path) -> None
     assert digest(tmp_path / "one") == digest(tmp_path / "two") != digest(tmp_path / "three")
 
 
+@pytest.mark.slow
 def test_the_generated_skills_are_as_long_as_public_ones(tmp_path: Path) -> None:
     _generate.generate(tmp_path, 200, 1)
     texts = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("SKILL.md")]

@@ -526,6 +526,7 @@ def start(root: Path, day: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 def test_kill_leaves_whole_files(repository: Path, run: Run) -> None:
     run("daily", DAY_1)
     for nth in range(8):
@@ -541,6 +542,7 @@ def test_kill_leaves_whole_files(repository: Path, run: Run) -> None:
     assert len(history(repository)) == len(lines) + 1
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_both_leave_their_line(repository: Path) -> None:
     running = [start(repository, day) for day in range(1, 5)]
     assert [process.wait(600) for process in running] == [0] * 4

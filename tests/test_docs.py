@@ -159,6 +159,7 @@ def guide(checkout: Path) -> str:
     return (checkout / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout: Path, tmp_path: Path) -> None:
     for package in ("skill_health", "router", "effectiveness", "simulators", "tests/rules"):
         shutil.copytree(

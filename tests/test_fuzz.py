@@ -70,7 +70,9 @@ def matter(text: str) -> bytes:
     return f"---\nname: a\ndescription: '{text.replace(chr(39), chr(39) * 2)}'\n---\n# Title\n".encode()
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "rows" else []) for name in HOSTILE]
+)
 def test_checking_takes_time_in_proportion_to_the_length(name: str) -> None:
     make = HOSTILE[name][1]
     assert is_linear(lambda n: lines_run(lambda: check((HEAD + "# Title\n\n" + make(n)).encode())), (8, 32, 128))

@@ -261,7 +261,7 @@ ENTRY = init_hooks.lines(init_hooks.Source("https://example.com/skill-health", "
         ("repos: [\n", False),
         ("", False),
         ("\0", False),
-        ("[" * 5000, False),
+        pytest.param("[" * 5000, False, marks=pytest.mark.slow),
     ],
 )
 def test_an_entry_joins_a_file_or_leaves_it_alone(text: str, works: bool) -> None:

@@ -241,7 +241,9 @@ def test_colour_only_on_request(run: Run, write: Write) -> None:
     assert "\x1b[" in run("lint", "--color", "always").stdout
 
 
-@pytest.mark.parametrize("name", formats.names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "json" else pytest.mark.slow) for name in formats.names()]
+)
 def test_two_runs_over_shuffled_copies_give_the_same_bytes(run: Run, tmp_path: Path, checkout: Path, name: str) -> None:
     source = checkout / "fixtures"
     files = [path for path in source.rglob("*") if path.is_file()]
@@ -287,6 +289,7 @@ def many(write: Write) -> None:
     write({f"skills/s{n:03}/SKILL.md": GOOD.replace("name: good", f"name: s{n:03}") * 40 for n in range(400)})
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_every_process(write: Write, tmp_path: Path) -> None:
     many(write)
     for wait in (0.3, 0.6, 0.9):
@@ -305,6 +308,7 @@ def test_an_interrupt_ends_every_process(write: Write, tmp_path: Path) -> None:
             os.killpg(process.pid, 0)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_one_clear_line(write: Write, tmp_path: Path) -> None:
     many(write)
     code = (

@@ -67,6 +67,7 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     assert sorted((r["writer"], r["n"]) for r in records) == [(w, n) for w in "ab" for n in range(60)]
 
 
+@pytest.mark.slow
 def test_kill_leaves_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     confirmed = 0

@@ -132,7 +132,8 @@ def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., Checked]) -
     ],
 )  # fmt: skip
 def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..., Checked]) -> None:
-    checked = check(TASK | dict(changes))
+    # What is found by looking needs no run.
+    checked = check(TASK | dict(changes), sandbox="" if kind in ("visible", "leak", "skills") else "none")
     assert {fault.kind for fault in checked.faults if words in fault.message} == {kind}, checked.faults
     assert len(set(checked.faults)) == len(checked.faults)
 
@@ -204,7 +205,7 @@ LINE = "Every second number of the third sheet counts double because the parts w
 def test_a_skill_that_holds_the_task(place: str, check: Callable[..., Checked]) -> None:
     text = TASK.get(place, "")
     line = f"# {LINE}\n" if place.endswith(".sh") else f"{LINE}\n"
-    checked = check({**TASK, place: line + text}, SKILL + LINE + "\n")
+    checked = check({**TASK, place: line + text}, SKILL + LINE + "\n", sandbox="")
     leak = next(fault.message for fault in checked.faults if fault.kind == "leak")
     assert (
         leak.startswith("the skill 'sum-sheets' (skills/sum-sheets/SKILL.md:") and "number of the third sheet" in leak
@@ -224,7 +225,7 @@ def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., Checked
 def test_a_prompt_that_quotes_the_verifier(check: Callable[..., Checked]) -> None:
     command_line = "awk -F, 'NR > 1 && $3 != \"\" { total[$1] += $3 * $4; n++ } END { for (name in total) print name, total[name], n }'"
     prompt = f"Add up the numbers, perhaps with {command_line} in.txt.\n{LINE}\n"
-    checked = check({**TASK, "task.md": prompt, "oracle/solve.sh": f"# {LINE}\necho 3 > out.txt\n"})
+    checked = check({**TASK, "task.md": prompt, "oracle/solve.sh": f"# {LINE}\necho 3 > out.txt\n"}, sandbox="")
     assert kinds(checked) == ["leak"] and "the prompt holds 17 words of oracle/solve.sh:1" in checked.faults[0].message
 
 
@@ -232,6 +233,7 @@ def test_short_likeness_is_no_leak(check: Callable[..., Checked]) -> None:
     checked = check(
         {**TASK, "verify.sh": f"# the sum is to be in out.txt\n{TASK['verify.sh']}"},
         SKILL + "Write the sum to a file.\n",
+        sandbox="",
     )
     assert checked.ok and checked.notes == (
         "no related_skill: the task has no arm target_plus_one",
@@ -243,7 +245,7 @@ def test_a_task_brings_its_own_skill(check: Callable[..., Checked]) -> None:
     bench = {**BENCH, "environment/skills/own/SKILL.md": SKILL.replace("sum-sheets", "own") + LINE + "\n"}
     bench["task.md"] = bench["task.md"].replace("target_skill: sum-sheets", "target_skill: own")
     assert check(bench).ok
-    checked = check({**bench, "oracle/solve.sh": f"# {LINE}\necho 3 > /root/out.txt\n"})
+    checked = check({**bench, "oracle/solve.sh": f"# {LINE}\necho 3 > /root/out.txt\n"}, sandbox="")
     assert kinds(checked) == ["leak"] and "the skill 'own'" in checked.faults[0].message
 
 

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -76,7 +77,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+# The largest are slow.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if at < 2 else []) for at, name in enumerate(CASES)]
+)
 def test_a_report_is_as_the_schema_says_whatever_order_results_come_in(name: str) -> None:
     made, script = CASES[name]
     results = [
@@ -304,9 +308,11 @@ def test_corrections_are_those_of_statsmodels() -> None:
         assert {each["correction"] for each in family} == {method}
         tested = [each for each in family if each["testable"]]
         assert len(tested) >= 3 and all(each["p_adjusted"] is None for each in family if not each["testable"])
-        expected = multipletests(
-            [each["sign_flip_p"] for each in tested], method="holm" if method == "holm" else "fdr_bh"
-        )
+        # Theirs looks for garbage in all of this process, each time.
+        with patch("gc.collect"):
+            expected = multipletests(
+                [each["sign_flip_p"] for each in tested], method="holm" if method == "holm" else "fdr_bh"
+            )
         assert [each["p_adjusted"] for each in tested] == pytest.approx(expected[1].tolist(), rel=1e-4)
 
 
@@ -395,4 +401,4 @@ def test_each_task_costs_the_same() -> None:
         results = scripted(given, "", 1, given["models"][0]["spec"])
         return lines_run(lambda: build_report(given, results))
 
-    assert is_linear(cost, (20,))
+    assert is_linear(cost, (8,))

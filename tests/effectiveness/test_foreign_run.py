@@ -71,7 +71,9 @@ def run(place: Path, script: str) -> tuple[list[dict[str, Any]], Result]:
     return [json.loads(line) for part in lines for line in part], found
 
 
-@pytest.mark.parametrize(("base", "outcome", "rewards"), [(1, "pass", {1.0}), (0, "fail", {0.0, 0.25})])
+@pytest.mark.parametrize(
+    ("base", "outcome", "rewards"), [pytest.param(1, "pass", {1.0}, marks=pytest.mark.slow), (0, "fail", {0.0, 0.25})]
+)
 def test_tasks_of_two_other_formats_run(base: int, outcome: str, rewards: set[float], place: Path) -> None:
     results, found = run(place, f"scripted:base={base},target=0")
     assert found.exception is None
@@ -82,6 +84,7 @@ def test_tasks_of_two_other_formats_run(base: int, outcome: str, rewards: set[fl
     assert {each["task_id"] for each in results} == {"sums", "lines"}
 
 
+@pytest.mark.slow
 def test_both_are_fit(place: Path) -> None:
     found = call(place, "check", str(place / "tasks"), "--format", "json", "--sandbox", "none")
     assert found.return_value == 0

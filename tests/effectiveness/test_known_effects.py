@@ -75,7 +75,16 @@ def test_the_right_verdict_at_the_declared_rate(name: str) -> None:
         assert found["biased"] <= 0.05 * RUNS, found
 
 
-@pytest.mark.parametrize("name", ["helps, +40 pp", "harms, -30 pp", "no effect", "biased by +40 pp", "ceiling"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "helps, +40 pp",
+        "harms, -30 pp",
+        "no effect",
+        pytest.param("biased by +40 pp", marks=pytest.mark.slow),
+        "ceiling",
+    ],
+)
 def test_the_right_verdict_nearly_always(name: str) -> None:
     found = words(EFFECTS[name].script, FEW)
     assert found.most_common(1)[0][0] == EFFECTS[name].word and found[EFFECTS[name].word] >= 0.6 * FEW, found

@@ -308,6 +308,7 @@ def call(*arguments: str) -> Any:
     return done
 
 
+@pytest.mark.slow
 def test_the_command_rebuilds_a_run_from_its_manifest_and_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

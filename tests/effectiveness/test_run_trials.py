@@ -75,6 +75,7 @@ def test_what_is_written_keeps_the_published_schemas(tmp_path: Path) -> None:
             result.validate(row["result"])
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
     seen = set()
     for concurrency in (1, 3, 64):
@@ -187,7 +188,16 @@ def test_a_model_that_never_comes_to_an_end_is_left_alone_and_the_others_go_on(t
     assert all(result.scored for result in results(tmp_path) if result.model == "made:up")
 
 
-@pytest.mark.parametrize("cap", [0, 1, 7, 40, KEYS + 10])
+@pytest.mark.parametrize(
+    "cap",
+    [
+        pytest.param(0, marks=pytest.mark.slow),
+        1,
+        pytest.param(7, marks=pytest.mark.slow),
+        40,
+        pytest.param(KEYS + 10, marks=pytest.mark.slow),
+    ],
+)
 def test_a_cap_on_trials_counts_every_attempt_and_a_larger_one_goes_on(tmp_path: Path, cap: int) -> None:
     def also(cell: Cell, result: Result) -> Result:
         return failing(1 if cell.replication == 0 else 0)(cell, result)

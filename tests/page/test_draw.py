@@ -98,6 +98,7 @@ def test_any_text_can_be_drawn(names: list[str]) -> None:
     ElementTree.fromstring(draw(picture(bars(names), title=names[0], alt=names[-1])))
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_every_process_and_order() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

@@ -34,6 +34,7 @@ def _seen() -> Parsed:
     return Parsed(_text())
 
 
+@pytest.mark.slow
 def test_the_same_page_gives_the_same_bytes() -> None:
     assert render(page_made.page()) == _text()
     assert page_made.page().folder not in _text(), "no path of this machine"

@@ -435,8 +435,8 @@ def test_what_is_not_ours_is_not_seen(write: Write) -> None:
 
 
 def test_looking_opens_no_document(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {f"skills/s{n}/SKILL.md": SKILL.format(f"s{n}") for n in range(100)}
-    files |= {f"skills/s{n}/references/r{m}.md": "# R\n" for n in range(100) for m in range(5)}
+    files = {f"skills/s{n}/SKILL.md": SKILL.format(f"s{n}") for n in range(10)}
+    files |= {f"skills/s{n}/references/r{m}.md": "# R\n" for n in range(10) for m in range(5)}
     files |= {f"tasks/t{n}/metadata.json": "{}" for n in range(50)}
     files |= {f"reports/{kind}/run-{n}/report.json": "{}" for n in range(30) for kind in ("router", "effectiveness")}
     root = write({"skill-health.toml": "", **files})

@@ -203,6 +203,7 @@ def test_holm_covers_models_and_groups() -> None:
     assert all(p <= q for p, q in ps)
 
 
+@pytest.mark.slow
 def test_equal_models_are_seldom_told_apart() -> None:
     """Type I error of the gate, over families with difficulties of their own and three replications."""
     asked = prompts(45, family=3)

@@ -342,7 +342,15 @@ def test_labels_that_only_reject_are_not_counted() -> None:
     assert (found.testable, found.untested, found.before, found.after) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("spec", ["lexical:bm25", "lexical:overlap", "embed:minilm", "hybrid"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "lexical:bm25",
+        "lexical:overlap",
+        pytest.param("embed:minilm", marks=pytest.mark.slow),
+        pytest.param("hybrid", marks=pytest.mark.slow),
+    ],
+)
 def test_every_local_router_can_be_the_hooks(spec: str) -> None:
     gone = Catalogue((Listed("sort-lists", "Paints walls."), Listed("prune-trees", TREES + " The queue is jammed.")))
     found = effect(spec, Routing(), OLD, gone, SPLIT[:2])

@@ -150,6 +150,7 @@ def wait_for_results(out: Path, count: int = 1) -> Path:
     return the_run(out)
 
 
+@pytest.mark.slow
 def test_two_processes_cannot_run_one_journal(collection: Path, tmp_path: Path) -> None:
     first = start(slow(collection, tmp_path / "out"))
     try:
@@ -164,6 +165,7 @@ def test_two_processes_cannot_run_one_journal(collection: Path, tmp_path: Path) 
     assert not (folder / ".lock").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_resuming_completes(collection: Path, tmp_path: Path) -> None:
     process = start(slow(collection, tmp_path / "out"))
     folder = wait_for_results(tmp_path / "out", 4)
@@ -198,7 +200,9 @@ def test_a_second_ctrl_c_abandons_what_is_under_way(collection: Path, tmp_path: 
     assert ends == {"cancelled"}
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow), pytest.param("SIGHUP", marks=pytest.mark.slow)]
+)
 def test_an_interrupt_of_the_instrument_check_lets_calls_end(collection: Path, tmp_path: Path, name: str) -> None:
     """The check waits for answers when Ctrl-C, the system or a terminal that closes asks the run to end."""
     if not hasattr(signal, name):
@@ -226,6 +230,7 @@ def wait_for_attempts(out: Path, count: int) -> Path:
     return the_run(out) / "attempts.jsonl"
 
 
+@pytest.mark.slow
 def test_a_terminal_that_goes_does_not_end_what_ignores_it(collection: Path, tmp_path: Path) -> None:
     """As behind `nohup`: every later word to the terminal fails, and the run goes on to its end."""
     pty = pytest.importorskip("pty")
@@ -242,6 +247,7 @@ def test_a_terminal_that_goes_does_not_end_what_ignores_it(collection: Path, tmp
     assert (folder / "report.md").exists()
 
 
+@pytest.mark.slow
 def test_kills_of_a_run_that_asks_a_server(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
     """16 calls under way at each kill: one result for each key, and no more attempts or dollars than allowed."""
     draw, price, each = random.Random(3), 10.0, 150 * 10 / 1e6

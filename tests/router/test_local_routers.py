@@ -319,6 +319,7 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert (out, err) == ("", "")
 
 
+@pytest.mark.slow
 def test_hash_randomisation_changes_nothing_and_what_is_imported_is_what_is_needed(checkout: Path) -> None:
     code = f"""
 import sys
@@ -362,5 +363,6 @@ def floor() -> Callable[[str], float]:
     return share
 
 
+@pytest.mark.slow
 def test_on_real_prompts_all_are_better_than_chance_by_far(floor: Callable[[str], float]) -> None:
     assert min(floor(spec) for spec in ALL) > 0.3

@@ -120,6 +120,7 @@ def covered(number: Any, truth: float) -> bool:
     return number["low"] is not None and bool(number["low"] <= truth <= number["high"])
 
 
+@pytest.mark.slow
 def test_metrics_hold_the_truth_in_their_intervals(sweeps: list[Sheet]) -> None:
     hits: Counter[str] = Counter()
     for sheet in sweeps:
@@ -158,6 +159,7 @@ def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[Sheet]) 
     assert min(hits[key] for key in truth) >= 34, hits
 
 
+@pytest.mark.slow
 def test_skills_and_confusions_hold_the_truth(sweeps: list[Sheet]) -> None:
     recalls = confusions = tried = 0
     for sheet in sweeps:
@@ -173,7 +175,7 @@ def test_skills_and_confusions_hold_the_truth(sweeps: list[Sheet]) -> None:
     assert recalls / tried >= 0.92 and confusions / tried >= 0.9, (recalls, confusions, tried)
 
 
-@pytest.mark.parametrize("bias", [0.0, 0.15])
+@pytest.mark.parametrize("bias", [0.0, pytest.param(0.15, marks=pytest.mark.slow)])
 def test_position_bias_is_found_where_it_is(bias: float) -> None:
     def biased(rng: random.Random, asked: Prompt, order: tuple[str, ...]) -> Sequence[str]:
         return [order[0]] if rng.random() < bias else answer(rng, asked, order)
@@ -188,6 +190,7 @@ def test_position_bias_is_found_where_it_is(bias: float) -> None:
     assert found >= 0.75 * sizes if bias else found <= 7, found
 
 
+@pytest.mark.slow
 def test_the_slope_by_place_is_recovered() -> None:
     slope, hits = -0.25, 0
 
@@ -237,6 +240,7 @@ def test_differences_of_models_are_recovered_and_found() -> None:
     assert hits >= 34 and found >= 0.7 * SWEEPS, (hits, found)
 
 
+@pytest.mark.slow
 def test_groups_without_difference_are_left_alone_and_one_with_is_found() -> None:
     wrong = found = 0
     for seed in range(100):
@@ -277,6 +281,7 @@ def scripted(script: str, seed: int, count: int = 150, replications: int = 3) ->
     return given, asyncio.run(ask())
 
 
+@pytest.mark.slow
 def test_the_scripted_router_is_recovered() -> None:
     script = (
         "skill=0.8,spread=0.4,reject=0.9,abstain=0.1,bias=0.2,malformed=0.05,error=0.02,confusion=skill-1>skill-2@0.4"

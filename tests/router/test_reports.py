@@ -409,6 +409,7 @@ def test_the_last_run_is_reported_unless_another_is_named(folder: Path) -> None:
     assert call("--format", "csv", "--table", "confusion").output.startswith("model,expected,picked,calls,prompts\n")
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_any_process_and_order_of_results(folder: Path) -> None:
     given_, results = usual()
     run = folder / "reports" / "router" / given_["run_id"]

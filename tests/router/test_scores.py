@@ -11,6 +11,7 @@ import statistics
 from collections import Counter
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -429,9 +430,10 @@ def test_models_are_compared_pairwise_with_holm() -> None:
     found = build_report(manifest(prompts, tuple(chance)), results)["comparisons"]
     assert [(pair["first"], pair["second"]) for pair in found] == [("a:1", "b:2"), ("a:1", "c:3"), ("b:2", "c:3")]
     ps = [pair["difference"]["p"] for pair in found]
-    assert [pair["difference"]["p_adjusted"] for pair in found] == pytest.approx(
-        multipletests(ps, method="holm")[1], rel=1e-4
-    )
+    # Theirs looks for garbage in all of this process.
+    with patch("gc.collect"):
+        expected = multipletests(ps, method="holm")[1]
+    assert [pair["difference"]["p_adjusted"] for pair in found] == pytest.approx(expected, rel=1e-4)
     right = {
         model: statistics.mean(each.ranking[0] == "alpha" for each in results if each.model == model)
         for model in chance

@@ -84,7 +84,9 @@ FIRST_PLACE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "share"), FIRST_PLACE)
+@pytest.mark.parametrize(
+    ("text", "share"), [*FIRST_PLACE[3:10:3], *(pytest.param(*each, marks=pytest.mark.slow) for each in FIRST_PLACE)]
+)
 def test_first_places_are_right_as_often_as_the_formula_says(text: str, share: float) -> None:
     assert near(share_right(text), CALLS, share)
 
@@ -111,6 +113,7 @@ def test_calibrated_confidence_is_the_true_probability() -> None:
     assert plain.confidence == 0.25
 
 
+@pytest.mark.slow
 def test_spread_is_the_correlation_of_two_replications() -> None:
     for text, expected in (("skill=0.7", 0.0), ("skill=0.7,spread=0.5", 0.5), ("skill=0.7,spread=1", 1.0)):
         router = opened(text)
@@ -135,6 +138,7 @@ def test_difficulty_is_shared_by_models_unless_said_otherwise() -> None:
     assert one != two
 
 
+@pytest.mark.slow
 def test_abstention_has_a_share_on_either_side() -> None:
     router = opened("skill=0.5,abstain=0.2,reject=0.7")
     answerable = firsts(router, [request(number) for number in range(CALLS)])

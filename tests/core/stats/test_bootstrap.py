@@ -222,6 +222,7 @@ def test_no_differences_ever_give_half_an_interval(differences: list[float]) -> 
             assert found.low <= found.value <= found.high
 
 
+@pytest.mark.slow
 def test_numbers_are_the_same_with_any_number_of_threads() -> None:
     code = (
         "import numpy as np; from skill_health.core.stats import bootstrap, agreement; "

@@ -39,6 +39,7 @@ def test_no_interval_covers_too_little(title: str) -> None:
     assert all(tally.given for tally in tallies.values())
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_nothing_is() -> None:
     tallies: dict[str, coverage.Tally] = defaultdict(coverage.Tally)
     for column in NULLS:

@@ -62,7 +62,15 @@ def test_on_the_grid_it_is_the_test_of_scipy(differences: list[float]) -> None:
     assert sign_flip(differences) == pytest.approx(theirs.pvalue)
 
 
-@pytest.mark.parametrize("parts", [1, 3, 6, 10])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(1, marks=pytest.mark.slow),
+        3,
+        pytest.param(6, marks=pytest.mark.slow),
+        pytest.param(10, marks=pytest.mark.slow),
+    ],
+)
 def test_many_differences_on_a_grid_are_exact_too(parts: int) -> None:
     rng = np.random.default_rng(parts)
     values = rng.integers(1, parts + 1, 14) * rng.choice([-1, 1, 1], 14) / parts
@@ -74,6 +82,7 @@ def test_hundreds_of_equal_differences_are_a_sign_test() -> None:
     assert sign_flip(differences) == pytest.approx(stats.binomtest(120, 210).pvalue, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_odd_numbers_of_many_clusters_are_sampled_with_a_seed() -> None:
     values = np.random.default_rng(3).normal(0.15, 0.5, 18)
     found = sign_flip(values.tolist())
@@ -116,6 +125,7 @@ def test_the_smallest_p_is_that_of_equal_signs(differing: int, p: float) -> None
         assert sign_flip([1.0] * differing) == p
 
 
+@pytest.mark.slow
 def test_equal_models_differ_in_no_more_than_five_of_a_hundred_runs() -> None:
     rng = np.random.default_rng(8)
     chance = rng.beta(1.6, 0.4, (400, 60))
