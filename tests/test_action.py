@@ -141,6 +141,7 @@ def test_the_page(runner: Runner) -> None:
     assert done.returncode == 1 and "::warning::skill-health: the page could not be made" in done.stderr
 
 
+@pytest.mark.slow
 def test_lint(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     done = runner("run")
@@ -157,6 +158,7 @@ def test_lint(runner: Runner) -> None:
     assert report.is_relative_to(runner.temp) and report.suffix == ".md"
 
 
+@pytest.mark.slow
 def test_daily(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     assert runner("run", command="daily").returncode == 0
@@ -170,6 +172,7 @@ def test_daily(runner: Runner) -> None:
     assert len((runner.work / "reports" / "skill-health-history.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_inputs_are_words_and_never_code(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     for key in ("paths", "args", "profile", "command"):

@@ -162,6 +162,7 @@ def test_a_ratio_is_the_median_of_the_rounds() -> None:
     assert "| ours | 4,000 ms | 4,000 ms | 30 MB |" in absolutes(samples)
 
 
+@pytest.mark.slow
 def test_the_generated_collection_is_the_same_every_time(tmp_path: Path) -> None:
     for name, seed in (("one", 1), ("two", 1), ("three", 2)):
         _generate.generate(tmp_path / name, 12, seed)

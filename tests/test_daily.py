@@ -460,6 +460,7 @@ def copy_shuffled(source: Path, target: Path, seed: int) -> None:
         shutil.copy(path, place)
 
 
+@pytest.mark.slow
 def test_shuffled_copies_give_the_same_bytes(tmp_path: Path, run: Run, checkout: Path) -> None:
     results = []
     for nth in range(2):

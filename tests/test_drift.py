@@ -95,6 +95,7 @@ def test_swapping_the_lines_swaps_the_differences(one: Line, two: Line) -> None:
     }
 
 
+@pytest.mark.slow
 @given(lines(), lines())
 def test_the_totals_add_up(before: Line, after: Line) -> None:
     drift = compare(before, after)

@@ -126,6 +126,7 @@ def test_every_folder_with_modules_is_a_package_and_every_package_is_typed() -> 
     assert [package for package in PACKAGES if not (ROOT / package / "py.typed").is_file()] == []
 
 
+@pytest.mark.slow
 def test_frontmatter_has_one_reader() -> None:
     """The handler splits it; but for that, only the published checker, whose quirks are kept."""
     by_hand = {

@@ -489,6 +489,7 @@ def test_only_the_job_that_runs_git_alone_may_write() -> None:
     assert set(commands) == {"git", "if"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the steps are for bash")
 def test_the_keeping_job_keeps_the_history(
     run: Run, write: Write, repository: Path, tmp_path_factory: pytest.TempPathFactory

@@ -170,6 +170,7 @@ def test_at_most_five_redirects(site: Site) -> None:
     assert len(site.asked) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/slow", "/drip"])
 def test_slow_servers_are_cut_off(site: Site, path: str) -> None:
     [result] = ask(site, path, timeout=0.2)
@@ -189,6 +190,7 @@ def test_a_failed_handshake_says_nothing_about_the_link(site: Site) -> None:
     assert result.status == "error"
 
 
+@pytest.mark.slow
 def test_polite_and_in_order(site: Site) -> None:
     paths = [f"/crowd/{n:02}" for n in range(12)]
     found = check_urls([site(p) for p in reversed(paths)], timeout=60, delay=0.01, per_host=2, allow_private=True)
@@ -286,6 +288,7 @@ def test_a_damaged_cache_is_no_cache(site: Site, tmp_path: Path, damage: str) ->
     assert list(json.loads(cache.read_text("utf-8"))["urls"]) == [site("/ok")]
 
 
+@pytest.mark.slow
 def test_lint_asks_and_reports(site: Site, tmp_path: Path, run: Run) -> None:
     skill = tmp_path / "skills" / "forms"
     (skill / "references").mkdir(parents=True)

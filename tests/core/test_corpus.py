@@ -382,6 +382,7 @@ GLOBS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=6), st.lists(GLOBS, max_size=4)
 )
@@ -636,6 +637,7 @@ def test_bounds(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a holds 2 files: only the first 1 are considered" in discovery.warnings
 
 
+@pytest.mark.slow
 def test_no_folder_of_a_deep_tree_with_many_links_is_listed_twice(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree(files("skills/a/SKILL.md", "/".join("d" * 100) + "/SKILL.md"))
     for n in range(300):

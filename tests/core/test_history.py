@@ -56,6 +56,7 @@ def test_a_torn_line_of_another_writer_is_reported_and_survived(tmp_path: Path) 
     assert len(history.problems) == 1
 
 
+@pytest.mark.slow
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     running = [writer(path, name, 60, 9_000) for name in "ab"]

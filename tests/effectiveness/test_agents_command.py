@@ -78,6 +78,7 @@ def test_a_probe_of_an_agent_that_sees_what_it_should() -> None:
     assert seen == {"ways": ["listed"], "beside": [], "problems": [], "skipped": ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lists", "hides", "problem"),
     [
@@ -102,6 +103,7 @@ def test_an_agent_that_is_not_there_is_not_probed(programs: Path) -> None:
     assert probed("codex") == (None, 0)
 
 
+@pytest.mark.slow
 def test_what_was_seen_is_said_in_one_line_for_each(programs: Path) -> None:
     fake(programs, "\x1b[2Jown")
     said = run("--probe", "--sandbox", "none", "claude-code").output.splitlines()

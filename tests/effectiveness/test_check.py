@@ -212,6 +212,7 @@ def test_a_skill_that_holds_the_task(place: str, check: Callable[..., Checked]) 
     )
 
 
+@pytest.mark.slow
 def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., Checked]) -> None:
     skill = SKILL + "The total of March is 48213.77 in most years.\n"
     hidden = {**TASK, "verify.sh": "grep -q 48213.77 out.txt\n", "oracle/solve.sh": "echo 48213.77 > out.txt\n"}
@@ -380,6 +381,7 @@ def test_a_flood_is_cut(tmp_path: Path) -> None:
     assert (ran.exit_code, len(ran.stdout)) == (5, MAX_OUTPUT)
 
 
+@pytest.mark.slow
 def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
     (tmp_path / "held").touch()
     leave = "(while test -e held; do sleep 0.05; done) &"
@@ -402,6 +404,7 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     assert ran.exit_code == 127 and ran.stderr.startswith("no-such-program-here: ")
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch) -> None:
     check(TASK)
     write(
@@ -436,6 +439,7 @@ def test_the_command(tmp_path: Path, check: Callable[..., Checked], monkeypatch:
         call("tasks/one", "--skills", "tasks/one")
 
 
+@pytest.mark.slow
 def test_the_records_are_the_same_each_time_and_hold_no_machine(check: Callable[..., Checked], tmp_path: Path) -> None:
     wordy = {**TASK, "verify.sh": 'echo "in $PWD for $0" >&2; exit 1\n'}
     first, second = check(wordy), check(wordy, at_once=1)
@@ -446,6 +450,7 @@ def test_the_records_are_the_same_each_time_and_hold_no_machine(check: Callable[
     assert "it said: in <temporary>/workspace for <temporary>/run-0-verifier/verify.sh" in text
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     write(tmp_path / "skills/poems", {"SKILL.md": POEMS})
     mark = tmp_path / "begun"

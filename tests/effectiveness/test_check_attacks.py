@@ -135,6 +135,7 @@ def test_a_run_checks_in_its_own_sandbox(place: Path, planted: Planted, monkeypa
             CliRunner().invoke(command, words, standalone_mode=False, catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_no_sandbox_must_be_asked_for(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(place / "tasks/one", {**TASK, "metadata.json": json.dumps(META)})
     monkeypatch.chdir(place)

@@ -369,6 +369,7 @@ def test_what_was_not_planned_is_left_out_and_said() -> None:
     assert reports[0]["notes"][1].startswith("7 results belong to no planned trial")
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     st.lists(
@@ -395,6 +396,7 @@ def test_any_results_make_a_report(drawn: list[tuple[Any, ...]]) -> None:
         assert (each["delta"]["low"] is None) or each["testable"]
 
 
+@pytest.mark.slow
 def test_each_task_costs_the_same() -> None:
     def cost(tasks: int) -> int:
         given = manifest(fixture_like(tasks, 1))

@@ -191,6 +191,7 @@ WORDS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(events(*WORDS), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
 def test_events_of_the_wrong_shape_are_read(made: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
     borne(gemini_cli.read, JOB, lines(made) + junk, stopped)

@@ -115,6 +115,7 @@ def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
         assert found is not None and found.trials >= found.scored
 
 
+@pytest.mark.slow
 def test_results_that_were_replaced_are_the_last_word_again(tmp_path: Path) -> None:
     given, report, results = made()
     assert record_again(str(tmp_path), given, report, results) == 0 and not (tmp_path / HISTORY).exists()

@@ -294,6 +294,7 @@ def test_our_own_violent_death(tmp_path: Path, sandbox: str, folder: Path) -> No
         remove_tree(str(left))
 
 
+@pytest.mark.slow
 def test_killing_the_supervisor(tmp_path: Path) -> None:
     """Without a sandbox an agent can kill whoever watches it; what it leaves is ended all the same."""
     word = f"2{os.getpid()}.{secrets.randbelow(10**9)}"

@@ -97,6 +97,7 @@ print("end")
 """
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.skipif(sys.platform != "linux" or os.uname().machine not in _guard.MACHINES, reason="needs keyctl")
 def test_keys_that_the_kernel_keeps_for_the_user(tmp_path: Path, sandbox: str) -> None:
@@ -212,6 +213,7 @@ LOCKED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux" or os.uname().machine not in _guard.MACHINES, reason="needs capset")
 def test_locked_folders_end_no_run(tmp_path: Path) -> None:
     here = Path(__file__).resolve()

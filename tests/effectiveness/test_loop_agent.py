@@ -67,6 +67,7 @@ def skill(workspace: Path, name: str, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", loop.PROTOCOLS)
 def test_it_reads_the_staged_skill_and_does_the_work(protocol: str) -> None:
     (task,) = fixture_tasks("001-member-export")
@@ -195,6 +196,7 @@ def test_special_files_are_left_alone(workspace: Path) -> None:
     assert use("list", path="pipe").failed
 
 
+@pytest.mark.slow
 def test_output_and_time_are_bounded(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEEN", "yes")
     use = box(workspace, left=0.3)

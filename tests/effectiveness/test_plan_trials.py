@@ -54,6 +54,7 @@ def test_all_models_have_one_order_and_arms_of_a_task_are_tried_together(seed: i
     assert len(blocks) == len(set(blocks)) == 3 * len(TASKS)
 
 
+@pytest.mark.slow
 def test_orders_differ_by_seed_replication_and_task() -> None:
     plan = a_plan(tasks=[task(n, SKILLS[n % 3]) for n in range(12)], reps=4)
     tasks = {

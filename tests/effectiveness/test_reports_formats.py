@@ -47,6 +47,7 @@ def rows(table: str, report: dict[str, Any] = REPORT) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(csv_.render(report, Look(table=table)))))
 
 
+@pytest.mark.slow
 def test_what_is_made_up_here_has_the_published_form() -> None:
     assert problems("effectiveness-report", REPORT) == []
     assert problems("effectiveness-report", REAL) == []

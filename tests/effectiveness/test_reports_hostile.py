@@ -63,6 +63,7 @@ def test_colour_is_the_only_control_where_it_is_asked_for() -> None:
     assert re.sub("\x1b\\[\\d+m", "", page) == text.render(HOSTILE, Look())
 
 
+@pytest.mark.slow
 def test_markdown_is_ours_alone() -> None:
     page = markdown.render(HOSTILE)
     harmless(page)

@@ -72,6 +72,7 @@ def again(run: str, results: list[Result], now: Task | None, sandbox: str = "non
     return asyncio.run(rescore(run, results, {"t1": now} if now else {}, Terms(back_end(sandbox))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_the_same_verifier_says_the_same(tmp_path: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":
@@ -82,6 +83,7 @@ def test_the_same_verifier_says_the_same(tmp_path: Path, sandbox: str) -> None:
     assert [trial.after for trial in trials] == results
 
 
+@pytest.mark.slow
 def test_a_new_verifier(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG, LATE, LOST)
     assert [result.outcome for result in results] == ["pass", "pass", "timeout", "fail"]
@@ -166,6 +168,7 @@ def test_workspaces_that_attack(tmp_path: Path) -> None:
     assert list(aim.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_results_are_replaced(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG, LOST)
     trials = again(run, results, a_task(tmp_path, SECOND))
@@ -240,6 +243,7 @@ def collection(root: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = collection(tmp_path / "c")
     monkeypatch.chdir(root)

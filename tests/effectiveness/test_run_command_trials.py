@@ -233,6 +233,7 @@ def test_a_task_that_is_not_fit_is_refused_or_left_out(
     assert "t09 is not fit to use: skills: target_skill 'no-such-skill'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_tasks_are_checked_once_and_again_after_a_change(
     call: Call, collection: Path, made: Made, checked: list[str]
 ) -> None:
@@ -253,6 +254,7 @@ def test_tasks_are_checked_once_and_again_after_a_change(
     assert sorted(checked) == [f"t{n:02}" for n in range(5)]
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_and_a_finished_one_begins_anew(
     call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,6 +296,7 @@ def test_a_run_that_is_named_must_be_the_same(
     assert files(folder) == before
 
 
+@pytest.mark.slow
 def test_a_bias_of_negative_controls_is_exit_1_and_in_the_history(
     call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:

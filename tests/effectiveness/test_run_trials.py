@@ -47,6 +47,7 @@ def results(reports: Path) -> list[Result]:
     return read_results(str(the_run(reports) / "results.jsonl"))
 
 
+@pytest.mark.slow
 def test_every_key_has_one_result_in_canonical_order(tmp_path: Path) -> None:
     plan, trial = a_plan(a_model("made:a"), a_model("made:b")), Made()
     runner = go(tmp_path, plan, trial)
@@ -64,6 +65,7 @@ def test_every_key_has_one_result_in_canonical_order(tmp_path: Path) -> None:
         assert (the_run(tmp_path) / result.folder / "trial.json").exists()
 
 
+@pytest.mark.slow
 def test_what_is_written_keeps_the_published_schemas(tmp_path: Path) -> None:
     go(tmp_path, a_plan(), Made(also=failing(1)))
     result, attempt = (Draft202012Validator(load_schema(f"effectiveness-{name}")) for name in ("result", "attempt"))
@@ -84,6 +86,7 @@ def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_a_servers_own_limit_holds_and_so_does_that_of_all(tmp_path: Path) -> None:
     trial = Made(seconds=0.001)
     go(tmp_path / "a", a_plan(a_model(concurrency=3)), trial, concurrency=50)
@@ -239,6 +242,7 @@ def test_what_a_free_agent_pretends_to_cost_is_not_spent(tmp_path: Path) -> None
     assert {result.cost_usd for result in results(tmp_path)} == {5.0}
 
 
+@pytest.mark.slow
 def test_a_recorded_end_is_a_result_though_its_process_died(tmp_path: Path) -> None:
     """What a process wrote of a trial before it was killed is never paid for twice."""
     plan = a_plan()

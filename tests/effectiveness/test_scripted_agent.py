@@ -224,6 +224,7 @@ def test_the_program_does_what_is_drawn(seed: int) -> None:
     assert reading.stop_reason == "finished"
 
 
+@pytest.mark.slow
 def test_it_passes_and_fails_a_task_of_ours() -> None:
     (task,) = fixture_tasks("005-parcel-events")
     found = fixture_copies()
@@ -324,6 +325,7 @@ EVENTS = st.dictionaries(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     st.lists(EVENTS.map(lambda event: json.dumps(event).encode()) | st.binary(max_size=30), max_size=8), st.booleans()
 )

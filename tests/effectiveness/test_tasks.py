@@ -611,6 +611,7 @@ def test_any_frontmatter_is_a_task_or_a_line(tmp_path_factory: pytest.TempPathFa
 WORDS = [*'FROM COPY ADD ENV WORKDIR RUN x .. / [ " in.txt = $ /app'.split(), "\\\n", "\n", " "]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS), max_size=25))
 def test_any_dockerfile_is_read(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     folder = tmp_path_factory.getbasetemp() / "docker" / "one"

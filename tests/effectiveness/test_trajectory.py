@@ -94,6 +94,7 @@ STEP = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(STEP, max_size=4).map(tuple), USAGE, st.none() | st.floats(0, 1e6), st.none() | WORD)
 def test_any_reading_is_a_trajectory(
     steps: tuple[Step, ...], usage: Usage, cost: float | None, word: str | None

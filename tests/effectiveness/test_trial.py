@@ -156,6 +156,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
         assert record(place, "verdict.json")["imposed"] == "infrastructure"
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(("work", "error"), [
     ("kill -9 $PPID", "the verifier was ended by signal 9"),

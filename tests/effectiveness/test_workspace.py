@@ -139,6 +139,7 @@ def test_names_are_quoted_as_git_does(name: str, shown: str) -> None:
 # --- Kept, and unpacked ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(FILES)
 def test_what_is_kept_comes_back(files: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as place:

@@ -37,6 +37,7 @@ def test_a_number_that_cannot_be_reckoned_with_is_no_json(text: str) -> None:
         loading.loads(b'{"a": ' + text.encode("latin-1") + b"}")
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.text(), st.lists, max_leaves=8))
 def test_all_other_json_is_read_as_it_is(value: Any) -> None:
     if loading.json.dumps(value, ensure_ascii=False).isprintable():
@@ -98,6 +99,7 @@ def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: p
     assert "breaks its schema" in notes[0] and "is too large" in notes[1]
 
 
+@pytest.mark.slow
 def test_what_breaks_its_schema_all_over_costs_no_more_than_its_beginning() -> None:
     report = json.loads(json.dumps(page_made.page().router[0].value))
     assert is_linear(lambda n: lines_run(lambda: broken("router-report", report | {"skills": [{"x": 1}] * n})), (1500,))
@@ -134,6 +136,7 @@ def test_a_name_that_every_object_has_and_one_that_is_cut_within_a_character_are
     assert all(f">{name}" in svg for name in ("constructor", "__proto__", "hasOwnProperty", r"\u{20000}"))
 
 
+@pytest.mark.slow
 def test_a_picture_that_cannot_be_drawn_says_so_and_the_others_are_drawn() -> None:
     bad = replace(picture(["a"]), name="bad", spec=picture(["a"]).spec | {"mark": "nonsense"}, title="<b>")
     endless = replace(picture([]), name="endless", spec={"data": {"values": [{"a": float("inf")}]}, "mark": "point"})

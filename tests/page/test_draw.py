@@ -56,6 +56,7 @@ def ids(svg: str) -> list[str]:
     return [each.attrib["id"] for each in ElementTree.fromstring(svg).iter() if "id" in each.attrib]
 
 
+@pytest.mark.slow
 def test_every_picture_is_inert_and_has_a_name() -> None:
     drawn = draw_all(every())
     assert len(drawn) > 15
@@ -138,6 +139,7 @@ def test_a_name_that_is_no_id_is_refused(name: str) -> None:
         draw(picture(bars(["a"]), name))
 
 
+@pytest.mark.slow
 def test_the_shrunk_picture_looks_the_same() -> None:
     """Pixel by pixel, with the grid, clips, legends, areas, gradients and dashes that pictures have."""
     specs = [bars(["a", "b"]), dict(collection_pictures(made(hostile=False))[0].spec)]

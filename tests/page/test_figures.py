@@ -84,6 +84,7 @@ def figures() -> list[Element]:
     return [each for each in seen().elements if each.attrs.get("data-from")]
 
 
+@pytest.mark.slow
 def test_every_figure_is_the_one_that_its_report_holds() -> None:
     wrong, kinds = [], set()
     for each in figures():

@@ -47,6 +47,7 @@ def leaves(doc: Doc) -> Iterator[Doc]:
         yield doc
 
 
+@pytest.mark.slow
 def test_every_document_keeps_to_its_schema_and_every_origin_leads_back() -> None:
     page = page_made.page()
     assert page.notes == ()

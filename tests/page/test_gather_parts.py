@@ -214,6 +214,7 @@ def test_whether_skills_compose(reports: list[Doc], word: str, said: str) -> Non
     assert (found.tone == "good") == (word == "yes")
 
 
+@pytest.mark.slow
 def test_a_skill_that_has_changed_since_is_told(tmp_path: Path) -> None:
     root = page_made.make(tmp_path, days=0, router=False)
     (root / "skills/skill-0/notes.md").write_text("new")

@@ -110,6 +110,7 @@ def test_the_questions_come_in_their_order_with_their_answers() -> None:
     assert [each.attrs["id"] for each in _seen().all("section")] == order
 
 
+@pytest.mark.slow
 def test_every_picture_has_its_words_and_its_numbers() -> None:
     figures = _seen().all("figure")
     assert len(figures) >= 6

@@ -82,6 +82,7 @@ def _seen() -> Parsed:
     return Parsed(_text())
 
 
+@pytest.mark.slow
 def test_only_elements_of_ours_are_there() -> None:
     plain = Parsed(render(page_made.page()))
     assert {each.tag for each in _seen().elements} <= {each.tag for each in plain.elements} | {"q"}

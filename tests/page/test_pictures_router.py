@@ -142,6 +142,7 @@ def resolve(page: Page, origin: str) -> Any:
     return value
 
 
+@pytest.mark.slow
 def test_each_is_there_once_and_has_a_table_with_a_cell_for_each_head() -> None:
     found = pictures(usual())
     assert [picture.name for picture in found] == [

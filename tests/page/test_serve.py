@@ -434,6 +434,7 @@ def test_what_is_not_ours_is_not_seen(write: Write) -> None:
     assert mark((str(root),), config, str(root / "reports")) != before
 
 
+@pytest.mark.slow
 def test_looking_opens_no_document(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {f"skills/s{n}/SKILL.md": SKILL.format(f"s{n}") for n in range(10)}
     files |= {f"skills/s{n}/references/r{m}.md": "# R\n" for n in range(10) for m in range(5)}

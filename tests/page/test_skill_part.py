@@ -336,6 +336,7 @@ def test_findings_that_are_not_shown_are_counted(n: int, purse: int) -> None:
     assert sum(len(file.findings) for file in found.files) + found.left == n
 
 
+@pytest.mark.slow
 def test_those_most_in_need_are_served_first(monkeypatch: pytest.MonkeyPatch) -> None:
     page = page_made.page()
     good = {path: replace(verdict, tone="good") for path, verdict in page.verdicts.items()}

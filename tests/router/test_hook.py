@@ -292,6 +292,7 @@ def test_hostile_text_is_shown_as_text(repository: Repository, hook: Hook) -> No
     assert max(map(len, out.splitlines())) < 500
 
 
+@pytest.mark.slow
 def test_the_process_is_light(repository: Repository) -> None:
     repository.skill("sort-lists", "Puts things in order.")
     code = """

@@ -329,6 +329,7 @@ def test_a_connection_that_is_refused() -> None:
     assert "cannot be reached" in reply.error
 
 
+@pytest.mark.slow
 def test_https_where_there_is_none() -> None:
     with Loopback() as server:
         reply = ask("openai", server.url.replace("http://", "https://"), timeout=0.2)

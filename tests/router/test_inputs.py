@@ -213,6 +213,7 @@ def test_the_same_paths_are_looked_at(write: Write) -> None:
     assert at(root, "HEAD", config=Config(exclude=("/two/b/",))) == ("a", "c")
 
 
+@pytest.mark.slow
 def test_ignored_skills_and_copies_are_passed_over_as_they_are_now(write: Write) -> None:
     root = write(
         {

@@ -157,6 +157,7 @@ def test_a_second_result_for_a_key_is_a_bug(tmp_path: Path) -> None:
         asyncio.run(journal.add(result(1)))
 
 
+@pytest.mark.slow
 def test_torn_results_at_every_byte(tmp_path: Path) -> None:
     write(tmp_path / "run", [0, 1, 2])
     path = tmp_path / "run" / RESULTS
@@ -175,6 +176,7 @@ def test_torn_results_at_every_byte(tmp_path: Path) -> None:
         assert path.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_torn_attempts_at_every_byte(tmp_path: Path) -> None:
     write(tmp_path / "run", [0], [start(0), end(0, cost_usd=0.1), start(1), end(1, cost_usd=0.2, requests=3)])
     path = tmp_path / "run" / ATTEMPTS
@@ -199,6 +201,7 @@ def test_a_cut_off_start_counts_beside_the_attempt_that_took_its_place(tmp_path:
     assert (past.attempts, past.lost, past.usd) == (3, 2, 0.75)
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=30), min_size=1, max_size=6))
 def test_foreign_lines_are_named_and_left_out(tmp_path_factory: pytest.TempPathFactory, junk: list[bytes]) -> None:
     folder = tmp_path_factory.mktemp("run")

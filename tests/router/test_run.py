@@ -152,6 +152,7 @@ def test_every_key_has_one_result_in_the_order_of_the_manifest(tmp_path: Path) -
     assert sum(starts.values()) == runner.budget.attempts == sum(result.attempts for result in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["text", "json_schema"])
 def test_results_do_not_depend_on_concurrency(tmp_path: Path, mode: Mode) -> None:
     seen = set()

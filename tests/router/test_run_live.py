@@ -257,6 +257,7 @@ def test_attempts_are_capped_when_requests_are_sent_again(call: Callable[..., in
     assert len(server.seen) == 12
 
 
+@pytest.mark.slow
 def test_errors_that_nobody_charges_leave_the_budget_whole(
     call: Callable[..., int], server: Loopback, collection: Path
 ) -> None:
@@ -269,6 +270,7 @@ def test_errors_that_nobody_charges_leave_the_budget_whole(
     assert {row["status"] for row in lines(the_run(collection) / "results.jsonl")} == {"finished"}
 
 
+@pytest.mark.slow
 def test_missing_data_is_asked_again_where_the_run_is_named_and_a_new_run_is_a_new_run(
     call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,6 +99,7 @@ def test_the_true_probability_averages_to_the_same(text: str, share: float) -> N
     assert abs(mean - share) <= SIGMAS * (script.spread * share * (1 - share) / CALLS) ** 0.5 + 1e-9
 
 
+@pytest.mark.slow
 def test_calibrated_confidence_is_the_true_probability() -> None:
     router = opened("skill=0.6,spread=0.5,bias=0.3,calibrated=1")
     requests = [request(number) for number in range(CALLS)]

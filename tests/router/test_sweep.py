@@ -264,6 +264,7 @@ def test_a_significant_loss_fails(repository: Path, here: Skill) -> None:
     assert here("router", "sweep", *options, "--max-loss", "1").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_skill_that_its_prompts_no_longer_find_fails_without_a_test(repository: Path, sweep: Skill) -> None:
     """Two prompts for a skill are no sample; but a router that is computed has lost them for certain."""
     edit(repository, "star-charts", "Adds up numbers.")

@@ -49,6 +49,7 @@ def test_it_is_found_about_as_often_as_it_says(tasks: int, replications: int, te
     assert 0.66 <= found(tasks, replications, tests, least, 250) <= 0.86
 
 
+@pytest.mark.slow
 def test_more_tasks_replications_and_fewer_tests_find_less() -> None:
     def points(tasks: int, replications: int = 3, tests: int = 1) -> float:
         least = least_detectable(tasks, replications, tests)
