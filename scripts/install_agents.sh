@@ -47,6 +47,6 @@ if ! complete; then
 fi
 
 command -v bwrap > /dev/null ||
-    say "bubblewrap is missing: tests of real agents run without a sandbox then, and tests of the sandbox are skipped"
+    say "bubblewrap is missing: bash scripts/install_sandbox.sh; the tests that need it fail under make test-real"
 command -v rg > /dev/null ||
     say "ripgrep is missing: OpenCode cannot read skills without it, and its tests fail; install the package ripgrep"

@@ -38,7 +38,8 @@ class Session:
     def open(cls, discovery: Discovery, config: Config, use_cache: bool) -> Session:
         """Begin a run: what the cache holds for this collection, rule set and configuration is at hand."""
         registries = digest(read_sources(discovery.root, config.sources))
-        base = digest_of(__version__, rules_stamp(), config_digest(config), registries)
+        stamp = rules_stamp() if use_cache else ""
+        base = digest_of(__version__, stamp, config_digest(config), registries)
         name = digest_of(discovery.root, base)
         return cls(discovery, config, name, base, cache.load(name) if use_cache else {})
 

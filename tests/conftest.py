@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import simulators  # noqa: F401  (the scripted router and agent, beside the real ones)
+from skill_health import session
 from skill_health.cli import main
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -47,6 +49,8 @@ def as_failure(report: pytest.CollectReport | pytest.TestReport) -> None:
             report.outcome, report.longrepr = "failed", f"not run, and nothing may be skipped here: {reason}"
 
 
+# Our own files do not change while tests run, and are not looked at before each lint.
+session.rules_stamp = cache(session.rules_stamp)
 # Thousands of tests are no garbage, and need not be looked through for any.
 gc.disable()
 

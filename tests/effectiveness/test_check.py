@@ -216,11 +216,11 @@ def test_a_skill_that_holds_the_task(place: str, check: Callable[..., Checked]) 
 def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., Checked]) -> None:
     skill = SKILL + "The total of March is 48213.77 in most years.\n"
     hidden = {**TASK, "verify.sh": "grep -q 48213.77 out.txt\n", "oracle/solve.sh": "echo 48213.77 > out.txt\n"}
-    checked = check(hidden, skill)
+    checked = check(hidden, skill, sandbox="")
     assert [fault.message for fault in checked.faults] == [
         "the skill 'sum-sheets' holds '48213.77', which only verifier/verify.sh:1 of the task knows"
     ]
-    assert check({**hidden, "starting/in.txt": "48213.77\n"}, skill).ok
+    assert check({**hidden, "starting/in.txt": "48213.77\n"}, skill, sandbox="").ok
 
 
 def test_a_prompt_that_quotes_the_verifier(check: Callable[..., Checked]) -> None:
@@ -268,7 +268,10 @@ ESCAPES = {
 
 
 @BOTH
-@pytest.mark.parametrize("test", ESCAPES.values(), ids=ESCAPES)
+@pytest.mark.parametrize(
+    "test",
+    [pytest.param(test, id=name, marks=[] if "clean" in name else pytest.mark.slow) for name, test in ESCAPES.items()],
+)
 def test_what_an_oracle_sees(
     test: str, sandbox: str, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch
 ) -> None:

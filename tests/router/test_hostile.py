@@ -73,6 +73,7 @@ def escaped_error(seen: Seen) -> Reaction:
     return Reaction(status=400, body=f'{{"error": {{"message": "{words}"}}}}'.encode())
 
 
+WAITING = ("hang", "slow drip", "pause in mid-body")
 TYPED = [("content-type", "text/html")]
 CASES: dict[str, Case] = {
     "server error": Case(lambda seen: failure(seen, "server_error"), requests=6, error="500 Internal Server Error"),
@@ -216,8 +217,14 @@ def assert_clean(reply: Reply) -> None:
         assert len(line) < 500
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [
+        pytest.param(name, protocol, marks=pytest.mark.slow if name in WAITING and protocol != PROTOCOLS[0] else [])
+        for name in CASES
+        for protocol in PROTOCOLS
+    ],
+)
 def test_a_call_ends_as_it_should(name: str, protocol: str) -> None:
     case = CASES[name]
     with Loopback(case.react) as server:
