@@ -106,7 +106,7 @@ SCHEMAS: dict[str, tuple[Any, list[tuple[Any, bool]]]] = {
     "a keyword that it does not know": ({"uniqueItems": True}, [([1, 2], True), ([1, 1], False)]),
     "never": ({"type": "object", "properties": {}, "additionalProperties": False}, [({}, True), ({"a": 1}, False)]),
     "more": ({"additionalProperties": {"minimum": 2}}, [({"a": 2}, True), ({"a": 1}, False)]),
-    "a constant": ({"const": 1}, [(1, True), (True, False), ("1", False)]),
+    "a constant": ({"const": 1}, [(1, True), (1.0, True), (True, False), ("1", False)]),
     "ends": ({"minItems": 1, "minLength": 2, "pattern": "^a"}, [([], False), ("ab", True), ("a", False), ("ba", False), (5, True)]),
 }  # fmt: skip
 

@@ -153,8 +153,9 @@ def _typed(names: Sequence[str]) -> Check:
 
 def _among(values: Sequence[Any]) -> Check:
     texts = frozenset(each for each in values if isinstance(each, str))
-    others = tuple((type(each), each) for each in values if not isinstance(each, str))
-    return lambda value: value in texts if isinstance(value, str) else (type(value), value) in others
+    # JSON has one kind of number, in which 1 is 1.0; Python also holds True for 1.
+    others = tuple((isinstance(each, bool), each) for each in values if not isinstance(each, str))
+    return lambda value: value in texts if isinstance(value, str) else (isinstance(value, bool), value) in others
 
 
 def _each(check: Check) -> Check:
