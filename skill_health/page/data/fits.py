@@ -148,7 +148,9 @@ def _told_apart(choices: Sequence[Any]) -> bool:
 
 def _typed(names: Sequence[str]) -> Check:
     kinds = frozenset(kind for name in names for kind in _TYPES[name])
-    return lambda value: type(value) in kinds
+    if "integer" not in names:
+        return lambda value: type(value) in kinds
+    return lambda value: type(value) in kinds or (type(value) is float and value.is_integer())
 
 
 def _among(values: Sequence[Any]) -> Check:
