@@ -208,6 +208,7 @@ def test_the_example_workflow() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_example_keeps_the_history(tmp_path: Path) -> None:
     script = next(one["run"] for one in load(WORKFLOW)["jobs"]["keep"]["steps"] if "git push" in one.get("run", ""))
     origin, work = tmp_path / "origin.git", tmp_path / "work"

@@ -82,6 +82,7 @@ def test_a_real_tree_is_copied_and_never_changed(bench: Any, checkout: Path, tmp
     assert digest(tree) == before
 
 
+@pytest.mark.slow
 def test_what_cannot_be_measured_is_said(bench: Any, tmp_path: Path) -> None:
     (tmp_path / "agnix").write_text("#!/bin/sh\necho broken >&2\nexit 4\n", encoding="utf-8")
     done = bench("collection")

@@ -263,6 +263,7 @@ def test_other_settings_are_not_compared_and_that_is_said(repository: Path, run:
     assert (found["basis"], found["before"]["time"], found["passed"]) == ("findings", "2026-11-20T04:00:00Z", 1)
 
 
+@pytest.mark.slow
 def test_a_profile_of_the_users_own_counts_with_its_content(repository: Path, run: Run, checkout: Path) -> None:
     own = (checkout / "skill_health/profiles/standard.toml").read_text("utf-8").replace('"standard"', '"own"')
     (repository / "own.toml").write_text(own, encoding="utf-8")
@@ -513,6 +514,7 @@ def test_the_time_is_kept_in_utc_to_the_second(repository: Path, run: Run, given
     assert history(repository)[0]["time"] == kept
 
 
+@pytest.mark.slow
 def test_neither_the_schema_library_nor_a_network_is_loaded(write: Write) -> None:
     root = write(collection("tidy"))
     code = "import sys\nfrom skill_health.cli import main\nmain(['daily'])\nprint(*sys.modules)"

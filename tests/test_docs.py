@@ -39,6 +39,7 @@ def test_the_documentation_is_up_to_date(pages: dict[str, str], checkout: Path) 
         assert kept.exists() and kept.read_text("utf-8") == pages.get(name), docs.HINT
 
 
+@pytest.mark.slow
 def test_writing_mends_what_checking_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "docs"
     (tmp_path / "pyproject.toml").touch()
@@ -66,6 +67,7 @@ def test_mistakes_exit_2(tmp_path: Path) -> None:
     assert not (tmp_path / "docs").exists()
 
 
+@pytest.mark.slow
 def test_the_terminal_does_not_matter(checkout: Path) -> None:
     for columns in ("20", "300"):
         done = subprocess.run(

@@ -82,6 +82,7 @@ def test_a_line_does_not_differ_from_itself(line: Line, full: bool) -> None:
     assert differences(compare(line, line, full)) == []
 
 
+@pytest.mark.slow
 @given(lines(), lines())
 def test_swapping_the_lines_swaps_the_differences(one: Line, two: Line) -> None:
     there, back = compare(one, two), compare(two, one)

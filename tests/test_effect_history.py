@@ -225,6 +225,7 @@ def test_nothing_of_the_history_is_markup_or_control(collection: Path, run: Run)
     assert "](http" not in markdown
 
 
+@pytest.mark.slow
 def test_the_light_path_stays_light(collection: Path) -> None:
     put(collection, line(), line(None))
     heavy = ("numpy", "scipy", "jsonschema", "httpx", "router", "effectiveness", "asyncio")

@@ -240,6 +240,7 @@ def test_reading_a_clock_is_noticed(source: str) -> None:
     assert not list(clock_reads("time.sleep(1)\nassert time.passed == 5 and until_reset(text, NOW) < 3"))
 
 
+@pytest.mark.slow
 def test_no_test_reads_a_clock() -> None:
     """How long something takes says more of the machine than of it: count what is done, or see `benchmarks/`."""
     found = {

@@ -39,6 +39,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
         list(read_backwards(str(pipe)))
 
 
+@pytest.mark.slow
 def test_a_line_without_an_end_does_not_eat_the_memory(tmp_path: Path) -> None:
     sparse = tmp_path / "history.jsonl"
     with sparse.open("wb") as file:

@@ -76,6 +76,7 @@ LINES = st.builds(
 FILES = st.lists(LINES, max_size=6).map("\n".join)
 
 
+@pytest.mark.slow
 @given(top=FILES, nested=FILES)
 @example(top="*\n!*/\n!*.md", nested="")
 @example(top="a/*\n!a/b/\n", nested="a.md\n!b")

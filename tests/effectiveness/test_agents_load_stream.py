@@ -54,6 +54,7 @@ def test_any_bytes_can_be_read_and_written_again(raw: bytes) -> None:
     assert all(clean(line) == line and "\n" not in line for line in stream.plain)
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_words_of_any_value_are_text(value: object) -> None:
     assert isinstance(words_of(value), str)

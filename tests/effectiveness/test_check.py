@@ -96,6 +96,7 @@ def kinds(checked: Checked) -> list[str]:
     return [fault.kind for fault in checked.faults]
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("files", [TASK, HARBOR, BENCH], ids=["plan", "harbor", "skillsbench"])
 def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., Checked]) -> None:
@@ -146,6 +147,7 @@ def test_no_oracle(check: Callable[..., Checked]) -> None:
     assert checked.nothing_done and checked.solved is None
 
 
+@pytest.mark.slow
 def test_evals_are_tried_with_nothing_done(check: Callable[..., Checked], tmp_path: Path) -> None:
     asserted = ["$ test -s out.txt", {"command": ["grep", "-q", "1", "in.txt"]}, "It is polite."]
     evals = {"evals": [{"id": "a", "prompt": "Add up.", "files": ["evals/in.txt"], "assertions": asserted}]}
@@ -160,6 +162,7 @@ def test_evals_are_tried_with_nothing_done(check: Callable[..., Checked], tmp_pa
     assert "not supported: an eval has no oracle: nothing shows that it can be solved" in checked.notes
 
 
+@pytest.mark.slow
 def test_a_verifier_that_changes_its_mind(check: Callable[..., Checked]) -> None:
     flaky = 'n=$(cat "$HOME/n" 2>/dev/null || echo 0); echo $((n + 1)) > "$HOME/n"; [ "$n" != 1 ] && [ -e out.txt ]\n'
     checked = check({**TASK, "verify.sh": flaky})
@@ -176,6 +179,7 @@ def test_a_verifier_whose_output_alone_differs_is_noted(check: Callable[..., Che
     assert any("output differs" in note for note in checked.notes)
 
 
+@pytest.mark.slow
 def test_a_container_verifier_without_a_reward_says_nothing(check: Callable[..., Checked]) -> None:
     checked = check({**HARBOR, "tests/test.sh": "echo broken >&2; exit 1\n"})
     assert kinds(checked) == ["verifier-error", "verifier-error"]
@@ -242,6 +246,7 @@ def test_short_likeness_is_no_leak(check: Callable[..., Checked]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_task_brings_its_own_skill(check: Callable[..., Checked]) -> None:
     bench = {**BENCH, "environment/skills/own/SKILL.md": SKILL.replace("sum-sheets", "own") + LINE + "\n"}
     bench["task.md"] = bench["task.md"].replace("target_skill: sum-sheets", "target_skill: own")
@@ -250,6 +255,7 @@ def test_a_task_brings_its_own_skill(check: Callable[..., Checked]) -> None:
     assert kinds(checked) == ["leak"] and "the skill 'own'" in checked.faults[0].message
 
 
+@pytest.mark.slow
 def test_skills_in_starting_files_are_no_skills_of_the_collection(
     check: Callable[..., Checked], tmp_path: Path
 ) -> None:
@@ -280,6 +286,7 @@ def test_what_an_oracle_sees(
     assert check({**TASK, "oracle/solve.sh": f"if {test}; then echo 3 > out.txt; fi\n"}, sandbox=sandbox).ok
 
 
+@pytest.mark.slow
 @BOTH
 def test_what_a_verifier_gets(sandbox: str, check: Callable[..., Checked]) -> None:
     verify = (
@@ -328,6 +335,7 @@ def test_what_outlives_its_script_is_ended(check: Callable[..., Checked], tmp_pa
             time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_the_folders_are_removed(
     check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +404,7 @@ def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
 SLEEP = "import time; time.sleep(6000)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [SLEEP, "while True: pass", f"import os; os.close(1); os.close(2); {SLEEP}"])
 def test_a_time_limit_holds(code: str, tmp_path: Path) -> None:
     ran = run_process([sys.executable, "-c", code], str(tmp_path), clean_environment("/", "/"), 0.3)

@@ -245,6 +245,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(other: Run, said: str) -
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_biased_run_and_another_model_are_cautions() -> None:
     biased = short("biased", "target=0.4,control_full=0.9", tasks=tasks(15, 30, 1))
     report = build_report(biased.manifest, biased.results)

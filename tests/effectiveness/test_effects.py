@@ -287,6 +287,7 @@ def test_the_target_again_calibrates_and_nothing_else() -> None:
         assert any("the target differs from itself" in note for note in report["notes"]) == (verdict == "differs")
 
 
+@pytest.mark.slow
 def test_corrections_are_those_of_statsmodels() -> None:
     given = manifest(fixture_like(24, 4, 3), models=[f"scripted:{n}" for n in range(3)])
     results = [

@@ -90,6 +90,7 @@ def test_both_are_fit(place: Path) -> None:
     assert found.return_value == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "old", "new", "word"),
     [

@@ -241,6 +241,7 @@ def test_an_agent_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(sorted({**REFUSED, **ANSWERED})), st.integers(0, 400), st.binary(max_size=8)),

@@ -62,6 +62,7 @@ def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
     assert whole["simulated"] is True
 
 
+@pytest.mark.slow
 def test_missing_data_is_not_scored_and_nothing_scored_is_null() -> None:
     given, _, results = made()
     kept = [each for each in results if each.task_id != "000"]
@@ -78,6 +79,7 @@ def test_missing_data_is_not_scored_and_nothing_scored_is_null() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_once_whatever_else_is_there(tmp_path: Path) -> None:
     given, report, results = made()
     path = tmp_path / HISTORY

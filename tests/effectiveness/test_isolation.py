@@ -139,6 +139,7 @@ def test_root_here_is_nobody_there(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 @BOTH
 def test_verifier_comes_only_afterwards(tmp_path: Path, sandbox: str) -> None:
     """Even without a sandbox it is not there while the agent runs, and its reward folder starts empty."""

@@ -103,6 +103,7 @@ def test_it_reads_the_staged_skill_and_does_the_work(protocol: str) -> None:
             assert ("available_skills" in first.text) == bool(offered)
 
 
+@pytest.mark.slow
 def test_the_probe_lists_the_skills_in_their_order_and_asks_no_model() -> None:
     (task,) = fixture_tasks("001-member-export")
     found = fixture_copies()
@@ -212,6 +213,7 @@ def test_output_and_time_are_bounded(workspace: Path, monkeypatch: pytest.Monkey
     assert use("list").text.endswith("... and 102 more")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc to look into")
 def test_commands_see_neither_the_key_nor_an_input() -> None:
     look = "cat; cat /proc/$PPID/environ /proc/self/environ /proc/$PPID/cmdline /proc/$PPID/fd/0 | tr '\\0' '\\n'; env"

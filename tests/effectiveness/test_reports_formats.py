@@ -54,6 +54,7 @@ def test_what_is_made_up_here_has_the_published_form() -> None:
     assert problems("effectiveness-manifest", frozen()) == []
 
 
+@pytest.mark.slow
 def test_every_format_is_found_by_its_name_and_renders_a_real_report() -> None:
     assert reports.names() == ["csv", "json", "junit", "markdown", "md", "text"]
     for name in reports.names():

@@ -123,6 +123,7 @@ def test_a_verifier_that_breaks_now_changes_nothing(tmp_path: Path) -> None:
     assert trials[0].reasons[0] == "the verifier was ended by signal 9"
 
 
+@pytest.mark.slow
 def test_work_that_a_verifier_does_not_survive(tmp_path: Path) -> None:
     """The verifier of then was seen to end by itself by the check of then; of another one nobody knows that."""
     run, results = made(tmp_path, "echo 'kill -9 $PPID' > work.sh", check="sh work.sh; true")
@@ -133,6 +134,7 @@ def test_work_that_a_verifier_does_not_survive(tmp_path: Path) -> None:
     assert other.word == "failed" and other.reasons[0] == "the verifier was ended by signal 9"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_verified_again(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, "echo '@failure infrastructure'")
     now = a_task(tmp_path, FIRST)
@@ -157,6 +159,7 @@ def test_what_cannot_be_verified_again(tmp_path: Path) -> None:
     assert why() == "its folder is missing or damaged"
 
 
+@pytest.mark.slow
 def test_workspaces_that_attack(tmp_path: Path) -> None:
     """What an agent left is as hostile as it was: nothing is written through its links."""
     aim = tmp_path / "aim"
@@ -204,6 +207,7 @@ def test_what_is_said(tmp_path: Path) -> None:
     assert json.loads(json.dumps(as_json(trials, False)))["trials"][1]["after"] == {"outcome": "fail", "reward": 0.0}
 
 
+@pytest.mark.slow
 def test_the_manifest_names_the_verifiers_that_judged(tmp_path: Path) -> None:
     """Or `compare` would take two verifiers for one."""
     run, results = made(tmp_path, RIGHT, LOST, "echo '@failure infrastructure'")

@@ -108,6 +108,7 @@ def test_a_real_run_writes_everything_and_says_so(
     assert "SIMULATED" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("format_", "start"), [("md", "# "), ("junit", "<?xml")])
 def test_formats(call: Call, made: Made, capsys: pytest.CaptureFixture[str], format_: str, start: str) -> None:
     assert call("--format", format_) == 0
@@ -215,6 +216,7 @@ def test_the_cap_of_a_trial_can_be_set(call: Call, collection: Path, made: Made)
     assert {event["reserved_usd"] for event in events if event["event"] == "start"} == {0.1}
 
 
+@pytest.mark.slow
 def test_a_task_that_is_not_fit_is_refused_or_left_out(
     call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -141,6 +141,7 @@ def test_missing_data_is_tried_again_by_name_and_what_counts_is_kept(tmp_path: P
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", ["quota", "auth"])
 def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp_path: Path, stop: Any) -> None:
     def also(cell: Cell, result: Result) -> Result:
@@ -175,6 +176,7 @@ def test_a_trial_whose_agent_saw_other_skills_stops_the_run(tmp_path: Path) -> N
     assert [event["attempt"] for event in events(tmp_path, "start") if event["key"] == list(victim)] == [1]
 
 
+@pytest.mark.slow
 def test_a_model_that_never_comes_to_an_end_is_left_alone_and_the_others_go_on(tmp_path: Path) -> None:
     def also(cell: Cell, result: Result) -> Result:
         return failing(9 if cell.choice.spec == "made:down" and cell.replication else 0)(cell, result)

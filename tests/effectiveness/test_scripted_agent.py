@@ -265,6 +265,7 @@ def test_it_ends_early_as_it_is_told(key: str, failure: str) -> None:
     assert output.exit_code == (failure == "infrastructure")
 
 
+@pytest.mark.slow
 def test_it_hangs_as_it_is_told() -> None:
     with bench(made_task(), "target", SKILLS, spec="scripted:base=1,hang=1,invoke=1") as made:
         output = made.run(scripted, timeout=0.25)

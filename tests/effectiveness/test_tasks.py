@@ -596,6 +596,7 @@ def test_a_safe_id_is_one_part_of_a_path(text: str) -> None:
         assert text == posixpath.basename(text) and text not in (".", "..") and text.isascii()
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
 def test_any_frontmatter_is_a_task_or_a_line(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.getbasetemp() / "any"

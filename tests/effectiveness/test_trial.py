@@ -269,6 +269,7 @@ def test_cancellation(tmp_path: Path, sandbox: str) -> None:
 # --- The model, through the gateway ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_model_is_reached_through_the_gateway_alone(tmp_path: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":
@@ -304,6 +305,7 @@ def test_the_model_is_reached_through_the_gateway_alone(tmp_path: Path, sandbox:
     assert record(place, "usage.json")["gateway"]["answered"] == 2
 
 
+@pytest.mark.slow
 def test_a_foreign_skill_stops_the_run(tmp_path: Path) -> None:
     """A user's own skill that gets into the control is seen in the request, whatever the agent says."""
     made = cell(
@@ -336,6 +338,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     assert result.cost_usd == 0.0
 
 
+@pytest.mark.slow
 def test_a_cap_in_dollars_is_no_failure_of_the_infrastructure(tmp_path: Path) -> None:
     text = "for n in range(5): ask('x')\nprint('@failure quota')"
     made = cell(task(tmp_path, verifier("exit 1")), asking(text), "none", price=PRICE, max_usd=0.0015)

@@ -81,6 +81,7 @@ def test_ids_are_the_picture_s_own_and_all_that_is_named_is_there() -> None:
         assert "url(#" in svg
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_texts() -> None:
     for text in HOSTILE:
         svg = draw(picture(bars([text, "other"]), title=text, alt=text))
@@ -93,6 +94,7 @@ def test_hostile_texts_stay_texts() -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=3, unique=True))
 def test_any_text_can_be_drawn(names: list[str]) -> None:

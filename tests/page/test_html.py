@@ -40,6 +40,7 @@ def test_the_same_page_gives_the_same_bytes() -> None:
     assert page_made.page().folder not in _text(), "no path of this machine"
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_links_lead_somewhere() -> None:
     ids = Counter(each.attrs["id"] for each in _seen().elements if "id" in each.attrs)
     assert [name for name, times in ids.items() if times > 1] == []
@@ -202,6 +203,7 @@ def test_an_empty_collection_is_a_page() -> None:
     assert "not known" in seen.one(_class_="tiles").text
 
 
+@pytest.mark.slow
 def test_what_changed_is_told_with_links_to_what_is_there() -> None:
     page = page_made.page()
     path = page.status["skills"][0]["path"].value

@@ -125,6 +125,7 @@ def test_the_mean_of_a_component_is_over_the_skills_that_it_applies_to() -> None
             )
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(0, 4), st.integers(0, 9))
 def test_any_page_gives_pictures_and_stays_as_it_is(seed: int, skills: int, models: int, days: int) -> None:

@@ -208,6 +208,7 @@ def stream(server: Server) -> socket.socket:
     return connection
 
 
+@pytest.mark.slow
 def test_events(server: Server, ask: Client, made: Made) -> None:
     ask("/")
     with stream(server) as connection, stream(server) as other:
@@ -452,6 +453,7 @@ def test_looking_opens_no_document(write: Write, monkeypatch: pytest.MonkeyPatch
     assert not [path for path in map(str, opened) if path.endswith((".md", ".json"))]
 
 
+@pytest.mark.slow
 def test_an_edit_leads_to_another_page(write: Write) -> None:
     root = collection(write)
     site, folder = live_site((str(root),), options(root), lambda: date(2026, 11, 20))

@@ -77,6 +77,7 @@ def hook(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
 Hook = Callable[..., tuple[int, str, str]]
 
 
+@pytest.mark.slow
 def test_a_prompt_that_is_lost_fails_with_what_there_is_to_know(repository: Repository, hook: Hook) -> None:
     repository.skill("sort-lists", "Puts things in order.")
     repository.skill("prune-trees", f"{TREES} Also when a queue is jammed.")
@@ -158,6 +159,7 @@ def test_before_the_first_commit_there_is_nothing_to_compare_with(
     assert hook("skills/sort-lists/SKILL.md") == (0, "nothing to compare with: there is no commit yet\n", "")
 
 
+@pytest.mark.slow
 def test_a_revision_may_be_named_and_a_branch_is_compared_with_where_it_began(
     repository: Repository, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:

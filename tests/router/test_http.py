@@ -358,6 +358,7 @@ def test_one_waiting_model_does_not_hold_up_another() -> None:
 # --- Connections ---
 
 
+@pytest.mark.slow
 def test_connections_are_used_again_and_no_more_than_allowed() -> None:
     under_way: list[int] = []
 

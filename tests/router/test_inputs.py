@@ -186,6 +186,7 @@ def at(root: Path, revision: str, *paths: str, config: Config | None = None) -> 
     return catalogue_at(os.path.realpath(root), config or Config(), revision, None, paths).names
 
 
+@pytest.mark.slow
 def test_the_catalogue_of_an_earlier_revision(write: Write) -> None:
     root = write(SKILLS | {"skills/d/SKILL.md": md("d", "Was here.")})
     commit(root)
@@ -203,6 +204,7 @@ def test_the_catalogue_of_an_earlier_revision(write: Write) -> None:
     assert not [name for name in os.listdir(root) if name not in ("skills", ".git", "p.jsonl")]
 
 
+@pytest.mark.slow
 def test_the_same_paths_are_looked_at(write: Write) -> None:
     root = write({"one/a/SKILL.md": md("a"), "two/b/SKILL.md": md("b"), "two/c/SKILL.md": md("c")})
     commit(root)

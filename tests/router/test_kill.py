@@ -188,6 +188,7 @@ def test_ctrl_c_says_how_to_go_on_and_resuming_completes(collection: Path, tmp_p
     assert len(starts) == len(set(starts)), "nothing was asked twice"
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_abandons_what_is_under_way(collection: Path, tmp_path: Path) -> None:
     given = arguments(collection, tmp_path / "out", "--time", TIME, models=["scripted:latency=20000", "lexical:tfidf"])
     process = start(given)

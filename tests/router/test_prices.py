@@ -194,6 +194,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini") is not None
 
 
+@pytest.mark.slow
 def test_of_prices_by_the_hour_the_dearest_counts() -> None:
     from datetime import UTC, datetime, time, timedelta
 

@@ -230,6 +230,7 @@ def test_models_of_equal_skill_do_not_differ(models: int, sweeps_: int) -> None:
     assert wrong <= 0.07 * sweeps_, wrong
 
 
+@pytest.mark.slow
 def test_differences_of_models_are_recovered_and_found() -> None:
     hits = found = 0
     for seed in range(SWEEPS):

@@ -358,6 +358,7 @@ def test_the_check_is_shown_whatever_it_says() -> None:
         assert "Not to be trusted" in shown.render(build_report(given_, results, CHECK))
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=30), min_size=4, max_size=4, unique=True), st.text(max_size=60))
 def test_any_text_at_all(names: list[str], said: str) -> None:
     names = [f"{name}{n}" for n, name in enumerate(names)]

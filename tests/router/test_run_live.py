@@ -110,6 +110,7 @@ def assert_no_key(collection: Path, *texts: str) -> None:
         assert "SECRET" not in text
 
 
+@pytest.mark.slow
 def test_all_protocols_answer_and_the_key_is_in_no_file(
     call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_failed_check_spends_nothing_more_unless_told_to(
     assert len(server.seen) == 6 + 18, "what was answered in the check is not asked again"
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_the_check_is_left_alone(
     call: Callable[..., int], server: Loopback, collection: Path
 ) -> None:

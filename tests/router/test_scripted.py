@@ -150,6 +150,7 @@ def test_abstention_has_a_share_on_either_side() -> None:
     assert near(firsts(opened("skill=0.4"), [request(n, NONE) for n in range(CALLS)]).count(NONE), CALLS, 0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("position", "place"), [("first", 0), ("last", -1)])
 def test_bias_goes_to_the_position(position: str, place: int) -> None:
     requests = [request(number) for number in range(CALLS)]
@@ -158,6 +159,7 @@ def test_bias_goes_to_the_position(position: str, place: int) -> None:
     assert near(hits, CALLS, 0.3 + 0.7 * (4 / 5) / 4)
 
 
+@pytest.mark.slow
 def test_confusion_and_second_places() -> None:
     router = opened("skill=1,confusion=alpha>beta@0.3+alpha>gamma@0.2,second=0.6")
     replies = ask(router, [request(number, "alpha") for number in range(CALLS)])
@@ -174,6 +176,7 @@ def test_confusion_and_second_places() -> None:
 FAILURES = "error=0.1,unavailable=0.05,refusal=0.1,truncated=0.1,malformed=0.2,prose=0.1"
 
 
+@pytest.mark.slow
 def test_failures_come_in_their_shares() -> None:
     replies = ask(opened(FAILURES), [request(number) for number in range(CALLS)])
     status = Counter(reply.status for reply in replies)

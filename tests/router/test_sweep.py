@@ -186,6 +186,7 @@ def test_nothing_changed_is_one_line(repository: Path, sweep: Skill) -> None:
     assert comparison(body)["sweep"]["changed"] == ["plum-jam"]
 
 
+@pytest.mark.slow
 def test_added_and_removed_skills_are_changes(repository: Path, sweep: Skill) -> None:
     edit_path = repository / "skills" / "sea-poems"
     edit_path.mkdir()
@@ -199,6 +200,7 @@ def test_added_and_removed_skills_are_changes(repository: Path, sweep: Skill) ->
     assert "No prompt names a changed skill or was confused with one" in text_
 
 
+@pytest.mark.slow
 def test_since_the_last_run(repository: Path, sweep: Skill) -> None:
     none = sweep("--changed")
     assert (none.returncode, none.stdout) == (2, "")
@@ -224,6 +226,7 @@ def test_since_the_last_run(repository: Path, sweep: Skill) -> None:
     assert f"{first.name}: other seed" in other.stderr
 
 
+@pytest.mark.slow
 def test_a_scheduled_sweep_asks_everything(repository: Path, sweep: Skill) -> None:
     first = sweep()
     assert first.returncode == 0
@@ -235,6 +238,7 @@ def test_a_scheduled_sweep_asks_everything(repository: Path, sweep: Skill) -> No
     assert [load_run(str(run)).manifest["selection"]["kind"] for run in runs(repository)] == ["all", "all"]
 
 
+@pytest.mark.slow
 def test_a_significant_loss_fails(repository: Path, here: Skill) -> None:
     words = [
         "boils fruit",
@@ -280,6 +284,7 @@ def test_a_skill_that_its_prompts_no_longer_find_fails_without_a_test(repository
     assert "Loss: lexical:tfidf has 2 prompts fewer right (2 lost, 0 won), 0.200 of the 10 with a right answer" in text_
 
 
+@pytest.mark.slow
 def test_an_instrument_that_is_not_to_be_trusted_passes_no_gate(repository: Path, here: Skill) -> None:
     edit(repository, "tax-forms", "Adds up numbers.")
     options = ("--models", "scripted:error=1", "--quiet", "--since", "HEAD", "--format")

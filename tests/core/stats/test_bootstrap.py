@@ -31,6 +31,7 @@ def prompts(count: int, accuracy: float = 0.8, calls: int = 12, seed: int = 1) -
     return np.stack([rng.binomial(calls, chance), np.full(count, calls)], axis=1).astype(float)
 
 
+@pytest.mark.slow
 def test_each_resample_draws_as_many_clusters_as_there_are() -> None:
     weights = cluster_weights(37, 5_000, 3)
     assert weights.shape == (5_000, 37)

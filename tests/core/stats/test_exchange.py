@@ -103,6 +103,7 @@ def test_fewer_than_three_strata_have_no_spread() -> None:
         over_strata([1.0, float("nan"), 0.0])
 
 
+@pytest.mark.slow
 def test_an_agent_that_repeats_itself_misleads_the_exchange_of_trials_alone() -> None:
     """Each cell is one draw, three times: nothing differs but by chance."""
     rng, alone, both = np.random.default_rng(2), 0, 0

@@ -88,6 +88,7 @@ def test_a_model_that_errs_alike_in_every_order_has_no_bias() -> None:
     assert (steady.value, steady.p) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_without_bias_few_sweeps_show_one() -> None:
     ps = [tv_position_test(sweep(confused, 40, seed=seed), 15, 300).p for seed in range(100)]
     assert sum(p < 0.05 for p in ps if p is not None) <= 10

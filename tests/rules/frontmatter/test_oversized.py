@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from skill_health.core.decode import MAX_BYTES
 from skill_health.core.parse import parse_skill
 from skill_health.rules.frontmatter import oversized_file
@@ -15,6 +17,7 @@ def messages(size: int) -> list[str]:
     return [hit.message for hit in oversized_file.check(skill, None)]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_limit_itself_is_allowed() -> None:
     assert messages(MAX_BYTES) == []
 
