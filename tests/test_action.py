@@ -166,6 +166,7 @@ def test_lint(runner: Runner) -> None:
     assert report.is_relative_to(runner.temp) and report.suffix == ".md"
 
 
+@pytest.mark.slow
 def test_daily(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     assert runner("run", command="daily").returncode == 0

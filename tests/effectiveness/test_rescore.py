@@ -166,6 +166,7 @@ def test_workspaces_that_attack(tmp_path: Path) -> None:
     assert list(aim.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_results_are_replaced(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG, LOST)
     trials = again(run, results, a_task(tmp_path, SECOND))

@@ -294,6 +294,7 @@ def test_a_run_that_is_named_must_be_the_same(
     assert files(folder) == before
 
 
+@pytest.mark.slow
 def test_a_bias_of_negative_controls_is_exit_1_and_in_the_history(
     call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,7 @@ def _wrong(reports: Path) -> tuple[list[str], Counter[str]]:
     return wrong, seen
 
 
+@pytest.mark.slow
 def test_all_that_is_made_fits_its_schema(tmp_path: Path) -> None:
     write_page(tmp_path, Size(3, 4, 60, 2, 2), seed=4)
     wrong, seen = _wrong(tmp_path / "reports")

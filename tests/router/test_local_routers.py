@@ -249,6 +249,7 @@ def test_an_embedding_finds_what_no_word_says() -> None:
     assert opened("lexical:bm25").rank(text) == []
 
 
+@pytest.mark.slow
 def test_vectors_are_the_mean_over_tokens_and_windows_are_whole() -> None:
     import numpy
     import onnxruntime

@@ -132,6 +132,7 @@ def test_metrics_hold_the_truth_in_their_intervals(sweeps: list[Sheet]) -> None:
     assert sum(hits.values()) >= 0.93 * SWEEPS * len(TRUTH), hits
 
 
+@pytest.mark.slow
 def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[Sheet]) -> None:
     flips = []
     for hard in (0, 1):
@@ -316,6 +317,7 @@ def test_the_scripted_router_is_recovered() -> None:
     assert min(hits[key] for key in truth) >= 9 and sum(hits.values()) >= 0.9 * 12 * len(truth), hits
 
 
+@pytest.mark.slow
 def test_stated_probabilities_are_calibrated_and_others_are_not() -> None:
     for text, low, high in (("calibrated=1", 0.0, 0.06), ("confidence=0.99", 0.15, 0.5)):
         given, results = scripted(f"skill=0.7,noise=0.1,{text}", 3, 300)

@@ -99,6 +99,7 @@ def test_the_true_probability_averages_to_the_same(text: str, share: float) -> N
     assert abs(mean - share) <= SIGMAS * (script.spread * share * (1 - share) / CALLS) ** 0.5 + 1e-9
 
 
+@pytest.mark.slow
 def test_calibrated_confidence_is_the_true_probability() -> None:
     router = opened("skill=0.6,spread=0.5,bias=0.3,calibrated=1")
     requests = [request(number) for number in range(CALLS)]
@@ -149,7 +150,7 @@ def test_abstention_has_a_share_on_either_side() -> None:
     assert near(firsts(opened("skill=0.4"), [request(n, NONE) for n in range(CALLS)]).count(NONE), CALLS, 0.4)
 
 
-@pytest.mark.parametrize(("position", "place"), [("first", 0), ("last", -1)])
+@pytest.mark.parametrize(("position", "place"), [("first", 0), pytest.param("last", -1, marks=pytest.mark.slow)])
 def test_bias_goes_to_the_position(position: str, place: int) -> None:
     requests = [request(number) for number in range(CALLS)]
     found = firsts(opened(f"skill=0,bias=0.3,position={position}"), requests)
@@ -173,6 +174,7 @@ def test_confusion_and_second_places() -> None:
 FAILURES = "error=0.1,unavailable=0.05,refusal=0.1,truncated=0.1,malformed=0.2,prose=0.1"
 
 
+@pytest.mark.slow
 def test_failures_come_in_their_shares() -> None:
     replies = ask(opened(FAILURES), [request(number) for number in range(CALLS)])
     status = Counter(reply.status for reply in replies)
