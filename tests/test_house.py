@@ -202,6 +202,8 @@ FORBIDDEN = re.compile(
         ]
     )
 )
+# Found quickly, in more files than the pattern itself.
+A_HINT = re.compile("/" + "work|/" + r"tmp/exp|/opt/|issue " + "2|pypi|python" + "hosted|npm" + "js")
 
 
 CLOCKS = {
@@ -265,7 +267,7 @@ def test_no_file_names_a_machine_or_a_package_index() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
         for path in kept_files()
-        if FORBIDDEN.search(text := path.read_bytes().decode("utf-8", "replace"))
+        if A_HINT.search(text := path.read_bytes().decode("utf-8", "replace"))
         for number, line in enumerate(text.splitlines(), 1)
         if FORBIDDEN.search(line)
     ]

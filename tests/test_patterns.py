@@ -22,8 +22,8 @@ PIECES = [
     "{", "$", "%", "10 % ", "up to 3", "3x ", "1. ", "|", "a|", "~", "_", "__a", "\\", "\u200d", "\ufe0f", "\U0001f3f4",
     "\U000e0061", " ", "\n", "\r", "ab\n", "\t", "(", ")\"'", "é", "東", "’s ", "...", "a/b/", "../",
 ]  # fmt: skip
-SOON = ["a", "0", "[", "\n"]
-"""What most of the patterns that once were slow were slow on."""
+SOON = ["\n", "0"]
+"""What patterns that once were slow were slow on."""
 
 
 class Ours:
@@ -118,8 +118,6 @@ def test_matches_are_counted_where_python_finds_them() -> None:
 @pytest.mark.parametrize(
     ("source", "flags", "anchored", "piece"),
     [
-        (r"[0-9]+\.?[0-9]*\Z", 0, True, "0"),
-        (r"[^\s]*SKILL\.md", 0, False, "a"),
         (r"(?:^|x)\s*(?:curl)", re.MULTILINE, False, "\n"),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
@@ -130,6 +128,8 @@ def test_matches_are_counted_where_python_finds_them() -> None:
                 (r"<[^>]*>", 0, False, "<!--"),
                 (r"-?\d+\.\d{3,}|-?\d+e-\d+", 0, False, "0"),
                 (rb"\s+$", 0, False, "\t"),
+                (r"[0-9]+\.?[0-9]*\Z", 0, True, "0"),
+                (r"[^\s]*SKILL\.md", 0, False, "a"),
                 (r"(?:a|b|ab)*c", 0, True, "ab"),
                 (r"<!--.*?-->", re.DOTALL, False, "<!--"),
                 (r"(\w+) \1!", 0, False, "a"),

@@ -83,7 +83,12 @@ def test_a_probe_of_an_agent_that_sees_what_it_should() -> None:
     ("lists", "hides", "problem"),
     [
         ("own", "", ""),
-        ("lantern-oiling", "", "with no skill staged: lantern-oiling is listed and not staged"),
+        pytest.param(
+            "lantern-oiling",
+            "",
+            "with no skill staged: lantern-oiling is listed and not staged",
+            marks=pytest.mark.slow,
+        ),
         ("own", "tide-tables", "with tide-tables staged: tide-tables is staged and not listed"),
     ],
 )

@@ -404,4 +404,4 @@ def test_each_task_costs_the_same() -> None:
         results = scripted(given, "", 1, given["models"][0]["spec"])
         return lines_run(lambda: build_report(given, results))
 
-    assert is_linear(cost, (8,))
+    assert is_linear(cost, (4,))

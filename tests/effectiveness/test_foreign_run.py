@@ -71,6 +71,7 @@ def run(place: Path, script: str) -> tuple[list[dict[str, Any]], Result]:
     return [json.loads(line) for part in lines for line in part], found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "outcome", "rewards"), [pytest.param(1, "pass", {1.0}, marks=pytest.mark.slow), (0, "fail", {0.0, 0.25})]
 )

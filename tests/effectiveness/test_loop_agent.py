@@ -67,8 +67,9 @@ def skill(workspace: Path, name: str, text: str) -> Path:
     return path
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", loop.PROTOCOLS)
+@pytest.mark.parametrize(
+    "protocol", [loop.PROTOCOLS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in loop.PROTOCOLS[1:])]
+)
 def test_it_reads_the_staged_skill_and_does_the_work(protocol: str) -> None:
     (task,) = fixture_tasks("001-member-export")
     found = fixture_copies()

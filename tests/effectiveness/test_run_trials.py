@@ -199,7 +199,7 @@ def test_a_model_that_never_comes_to_an_end_is_left_alone_and_the_others_go_on(t
         pytest.param(0, marks=pytest.mark.slow),
         1,
         pytest.param(7, marks=pytest.mark.slow),
-        40,
+        pytest.param(40, marks=pytest.mark.slow),
         pytest.param(KEYS + 10, marks=pytest.mark.slow),
     ],
 )

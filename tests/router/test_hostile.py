@@ -73,7 +73,7 @@ def escaped_error(seen: Seen) -> Reaction:
     return Reaction(status=400, body=f'{{"error": {{"message": "{words}"}}}}'.encode())
 
 
-WAITING = ("hang", "slow drip", "pause in mid-body")
+DEAR = ("hang", "slow drip", "pause in mid-body", "gzip bomb", "deflate bomb")
 TYPED = [("content-type", "text/html")]
 CASES: dict[str, Case] = {
     "server error": Case(lambda seen: failure(seen, "server_error"), requests=6, error="500 Internal Server Error"),
@@ -220,7 +220,7 @@ def assert_clean(reply: Reply) -> None:
 @pytest.mark.parametrize(
     ("name", "protocol"),
     [
-        pytest.param(name, protocol, marks=pytest.mark.slow if name in WAITING and protocol != PROTOCOLS[0] else [])
+        pytest.param(name, protocol, marks=pytest.mark.slow if name in DEAR and protocol != PROTOCOLS[0] else [])
         for name in CASES
         for protocol in PROTOCOLS
     ],

@@ -343,7 +343,7 @@ def test_prompts_that_cannot_be_answered_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("accuracy", [0.25, 0.5, 0.9])
-@pytest.mark.parametrize("count", [5, 12, 30, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, 12, *(pytest.param(count, marks=pytest.mark.slow) for count in (30, 100))])
 def test_a_working_router_raises_no_alarm(accuracy: float, count: int) -> None:
     """A router that is right this often, and else picks anything: less than one alarm in a hundred runs."""
     alarms = 0

@@ -132,6 +132,7 @@ def test_metrics_hold_the_truth_in_their_intervals(sweeps: list[Sheet]) -> None:
     assert sum(hits.values()) >= 0.93 * SWEEPS * len(TRUTH), hits
 
 
+@pytest.mark.slow
 def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[Sheet]) -> None:
     flips = []
     for hard in (0, 1):

@@ -137,7 +137,7 @@ def test_what_is_written_keeps_the_published_schemas(call: Callable[..., int], c
 
 
 @pytest.mark.parametrize("kind", ["wrong_key", "no_credit"])
-@pytest.mark.parametrize("after", [0, 15])
+@pytest.mark.parametrize("after", [pytest.param(0, marks=pytest.mark.slow), 15])
 def test_a_stop_keeps_what_is_done_and_the_run_goes_on_later(
     call: Callable[..., int],
     server: Loopback,

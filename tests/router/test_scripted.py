@@ -150,8 +150,7 @@ def test_abstention_has_a_share_on_either_side() -> None:
     assert near(firsts(opened("skill=0.4"), [request(n, NONE) for n in range(CALLS)]).count(NONE), CALLS, 0.4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("position", "place"), [("first", 0), ("last", -1)])
+@pytest.mark.parametrize(("position", "place"), [("first", 0), pytest.param("last", -1, marks=pytest.mark.slow)])
 def test_bias_goes_to_the_position(position: str, place: int) -> None:
     requests = [request(number) for number in range(CALLS)]
     found = firsts(opened(f"skill=0,bias=0.3,position={position}"), requests)
