@@ -8,7 +8,7 @@ import tempfile
 from functools import cache
 
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation
+from skill_health.core.extras import require_modules
 from skill_health.core.patterns import lazy
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.effectiveness.check_process import clean_environment, run_process
@@ -19,8 +19,7 @@ _VERSION = lazy(r"(?<!\d)\d+(?:\.\d+)+[\w.+-]*")
 
 def program_of(name: str, agent: Agent) -> str:
     """The absolute path of an agent's executable, "" for an agent of our own. Raises UsageError where it is missing."""
-    if missing := [module for module in agent.IMPORTS if not _importable(module)]:
-        raise UsageError(f"{name} needs {', '.join(missing)}: {installation(agent.EXTRA)}")
+    require_modules(name, agent.IMPORTS)
     if not agent.PROGRAM:
         return ""
     found = shutil.which(agent.PROGRAM)
@@ -37,9 +36,3 @@ def version_of(program: str) -> str | None:
         ran = run_process((program, "--version"), folder, environment, _TIMEOUT)
     found = _VERSION.search(ran.stdout) if ran.exit_code == 0 else None
     return found.group() if found else None
-
-
-def _importable(module: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(module) is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
+from skill_health.core.extras import missing_modules
 from skill_health.core.near import nearest
 from skill_health.effectiveness import agents
 from skill_health.effectiveness.agents._api import Agent
@@ -117,8 +117,7 @@ def _import(stem: str) -> Agent:
 
 def _info(stem: str) -> Info:
     agent = _import(stem)
-    missing = tuple(name for name in agent.IMPORTS if find_spec(name) is None)
-    return Info(stem.replace("_", "-"), agent, missing)
+    return Info(stem.replace("_", "-"), agent, missing_modules(agent.IMPORTS))
 
 
 def _shown(text: str) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, cast
 
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation
+from skill_health.core.extras import installation, missing_modules
 from skill_health.router import routers
 from skill_health.router.records import Catalogue, Mode, Prompt
 from skill_health.router.routers._api import Router, Setup
@@ -160,8 +159,7 @@ def _unknown(spec: str, routing: Routing) -> ModuleType:
 
 def _info(module: ModuleType) -> Info:
     needed: tuple[str, ...] = getattr(module, "IMPORTS", ())
-    missing = tuple(name for name in needed if find_spec(name) is None)
-    return Info(_name(module), module.TITLE, module.KIND, module.EXTRA, missing)
+    return Info(_name(module), module.TITLE, module.KIND, module.EXTRA, missing_modules(needed))
 
 
 def _shown(text: str) -> str:

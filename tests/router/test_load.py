@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from skill_health.cli import main
+from skill_health.core import extras
 from skill_health.core.config import Provider, Routing
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
@@ -217,7 +218,7 @@ def test_models_is_a_table_without_secrets(told: Callable[..., str]) -> None:
 
 
 def test_a_missing_library_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_load, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     missing = {info.name: (info.installed, info.missing) for info in available()}
     assert missing["lexical:bm25"] == (False, ("bm25s",))
     assert missing["lexical:tfidf"] == (True, ())
