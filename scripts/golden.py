@@ -45,6 +45,9 @@ def commands(skills: Sequence[str], root: Path) -> Iterator[tuple[str, ...]]:
         yield "router", "report", "--format", form
     if skills:
         yield "router", "hook", skills[0]
+        yield "lint", *skills[:1]
+        yield ("explain", "LI001")
+    yield "router", "check", "--models", FREE
     if (root / "tasks").is_dir():
         yield "effectiveness", "check", "tasks", "--static"
         run = ("--agents", "scripted", "--sandbox", "none", "--reps", "1", "--quiet", "--time", DAY.format(12))
@@ -62,6 +65,10 @@ def commands(skills: Sequence[str], root: Path) -> Iterator[tuple[str, ...]]:
     yield "daily", "--time", DAY.format(14)
     yield "lint", "--changed", "HEAD~1"
     yield "router", "sweep", "--since", "HEAD~1", "--models", FREE, "--time", DAY.format(15), "--quiet"
+    for benchmark in ("router", "effectiveness"):
+        runs = sorted(path.parent.name for path in root.glob(f"reports/{benchmark}/*/manifest.json"))
+        for form in ("text", "md", "json"):
+            yield benchmark, "compare", *runs[-1:], *runs[:1], "--format", form
     yield "status", "--as-of", "2026-11-16"
 
 
@@ -93,14 +100,11 @@ def record(out: Path, collections: Sequence[Path]) -> None:
                 continue
             if command[0] == UNTIMED:
                 untime(work)
+                for written in work.glob("reports/effectiveness/*/report.*"):
+                    form = written.suffix.removeprefix(".")
+                    written.write_bytes(run(("effectiveness", "report", "--format", form), work, environment).stdout)
                 continue
-            done = subprocess.run(
-                [sys.executable, "-m", "simulators", *command],
-                cwd=work,
-                env=environment,
-                capture_output=True,
-                check=False,
-            )
+            done = run(command, work, environment)
             text = b"$ %s\n[exit %d]\n" % (" ".join(command).encode(), done.returncode)
             if command[:2] == ("effectiveness", "run"):
                 done.stdout = b""
@@ -113,6 +117,12 @@ def record(out: Path, collections: Sequence[Path]) -> None:
             target.write_bytes(MASKED.sub(rb"\1*", path.read_bytes()))
         print(f"{name}: {sum(1 for path in kept.rglob('*') if path.is_file())} files", flush=True)
     shutil.rmtree(place)
+
+
+def run(command: Sequence[str], work: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+    """Run one command of skill-health, with the simulators."""
+    arguments = [sys.executable, "-m", "simulators", *command]
+    return subprocess.run(arguments, cwd=work, env=environment, capture_output=True, check=False)
 
 
 def edit(work: Path, skills: Sequence[str], environment: dict[str, str]) -> None:
