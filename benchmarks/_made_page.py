@@ -99,11 +99,11 @@ def _known(root: Path) -> tuple[dict[str, Any], list[Known]]:
     from skill_health.history_line import to_record
     from skill_health.record_digest import digests_now
     from skill_health.revision import Revision
-    from skill_health.today import look
+    from skill_health.today import check_today
 
     place, config = configure([str(root)], None, {})
     report, result = lint([str(root)], place, config, LAST, 1, False, score=True)
-    line = to_record(look(report, result, config, LAST, f"{LAST}T06:00:00Z", ["."], Revision()).line)
+    line = to_record(check_today(report, result, config, LAST, f"{LAST}T06:00:00Z", ["."], Revision()).line)
     digests = digests_now(place, result.entries, result.facts)
     own = {path: facts["summary"] for path, facts in result.facts.items()}
     return json.loads(json.dumps(line)), [

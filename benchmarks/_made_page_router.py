@@ -14,7 +14,7 @@ from skill_health.core.catalog import FULL
 from skill_health.router.history import history_lines
 from skill_health.router.manifest import digest
 from skill_health.router.orders import presentation
-from skill_health.router.records import NONE, Result, Usage
+from skill_health.router.records import NONE, RoutingResult, Usage
 from skill_health.router.report import build_report
 from skill_health.router.results import to_line
 
@@ -91,20 +91,22 @@ def _result(
     right: bool,
     names: Sequence[str],
     texts: Texts,
-) -> Result:
+) -> RoutingResult:
     target = prompt["expected"] or NONE
     key = (prompt["prompt_id"], model, 0)
     drawn = rng.random()
     if drawn < 0.03:
         kind: Any = "provider_error" if drawn < 0.015 else "format_failure"
         kinds = ("prose",) if kind == "format_failure" else ()
-        return Result(*key, status=kind, kinds=kinds, first_kinds=kinds, first_status=kind, attempts=2 if kinds else 1)
+        return RoutingResult(
+            *key, status=kind, kinds=kinds, first_kinds=kinds, first_status=kind, attempts=2 if kinds else 1
+        )
     # What is taken instead is a neighbour, one of a few that everybody likes, or anything.
     at = names.index(target) if target in names else rng.randrange(len(names))
     first = target if right else rng.choice([names[at - 1], *names[:2], NONE, rng.choice(names)])
     ranking = [first] if first == NONE else list(dict.fromkeys([first, *rng.sample(names, min(2, len(names)))]))
     place = {name: nth for nth, name in enumerate(order, 1)}
-    return Result(
+    return RoutingResult(
         *key, status="finished", ranking=tuple(ranking), confidence=round(rng.uniform(0.4, 1), 2),
         rationale=texts("rationale", rng.randrange(10_000)), target_position=place.get(target), picked_position=place.get(first),
         resolved_model=model, request_id=f"req-{rng.random():.12f}", stop_reason="stop",

@@ -14,7 +14,7 @@ from simulators.agents._plan import draw, parse_plan
 from skill_health.effectiveness.conditions import parse_arm
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.history import history_lines
-from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE, Result
+from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE, TrialResult
 from skill_health.effectiveness.results import to_line
 from skill_health.router.manifest import digest
 
@@ -99,7 +99,7 @@ def _manifest(
 
 def _result(
     rng: random.Random, task: Mapping[str, Any], spec: str, arm: str, replication: int, seed: int, texts: Texts
-) -> Result:
+) -> TrialResult:
     number = int(task["id"][1:])
     # Skills help, do nothing, or harm.
     effect = (0.5, 0.25, -0.25, 0.0)[number // _TESTED % 4]
@@ -107,7 +107,7 @@ def _result(
     drawn = draw(plan, task["id"], task["target_skill"], parse_arm(arm), replication, task["target_skill"] is None)
     lost, late = rng.random() < 0.01, rng.random() < 0.02
     outcome: Any = "infrastructure" if lost else "timeout" if late else "pass" if drawn.success else "fail"
-    return Result(
+    return TrialResult(
         task["id"], spec, arm, replication, outcome, reward=None if lost else float(drawn.success),
         rewards={} if lost else {"reward": float(drawn.success)}, exit_code=None if late else 0, stop_reason="finished",
         resolved_model=spec, usage=drawn.usage, usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway",
@@ -117,7 +117,7 @@ def _result(
     )  # fmt: skip
 
 
-def _write_trial(folder: Path, result: Result, number: int, texts: Texts) -> None:
+def _write_trial(folder: Path, result: TrialResult, number: int, texts: Texts) -> None:
     """What a trial leaves behind."""
     name = texts("file", number)
     steps: list[dict[str, Any]] = [{"step_id": 1, "source": "user", "message": texts("message", number)}]

@@ -10,7 +10,7 @@ from typing import Any
 from simulators.agents._plan import draw, parse_plan
 from skill_health.core.frontmatter import write
 from skill_health.effectiveness.conditions import parse_arm
-from skill_health.effectiveness.records import CONDITIONS, Result
+from skill_health.effectiveness.records import CONDITIONS, TrialResult
 from skill_health.effectiveness.results import to_line
 
 TASKS = 20
@@ -95,7 +95,7 @@ def _task(number: int, skills: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _result(rng: random.Random, task: dict[str, Any], spec: str, arm: str, replication: int, seed: int) -> Result:
+def _result(rng: random.Random, task: dict[str, Any], spec: str, arm: str, replication: int, seed: int) -> TrialResult:
     drawn = draw(
         parse_plan(f"base=0.4,target=0.25,seed={seed}"), task["id"], task["target_skill"], parse_arm(arm), replication
     )
@@ -103,7 +103,7 @@ def _result(rng: random.Random, task: dict[str, Any], spec: str, arm: str, repli
     outcome: Any = (
         "infrastructure" if lost else "timeout" if rng.random() < 0.02 else "pass" if drawn.success else "fail"
     )
-    return Result(
+    return TrialResult(
         task["id"], spec, arm, replication, outcome, reward=None if lost else float(drawn.success),
         rewards={} if lost else {"reward": float(drawn.success)}, exit_code=0, stop_reason="finished", resolved_model="m-1",
         usage=drawn.usage, usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway", turns=drawn.turns,

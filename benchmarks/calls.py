@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from benchmarks._measure import ROOT, Failed, Options, environment, python
 from skill_health.core.config import Provider
-from skill_health.router.records import Catalogue, Prompt, Reply, Request
+from skill_health.router.records import Catalogue, Prompt, Reply, RoutingRequest
 from skill_health.router.routers import anthropic, gemini, openai, openai_responses
 from skill_health.router.routers._api import Setup
 
@@ -75,7 +75,7 @@ def _line(name: str, rounds: list[Calls]) -> str:
 async def _round(name: str, url: str) -> Calls:
     provider = Provider(protocol=name, base_url=url, concurrency=CONCURRENCY)
     router = _PROTOCOLS[name].open_router(Setup(f"{name}:some-model", "some-model", Catalogue(()), provider=provider))
-    requests = [Request(Prompt(f"p{i}", "", None), 1, (), _TEXT) for i in range(CALLS)]
+    requests = [RoutingRequest(Prompt(f"p{i}", "", None), 1, (), _TEXT) for i in range(CALLS)]
     wall, cpu = time.perf_counter(), time.process_time()
     replies: list[Reply] = await asyncio.gather(*(router.ask(request) for request in requests))
     taken = time.perf_counter() - wall, time.process_time() - cpu

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks._measure import Command, Options, Sample, environment, interleave, skill_health
 from skill_health.router.orders import presentation
-from skill_health.router.records import NONE, Result, Usage
+from skill_health.router.records import NONE, RoutingResult, Usage
 from skill_health.router.results import to_line
 
 TITLE = "A report of 60,000 results"
@@ -105,18 +105,20 @@ def _result(
     order: tuple[str, ...],
     right: bool,
     skills: list[str],
-) -> Result:
+) -> RoutingResult:
     target = prompt["expected"] or NONE
     key = (prompt["prompt_id"], model, replication)
     drawn = rng.random()
     if drawn < 0.04:
         kind = "provider_error" if drawn < 0.02 else "format_failure"
         kinds = ("prose",) if kind == "format_failure" else ()
-        return Result(*key, status=kind, kinds=kinds, first_kinds=kinds, first_status=kind, attempts=2 if kinds else 1)
+        return RoutingResult(
+            *key, status=kind, kinds=kinds, first_kinds=kinds, first_status=kind, attempts=2 if kinds else 1
+        )
     first = target if right else rng.choice([*skills[:5], NONE, rng.choice(skills)])
     ranking = [first] if first == NONE else list(dict.fromkeys([first, *rng.sample(skills, 2)]))
     place = {name: at for at, name in enumerate(order, 1)}
-    return Result(
+    return RoutingResult(
         *key, status="finished", ranking=tuple(ranking), confidence=round(rng.uniform(0.4, 1), 2),
         rationale=" ".join(rng.choices(_WORDS, k=14)), target_position=place.get(target), picked_position=place.get(first),
         resolved_model=model, request_id=f"req-{rng.random():.12f}", stop_reason="stop",

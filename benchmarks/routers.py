@@ -14,9 +14,9 @@ from typing import cast
 
 from benchmarks._generate import generate, read_source
 from benchmarks._measure import Command, Failed, Options, environment, interleave, skill_health
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.router.records import Catalogue, Listed, Prompt, Request
+from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.routers._local import LocalRouter
 
@@ -54,7 +54,7 @@ def run(options: Options) -> Iterator[str]:
 def _collection(skills: int, prompts: int, seed: int) -> tuple[Catalogue, list[Prompt]]:
     words, rng = read_source().words, random.Random(seed)
     names = [f"{'-'.join(rng.sample(words, 2))}-{n}" for n in range(skills)]
-    listed = tuple(Listed(name, " ".join(rng.choices(words, k=rng.randint(20, 60)))) for name in names)
+    listed = tuple(ListedSkill(name, " ".join(rng.choices(words, k=rng.randint(20, 60)))) for name in names)
     asked = [
         Prompt(f"p{n}", " ".join(rng.choices(words, k=rng.randint(8, 30))), rng.choice(names)) for n in range(prompts)
     ]
@@ -63,11 +63,11 @@ def _collection(skills: int, prompts: int, seed: int) -> tuple[Catalogue, list[P
 
 async def _answer(spec: str, catalogue: Catalogue, prompts: list[Prompt]) -> None:
     try:
-        router = cast(LocalRouter, open_choice(resolve(spec, Routing()), catalogue))
+        router = cast(LocalRouter, open_choice(resolve(spec, RouterSettings()), catalogue))
     except UsageError as error:
         raise Failed(str(error)) from error
     for prompt in prompts:
-        reply = await router.ask(Request(prompt, 0, catalogue.shown, ""))
+        reply = await router.ask(RoutingRequest(prompt, 0, catalogue.shown, ""))
         assert reply.text
 
 

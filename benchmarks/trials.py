@@ -15,10 +15,10 @@ from benchmarks._made_trials import MODELS, REPLICATIONS, REPORTED, TASKS, write
 from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, skill_health
 from skill_health.core.config import Effectiveness
 from skill_health.effectiveness.choices import choices
-from skill_health.effectiveness.prepare import Prepared, prepare
+from skill_health.effectiveness.prepare import PreparedTrials, prepare
 from skill_health.effectiveness.prepare_inputs import load_inputs
 from skill_health.effectiveness.records import CONDITIONS
-from skill_health.effectiveness.run import Runner
+from skill_health.effectiveness.run import TrialRunner
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.trial import run_trial
 from skill_health.router.budget import Budget
@@ -65,7 +65,7 @@ def _round(root: Path, reports: Path, sandbox: str) -> Run:
     prepared = _prepared(root, reports, sandbox)
     gc.collect()
     with prepared.place.open(()) as journal:
-        runner = Runner(prepared.plan, journal, Budget(None, None), run_trial)
+        runner = TrialRunner(prepared.plan, journal, Budget(None, None), run_trial)
         wall, cpu = time.perf_counter(), time.process_time()
         asyncio.run(runner.run(CONCURRENCY))
         taken = Run(time.perf_counter() - wall, time.process_time() - cpu)
@@ -75,7 +75,7 @@ def _round(root: Path, reports: Path, sandbox: str) -> Run:
     return taken
 
 
-def _prepared(root: Path, reports: Path, sandbox: str) -> Prepared:
+def _prepared(root: Path, reports: Path, sandbox: str) -> PreparedTrials:
     inputs = load_inputs([str(root / "tasks")])
     options = {"agents": (f"scripted:sleep={SLEEP},base=0.3,target=0.4",), "sandbox": sandbox, "reps": 1}
     chosen = choices(options, Effectiveness())

@@ -9,8 +9,8 @@ from typing import Any
 from skill_health.core.errors import UsageError
 from skill_health.core.frontmatter import write
 from skill_health.effectiveness.agents._installed import Installed
-from skill_health.effectiveness.agents._load import Choice
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.agents._load import AgentChoice
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.probe import Probe, problems, run_probe
@@ -33,7 +33,7 @@ _ARMS = {CONTROL: (), TARGET: ("tide-tables",), FULL: ("lantern-oiling", "tide-t
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class AgentStatus:
     """What was seen of one agent.
 
     `ways` says by what it shows its skills: "listed" (it tells them) and "offered" (they stand in its first request).
@@ -47,7 +47,7 @@ class Look:
     skipped: str = ""
 
 
-async def look(found: Installed, back_end: str) -> Look:
+async def inspect_agent(found: Installed, back_end: str) -> AgentStatus:
     """Start an agent with no skill, with one and with two, in a sandbox and with a model that refuses every call.
 
     Nothing is spent. Raises AbortedError where no folder for that can be made.
@@ -60,23 +60,23 @@ async def look(found: Installed, back_end: str) -> Look:
         try:
             probe = await run_probe(cell)
         except UsageError as error:
-            return Look(skipped=str(error))
+            return AgentStatus(skipped=str(error))
         shown = f"with {' and '.join(names)} staged" if names else "with no skill staged"
         wrong += [f"{shown}: {line}" for line in problems(cell, probe, baseline)]
         ways |= {name for name in ("listed", "offered") if getattr(probe, name) is not None}
         baseline = baseline or probe
     beside = baseline.listed if baseline else None
-    return Look(tuple(sorted(ways)), None if beside is None else tuple(sorted(beside)), tuple(wrong))
+    return AgentStatus(tuple(sorted(ways)), None if beside is None else tuple(sorted(beside)), tuple(wrong))
 
 
-def _cell(found: Installed, back_end: str, condition: str, names: tuple[str, ...]) -> Cell:
+def _cell(found: Installed, back_end: str, condition: str, names: tuple[str, ...]) -> TrialSpec:
     agent = found.info.agent
     protocol = agent.PROTOCOLS[0] if agent.PROTOCOLS else ""
     spec = f"{found.info.name}:{_MODEL}" if protocol else found.info.name
-    return Cell(
+    return TrialSpec(
         task=Task("look", "look", "look", "plan_directory", _PROMPT, None),
         arm=Arm(condition),
-        choice=Choice(spec, agent, found.info.name, _MODEL if protocol else "", protocol),
+        choice=AgentChoice(spec, agent, found.info.name, _MODEL if protocol else "", protocol),
         replication=0,
         skills=tuple(_SKILLS[name] for name in names),
         prompt=_PROMPT,

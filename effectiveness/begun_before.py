@@ -13,13 +13,13 @@ from skill_health.router.durable import read_objects
 from skill_health.router.journal_read import RESULTS
 from skill_health.router.manifest import differences
 from skill_health.router.reports._cells import count
-from skill_health.router.run_folder import Place
+from skill_health.router.run_folder import RunLocation
 
 _LOOK = 20
 _CHANGES = 2
 
 
-def said_of_earlier(place: Place, reports: str) -> Iterator[str]:
+def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
     """One line where the latest run with the same agents is finished and the same, or unfinished and another.
 
     Nothing for a run that goes on, and nothing where no earlier run is like it.

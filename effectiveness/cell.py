@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from skill_health.effectiveness.records import Arm, Key, SkillCopy
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 
 if TYPE_CHECKING:
-    from skill_health.effectiveness.agents._load import Choice
+    from skill_health.effectiveness.agents._load import AgentChoice
     from skill_health.effectiveness.gateway._api import Upstream
-    from skill_health.router.prices import Price
+    from skill_health.router.prices import TieredPrice
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TrialSpec:
     """Task x arm x model x replication, with all that it takes to run it.
 
     `skills` are those that the arm stages, in listing order, `collection` the names of all skills of the run with their
@@ -34,7 +34,7 @@ class Cell:
 
     task: Task
     arm: Arm
-    choice: Choice
+    choice: AgentChoice
     replication: int
     skills: tuple[SkillCopy, ...]
     prompt: str
@@ -42,10 +42,10 @@ class Cell:
     program: str = ""
     version: str | None = None
     back_end: str = "bubblewrap"
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     seed: int = 1
     upstream: Upstream | None = None
-    price: Price | None = None
+    price: TieredPrice | None = None
     max_usd: float | None = None
     max_output_tokens: int = 0
     attempt: int = 1

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from skill_health.core.fingerprints import fingerprints, words_of
-from skill_health.core.registries import Record, Registries
+from skill_health.core.registries import Registries, RegistryRecord
 from skill_health.core.strict_json import quote
 from skill_health.effectiveness.check_skills import SkillTexts
 from skill_health.effectiveness.tasks._api import Script, Task
@@ -23,9 +23,9 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import text_of
 from skill_health.rules._api import Corpus, CorpusContext
 from skill_health.rules.leakage import prompt_names_skill
-from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, Part
-from skill_health.rules.leakage._material import Task as Material
-from skill_health.rules.leakage._passages import Index, Passage, passages
+from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, TaskText
+from skill_health.rules.leakage._material import TaskMaterial as Material
+from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
 from skill_health.rules.leakage.evaluation_constant import rare_values
 
 _CERTAIN = 1.5
@@ -57,24 +57,24 @@ def leaks(task: Task, skills: Sequence[SkillTexts], spread: Counter[int]) -> Ite
 
 def _material(task: Task) -> Material:
     """All texts of a task, as the linter's rules take them; what the agent gets counts as prompt."""
-    parts = [Part("prompt", PROMPT, task.prompt), *_parts("starting", PROMPT, task.files)]
+    parts = [TaskText("prompt", PROMPT, task.prompt), *_parts("starting", PROMPT, task.files)]
     for name, kind, script in (("verifier", VERIFIER, task.verifier), ("oracle", ORACLE, task.oracle)):
         parts += _parts(name, kind, script.files if script else ())
     given = "\n".join(part.text for part in parts if part.kind == PROMPT)
     return Material(task.id, task.path, tuple(parts), given)
 
 
-def _parts(name: str, kind: str, files: Iterable[File]) -> Iterator[Part]:
+def _parts(name: str, kind: str, files: Iterable[File]) -> Iterator[TaskText]:
     for file in files:
         text = text_of(file) if len(file.data) <= _MOST_TEXT else None
         if text and text.strip():
-            yield Part(file.path if file.path.startswith(f"{name}/") else f"{name}/{file.path}", kind, text)
+            yield TaskText(file.path if file.path.startswith(f"{name}/") else f"{name}/{file.path}", kind, text)
 
 
 def _in_prompt(task: Task, names: Iterable[str]) -> Iterator[Leak]:
     """Names of skills, and of the files that judge."""
     for name in sorted(names):
-        record = Record("", 1, {"prompt": task.prompt, "prompt_id": "", "expected_primary_skill": name})
+        record = RegistryRecord("", 1, {"prompt": task.prompt, "prompt_id": "", "expected_primary_skill": name})
         context = cast(CorpusContext, SimpleNamespace(registries=Registries(prompts=(record,))))
         if any(prompt_names_skill.check_corpus(Corpus(()), context)):
             yield Leak(f"the prompt names the skill {name!r}", certain=name == task.target_skill)
@@ -86,7 +86,7 @@ def _in_prompt(task: Task, names: Iterable[str]) -> Iterator[Leak]:
 
 def _in_skills(material: Material, skills: Sequence[SkillTexts], spread: Counter[int]) -> Iterator[Leak]:
     """Passages and rare values of the task that stand in skills."""
-    index, hidden = Index.of([material]), _hidden_values(material)
+    index, hidden = PassageIndex.of([material]), _hidden_values(material)
     values = {skill.name: _values(text for _, text, _ in skill.texts) for skill in skills}
     holders = Counter(value for each in values.values() for value in each)
     bundled = {file for skill in skills for file in skill.files}
@@ -110,7 +110,7 @@ def _in_given(task: Task, material: Material) -> Iterator[Leak]:
             elif other.path in _ENTRIES and _holds(file, other):
                 yield Leak(f"the starting file {file.path} holds most of {other.path}")
     parts = tuple(part for part in material.parts if part.kind != PROMPT)
-    for found in passages(task.prompt, Index.of([material._replace(parts=parts)]), {}, ()):
+    for found in passages(task.prompt, PassageIndex.of([material._replace(parts=parts)]), {}, ()):
         yield _passage("the prompt", found)
 
 

@@ -23,7 +23,7 @@ Pipes = Mapping[IO[bytes], bytearray]
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProcessResult:
     """How a process ended. `exit_code` is None after a timeout and negative after a signal.
 
     `stdout` and `stderr` are the first MAX_OUTPUT bytes of each; the rest was read and thrown away.
@@ -55,7 +55,7 @@ def clean_environment(home: str, temporary: str, more: Iterable[tuple[str, str]]
     }
 
 
-def run_process(argv: Sequence[str], cwd: str, environment: Mapping[str, str], timeout_sec: float) -> Ran:
+def run_process(argv: Sequence[str], cwd: str, environment: Mapping[str, str], timeout_sec: float) -> ProcessResult:
     """Run a command without input, in a process group of its own that does not outlive this call."""
     try:
         process = subprocess.Popen(
@@ -63,7 +63,7 @@ def run_process(argv: Sequence[str], cwd: str, environment: Mapping[str, str], t
             stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
-        return Ran(127, stderr=f"{argv[0]}: {error.strerror or 'cannot be run'}")
+        return ProcessResult(127, stderr=f"{argv[0]}: {error.strerror or 'cannot be run'}")
     with process:
         kept = {stream: bytearray() for stream in (process.stdout, process.stderr) if stream is not None}
         try:
@@ -73,7 +73,7 @@ def run_process(argv: Sequence[str], cwd: str, environment: Mapping[str, str], t
         process.wait()
         _read_until_end(process, kept, time.monotonic() + _GRACE, drain=True)
         texts = [bytes(data).decode("utf-8", "replace") for data in kept.values()]
-    return Ran(process.returncode if ended else None, *texts)
+    return ProcessResult(process.returncode if ended else None, *texts)
 
 
 def _read_until_end(process: subprocess.Popen[bytes], kept: Pipes, deadline: float, drain: bool = False) -> bool:

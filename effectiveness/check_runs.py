@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from skill_health.effectiveness.agents._api import Output
+from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.check_workspace import differences, snapshot, write_files
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
-from skill_health.effectiveness.script_run import Around, Terms, run_script
+from skill_health.effectiveness.script_run import ScriptOptions, ScriptSurroundings, run_script
 from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._scripts import ORACLE
 from skill_health.effectiveness.trial_verify import Verified, verify
@@ -24,7 +24,7 @@ _NOT_RUN = 127
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class VerifierRun:
     """One verification, and what the verifier changed in the workspace."""
 
     verified: Verified
@@ -32,25 +32,25 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class VerifiedState:
     """A state of the workspace, verified RUNS times.
 
     `oracle` is how the oracle's program ended and `changes` counts the paths that it changed; None and 0 for nothing
     done.
     """
 
-    tried: tuple[Tried, ...]
-    oracle: Output | None = None
+    tried: tuple[VerifierRun, ...]
+    oracle: ProgramOutput | None = None
     changes: int = 0
 
 
-async def nothing_done(task: Task, terms: Terms) -> State:
+async def nothing_done(task: Task, terms: ScriptOptions) -> VerifiedState:
     """The starting state, verified. Raises AbortedError where the temporary folder is no place for that."""
     async with _begun(task, terms) as at:
-        return State(await _verified(task, at))
+        return VerifiedState(await _verified(task, at))
 
 
-async def solved(task: Task, terms: Terms) -> State:
+async def solved(task: Task, terms: ScriptOptions) -> VerifiedState:
     """The state that the oracle leaves, verified. Raises as `nothing_done`, and ValueError for a task without one."""
     if task.oracle is None:
         raise ValueError(f"the task {task.id} has no oracle")
@@ -61,11 +61,11 @@ async def solved(task: Task, terms: Terms) -> State:
         with open(at.places.final, "wb") as stream:
             stream.write(said)
         changes = len(differences(before, await _snapshot(at)))
-        return State(await _verified(task, at), output, changes)
+        return VerifiedState(await _verified(task, at), output, changes)
 
 
 @asynccontextmanager
-async def _begun(task: Task, terms: Terms) -> AsyncIterator[Workplace]:
+async def _begun(task: Task, terms: ScriptOptions) -> AsyncIterator[Workplace]:
     """Fresh folders with the starting files, removed afterwards."""
     places = fresh(task)
     async with removed(places.base):
@@ -73,21 +73,21 @@ async def _begun(task: Task, terms: Terms) -> AsyncIterator[Workplace]:
         yield workplace(task, places, terms.sandbox, terms.image)
 
 
-async def _oracle(task: Task, oracle: Script, at: Workplace) -> Output:
+async def _oracle(task: Task, oracle: Script, at: Workplace) -> ProgramOutput:
     folder = at.places.beside("oracle")
     try:
-        return await run_script(task, oracle, at, Around(folder, {ORACLE: folder}, {}))
+        return await run_script(task, oracle, at, ScriptSurroundings(folder, {ORACLE: folder}, {}))
     except (OSError, SandboxError) as error:
-        return Output(_NOT_RUN, stderr=str(error).encode("utf-8", "replace"))
+        return ProgramOutput(_NOT_RUN, stderr=str(error).encode("utf-8", "replace"))
 
 
-async def _verified(task: Task, at: Workplace) -> tuple[Tried, ...]:
+async def _verified(task: Task, at: Workplace) -> tuple[VerifierRun, ...]:
     found = []
     before = await _snapshot(at)
     for nth in range(RUNS):
         verified = await verify(task, at, f"run-{nth}")
         after = await _snapshot(at)
-        found.append(Tried(verified, tuple(differences(before, after))))
+        found.append(VerifierRun(verified, tuple(differences(before, after))))
         before = after
     return tuple(found)
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from skill_health.core.console import clean
 from skill_health.core.registries import BadRecord
-from skill_health.effectiveness.check import Checked
-from skill_health.effectiveness.check_runs import State
+from skill_health.effectiveness.check import TaskCheck
+from skill_health.effectiveness.check_runs import VerifiedState
 from skill_health.router.prompts._load import problem_line
 
 SCHEMA = "skill-health/effectiveness-check/1"
 
 
-def as_text(checked: Sequence[Checked], bad: Sequence[BadRecord], notes: bool, prefix: str = "") -> str:
+def as_text(checked: Sequence[TaskCheck], bad: Sequence[BadRecord], notes: bool, prefix: str = "") -> str:
     """One line for each problem, with notes where they are wanted, and a last line with the count.
 
     `prefix` stands in front of every path: what leads from here to the folder that paths are relative to.
@@ -23,7 +23,7 @@ def as_text(checked: Sequence[Checked], bad: Sequence[BadRecord], notes: bool, p
     return "".join(f"{line}\n" for line in _lines(checked, bad, notes, prefix))
 
 
-def _lines(checked: Sequence[Checked], bad: Sequence[BadRecord], notes: bool, prefix: str) -> Iterator[str]:
+def _lines(checked: Sequence[TaskCheck], bad: Sequence[BadRecord], notes: bool, prefix: str) -> Iterator[str]:
     yield from (problem_line(one._replace(path=f"{prefix}{one.path}")) for one in bad)
     for one in checked:
         path = f"{prefix}{one.task.path}"
@@ -44,7 +44,7 @@ def _line(path: str, text: str) -> str:
     return clean(" ".join(f"{path}: {text}".split()))
 
 
-def as_json(checked: Sequence[Checked], bad: Sequence[BadRecord]) -> str:
+def as_json(checked: Sequence[TaskCheck], bad: Sequence[BadRecord]) -> str:
     """The same in full, by the schema `effectiveness-check`."""
     record = {
         "schema": SCHEMA,
@@ -55,7 +55,7 @@ def as_json(checked: Sequence[Checked], bad: Sequence[BadRecord]) -> str:
     return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
-def _record(one: Checked) -> dict[str, Any]:
+def _record(one: TaskCheck) -> dict[str, Any]:
     task = one.task
     return {
         "id": task.id,
@@ -73,7 +73,7 @@ def _record(one: Checked) -> dict[str, Any]:
     }
 
 
-def _state(state: State | None) -> list[dict[str, Any]] | None:
+def _state(state: VerifiedState | None) -> list[dict[str, Any]] | None:
     if state is None:
         return None
     return [{"outcome": one.verified.verdict.outcome, "reward": one.verified.verdict.reward} for one in state.tried]

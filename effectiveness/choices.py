@@ -12,7 +12,7 @@ from skill_health.effectiveness.records import Arm
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class TrialChoices:
     """What a run tries, with the configuration filling in what the command line leaves open.
 
     `sandbox` is "" for the first that works. `timeout_sec` is None where the tasks' own limits hold, `max_usd` of one
@@ -31,14 +31,14 @@ class Choices:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def choices(options: Mapping[str, Any], configured: Effectiveness) -> Choices:
+def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoices:
     """The settings in force: the command line's, else the configuration's. Raises UsageError for an unknown arm."""
 
     def pick(name: str, otherwise: Any) -> Any:
         given = options.get(name)
         return otherwise if given is None or given == () else given
 
-    return Choices(
+    return TrialChoices(
         agents=tuple(pick("agents", configured.agents)),
         arms=parse_arms(pick("arms", configured.arms), pick("hint", configured.hint)),
         reps=pick("reps", configured.reps),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.runs import Run
+from skill_health.effectiveness.runs import EffectRun
 
 Manifest = Mapping[str, Any]
 _TASK = ("digest", "verifier_digest", "target_skill")
@@ -42,7 +42,7 @@ def specs(manifest: Manifest) -> list[str]:
     return [str(model["spec"]) for model in manifest["models"]]
 
 
-def obstacles(run: Run, baseline: Run) -> Iterator[str]:
+def obstacles(run: EffectRun, baseline: EffectRun) -> Iterator[str]:
     """Why the runs cannot be compared, and what to do about it; nothing where they can."""
     one, other = run.manifest, baseline.manifest
     if not agreeing(one, other):

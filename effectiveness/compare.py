@@ -17,12 +17,12 @@ from skill_health.effectiveness.comparable import (
     tasks_of,
 )
 from skill_health.effectiveness.compare_cautions import cautions
-from skill_health.effectiveness.compare_numbers import Change, arm_changes, changes, correct, record
+from skill_health.effectiveness.compare_numbers import ContrastChange, arm_changes, changes, correct, record
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.effects.facts import read_facts
 from skill_health.effectiveness.effects.pairs import pairs
-from skill_health.effectiveness.effects.sheet import Cells, Column, read_sheet
-from skill_health.effectiveness.runs import Run
+from skill_health.effectiveness.effects.sheet import Cells, ModelTrials, read_sheet
+from skill_health.effectiveness.runs import EffectRun
 from skill_health.effectiveness.tasks._api import NO_SKILL
 
 SCHEMA = "skill-health/effectiveness-comparison/1"
@@ -32,13 +32,13 @@ SCHEMA = "skill-health/effectiveness-comparison/1"
 class _Sides:
     """Both runs, each model with its columns, and the tasks that can be compared, by the skill that they are for."""
 
-    columns: Mapping[str, tuple[Column, Column]]
+    columns: Mapping[str, tuple[ModelTrials, ModelTrials]]
     reports: tuple[Mapping[str, Any], Mapping[str, Any]]
     tasks: Mapping[str | None, Sequence[str]]
     arms: tuple[str, ...]
 
 
-def compare(run: Run, baseline: Run) -> dict[str, Any]:
+def compare(run: EffectRun, baseline: EffectRun) -> dict[str, Any]:
     """The comparison as JSON values (effectiveness-comparison.schema.json).
 
     `worse` names the skills, and collections (null), whose target lost against the control: Holm's correction over all
@@ -73,7 +73,7 @@ def compare(run: Run, baseline: Run) -> dict[str, Any]:
     }
 
 
-def _sides(run: Run, baseline: Run) -> _Sides:
+def _sides(run: EffectRun, baseline: EffectRun) -> _Sides:
     new, old = (
         {column.spec: column for column in read_sheet(read_facts(side.manifest), side.results).columns}
         for side in (run, baseline)
@@ -95,7 +95,7 @@ def _sides(run: Run, baseline: Run) -> _Sides:
     )
 
 
-_Table = dict[tuple[str, str | None], list[Change]]
+_Table = dict[tuple[str, str | None], list[ContrastChange]]
 
 
 def _tables(sides: _Sides, seed: int, manifest: Mapping[str, Any]) -> tuple[_Table, _Table, _Table]:
@@ -149,7 +149,7 @@ def _by_spec(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {model["model"]: model for model in report["models"]}
 
 
-def _flips(sides: _Sides, old: Column, new: Column) -> Iterator[dict[str, Any]]:
+def _flips(sides: _Sides, old: ModelTrials, new: ModelTrials) -> Iterator[dict[str, Any]]:
     """The tasks and arms that pass more or less often than before; the losses first, by how much."""
     skill_of = {task: skill for skill, tasks in sides.tasks.items() if skill is not None for task in tasks}
     found = []
@@ -180,5 +180,5 @@ def _worse(models: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
                     yield {"model": model["model"], "skill": skill, "tasks": each["tasks"], "delta": each["delta"]}
 
 
-def _identity(run: Run) -> dict[str, Any]:
+def _identity(run: EffectRun) -> dict[str, Any]:
     return {key: run.manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}

@@ -7,7 +7,7 @@ from typing import Any
 
 from skill_health.effectiveness.comparable import named
 from skill_health.effectiveness.reports._cells import NOTHING, bracket, count, p_value, points, share
-from skill_health.router.blocks import Block, Heading, Items, Sentence, Table
+from skill_health.router.blocks import Block, Items, Sentence, Table, TitleBlock
 
 _HEAD = ("contrast", "before", "after", "change, points", "Student's interval", "changed", "p", "p corrected")
 Part = Mapping[str, Any]
@@ -15,7 +15,7 @@ Part = Mapping[str, Any]
 
 def document(found: Part) -> Iterator[Block]:
     """The whole comparison."""
-    yield Heading(f"Effectiveness: {found['run']['run_id']} against {found['baseline']['run_id']}", 1)
+    yield TitleBlock(f"Effectiveness: {found['run']['run_id']} against {found['baseline']['run_id']}", 1)
     yield from (Sentence(f"{side.capitalize()}: {_run(found[side])}.") for side in ("run", "baseline"))
     yield from _settings(found)
     for model in found["models"]:
@@ -32,7 +32,7 @@ def _run(run: Part) -> str:
 
 def _settings(found: Part) -> Iterator[Block]:
     skills, tasks = found["skills"], found["tasks"]
-    yield Heading(f"Skills: {len(skills)} changed, {found['same_skills']} the same")
+    yield TitleBlock(f"Skills: {len(skills)} changed, {found['same_skills']} the same")
     yield Items([_skill(skill) for skill in skills], most=40)
     yield Sentence(f"Tasks: {len(tasks['common'])} are the same in both runs, {tasks['compared']} of them for a skill.")
     if tasks["changed"]:
@@ -57,7 +57,7 @@ def _skill(skill: Part) -> str:
 
 def _model(model: Part) -> Iterator[Block]:
     simulated = ", SIMULATED" if any(model["simulated"].values()) else ""
-    yield Heading(f"{model['model']}{simulated}")
+    yield TitleBlock(f"{model['model']}{simulated}")
     sides = [
         f"{side['scored']:,} of {side['planned']:,}"
         for side in (model["coverage"]["before"], model["coverage"]["after"])
@@ -136,7 +136,7 @@ def _flip(flip: Part) -> str:
 
 
 def _verdict(found: Part) -> Iterator[Block]:
-    yield Heading("Verdict")
+    yield TitleBlock("Verdict")
     for each in found["worse"]:
         what = each["skill"] or "the collection as a whole"
         yield Sentence(

@@ -9,30 +9,30 @@ from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 from skill_health.core.errors import GateError
-from skill_health.effectiveness.conduct_probe import Ask, Asked, Judge, Probing
+from skill_health.effectiveness.conduct_probe import Ask, Judge, ProbeRequest, Probing
 from skill_health.effectiveness.history import record_run
-from skill_health.effectiveness.prepare import AT_ONCE, Prepared
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.prepare import AT_ONCE, PreparedTrials
+from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.results import read_results
-from skill_health.effectiveness.run import Runner, Trial
+from skill_health.effectiveness.run import Trial, TrialRunner
 from skill_health.effectiveness.run_folder import drop_halves
 from skill_health.effectiveness.runs import PROBES
 from skill_health.router.budget import Budget
-from skill_health.router.ended import Ended
+from skill_health.router.ended import RunOutcome
 from skill_health.router.journal import Journal
 from skill_health.router.journal_read import RESULTS, read_manifest
 from skill_health.router.outcome import spent_on
-from skill_health.router.progress import Progress, tell
+from skill_health.router.progress import Progress, write_progress
 from skill_health.router.run_folder import drop_reports
 from skill_health.router.schedule import INTERRUPTED, Schedule, interruptible
 
 GRACE = 30.0
 """Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""
-Build = Callable[[Mapping[str, Any], Sequence[Result]], dict[str, Any]]
+Build = Callable[[Mapping[str, Any], Sequence[TrialResult]], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TrialRunOptions:
     """How a run is made, which is no part of what it tries."""
 
     max_runs: int | None = None
@@ -43,7 +43,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RunParts:
     """What does the work: runs a trial, asks an agent what it sees, judges that, and builds the report."""
 
     trial: Trial
@@ -52,16 +52,18 @@ class Parts:
     build: Build
 
 
-def parts() -> Parts:
+def parts() -> RunParts:
     """The real ones."""
     from skill_health.effectiveness.effects.build import build_report
     from skill_health.effectiveness.probe import problems, run_probe
     from skill_health.effectiveness.trial import run_trial
 
-    return Parts(run_trial, run_probe, problems, build_report)
+    return RunParts(run_trial, run_probe, problems, build_report)
 
 
-def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None, by: Parts | None = None) -> Ended:
+def conduct(
+    prepared: PreparedTrials, terms: TrialRunOptions, stream: TextIO | None, by: RunParts | None = None
+) -> RunOutcome:
     """Make the trials that have no result yet, and write results, report and history.
 
     Raises UsageError where another process has the journal, GateError where an agent sees other skills than it should,
@@ -71,7 +73,7 @@ def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None, by: Parts |
     by = by or parts()
     with prepared.place.open(prepared.plan.secrets) as journal:
         for problem in journal.past.problems:
-            tell(stream, f"{problem}\n")
+            write_progress(stream, f"{problem}\n")
         drop_reports(journal.folder)
         drop_halves(journal.folder)
         conductor = _Conductor(prepared, terms, stream, journal, by)
@@ -84,7 +86,7 @@ def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None, by: Parts |
             raise GateError(f"an agent saw other skills than it should, so the run stopped: {runner.disagreed}")
         left = runner.left()
         if left and (reason == INTERRUPTED or not journal.results):
-            return Ended(journal.folder, left, reason, bool(runner.capped))
+            return RunOutcome(journal.folder, left, reason, bool(runner.capped))
         if not left:
             journal.finish(prepared.plan.keys())
         return replace(_written(prepared, journal, left, by.build), reason=reason, capped=bool(runner.capped))
@@ -93,10 +95,12 @@ def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None, by: Parts |
 class _Conductor:
     """One run under way."""
 
-    def __init__(self, prepared: Prepared, terms: Terms, stream: TextIO | None, journal: Journal, by: Parts) -> None:
+    def __init__(
+        self, prepared: PreparedTrials, terms: TrialRunOptions, stream: TextIO | None, journal: Journal, by: RunParts
+    ) -> None:
         self._prepared, self._terms, self._stream = prepared, terms, stream
         self._budget = _budget(prepared, terms, journal)
-        self.runner = Runner(prepared.plan, journal, self._budget, by.trial)
+        self.runner = TrialRunner(prepared.plan, journal, self._budget, by.trial)
         self._probing = Probing(prepared.plan, journal.folder, by.ask, by.judge)
         self._interrupt: Callable[[], bool] = self.runner.interrupt
 
@@ -119,7 +123,7 @@ class _Conductor:
         probing, terms = self._probing, self._terms
         left = len(probing.wanted) - len(probing.records)
         if left and not terms.quiet:
-            tell(self._stream, f"asking agents what they see with {left} sets of skills\n")
+            write_progress(self._stream, f"asking agents what they see with {left} sets of skills\n")
         if stop := await probing.run(terms.concurrency, self._began, terms.grace):
             return stop
         if problems := probing.problems:
@@ -131,13 +135,15 @@ class _Conductor:
         self.runner.expected = probing.expected()
         return ""
 
-    def _began(self, schedule: Schedule[Asked]) -> None:
+    def _began(self, schedule: Schedule[ProbeRequest]) -> None:
         self._interrupt = schedule.interrupt
 
     def _interrupted(self) -> None:
         if self._interrupt():
             grace = f"{self._terms.grace:.0f} s"
-            tell(self._stream, f"\nstopping: what is under way has {grace} to end; interrupt again to abandon it\n")
+            write_progress(
+                self._stream, f"\nstopping: what is under way has {grace} to end; interrupt again to abandon it\n"
+            )
 
     def _progress(self) -> Progress:
         planned = sum(1 for _ in self._prepared.plan.keys())  # noqa: SIM118
@@ -149,7 +155,7 @@ class _Conductor:
         return self._budget.spent if priced else None
 
 
-def _budget(prepared: Prepared, terms: Terms, journal: Journal) -> Budget:
+def _budget(prepared: PreparedTrials, terms: TrialRunOptions, journal: Journal) -> Budget:
     """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
     models, records = prepared.plan.models, list(journal.results.values())
     attempts, _ = spent_on(records, {model.spec for model in models})
@@ -160,7 +166,7 @@ def _budget(prepared: Prepared, terms: Terms, journal: Journal) -> Budget:
     )
 
 
-def _written(prepared: Prepared, journal: Journal, left: int, build: Build) -> Ended:
+def _written(prepared: PreparedTrials, journal: Journal, left: int, build: Build) -> RunOutcome:
     """What is written of a run from its files, so that it is the same however often the run was interrupted."""
     from skill_health.effectiveness.reports import write_reports
 
@@ -173,4 +179,4 @@ def _written(prepared: Prepared, journal: Journal, left: int, build: Build) -> E
     written = [*write_reports(folder, report), path]
     biased = tuple(model["model"] for model in report["models"] if model["biased"])
     missing = sum(not result.scored for result in results)
-    return Ended(folder, left, report=report, written=tuple(written), untrusted=biased, missing=missing)
+    return RunOutcome(folder, left, report=report, written=tuple(written), untrusted=biased, missing=missing)

@@ -11,8 +11,8 @@ from typing import Any
 from skill_health.core.digests import blake2b
 from skill_health.core.files import read_small
 from skill_health.core.strict_json import JsonProblem, parse_object
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.plan import Plan, Planned
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.plan import Planned, TrialPlan
 from skill_health.effectiveness.probe import Probe
 from skill_health.effectiveness.probe_rules import others
 from skill_health.effectiveness.run import Expected
@@ -20,22 +20,22 @@ from skill_health.effectiveness.runs import PROBES
 from skill_health.router import durable
 from skill_health.router.manifest import digest
 from skill_health.router.redact import redacted
-from skill_health.router.schedule import GRACE, Limits, Schedule
+from skill_health.router.schedule import GRACE, CallLimits, Schedule
 
 REQUESTS = "probes"
 """The folder, below the run's, of first requests."""
 _SEEN = ("listed", "offered", "own")
-Ask = Callable[[Cell], Awaitable[Probe]]
-Judge = Callable[[Cell, Probe, Probe | None], list[str]]
+Ask = Callable[[TrialSpec], Awaitable[Probe]]
+Judge = Callable[[TrialSpec, Probe, Probe | None], list[str]]
 
 
 @dataclass(slots=True)
-class Asked:
+class ProbeRequest:
     """One agent with one set of skills: the first cell of the plan that has it, and the arms that do."""
 
     mark: str
     agent: str
-    cell: Cell
+    cell: TrialSpec
     server: str
     arms: list[str] = field(default_factory=list)
 
@@ -48,7 +48,7 @@ class Asked:
 class Probing:
     """The probes of one run. `records` are those that were made, by their marks; `problems` what disagrees."""
 
-    def __init__(self, plan: Plan, folder: str, ask: Ask, judge: Judge) -> None:
+    def __init__(self, plan: TrialPlan, folder: str, ask: Ask, judge: Judge) -> None:
         self.wanted = to_ask(plan)
         self.records: dict[str, dict[str, Any]] = {}
         self._plan, self._folder, self._ask, self._judge = plan, folder, ask, judge
@@ -80,7 +80,9 @@ class Probing:
         models = self._plan.models
         return {model.spec: found.get(_agent(model.choice.name, model.choice.protocol)) for model in models}
 
-    async def run(self, concurrency: int, schedules: Callable[[Schedule[Asked]], None], grace: float = GRACE) -> str:
+    async def run(
+        self, concurrency: int, schedules: Callable[[Schedule[ProbeRequest]], None], grace: float = GRACE
+    ) -> str:
         """Make the probes that are not there; why they were stopped before their end, "" where they were not.
 
         Those without a skill come first; after a disagreement there, no other is made. `schedules` is told of each
@@ -89,8 +91,8 @@ class Probing:
         for bare in (True, False):
             left = [asked for asked in self.wanted if asked.bare == bare and asked.mark not in self.records]
             if left and not self.problems:
-                schedule: Schedule[Asked] = Schedule(
-                    self._make, Limits(concurrency, self._plan.at_once(concurrency)), grace
+                schedule: Schedule[ProbeRequest] = Schedule(
+                    self._make, CallLimits(concurrency, self._plan.at_once(concurrency)), grace
                 )
                 schedules(schedule)
                 await schedule.run((asked.server, asked) for asked in left)
@@ -99,7 +101,7 @@ class Probing:
         self._write()
         return ""
 
-    async def _make(self, asked: Asked) -> None:
+    async def _make(self, asked: ProbeRequest) -> None:
         probe = await self._ask(asked.cell)
         if asked.bare:
             self._bare[asked.agent] = probe
@@ -118,9 +120,9 @@ class Probing:
         durable.replace(os.path.join(self._folder, PROBES), text.encode("ascii"))
 
 
-def to_ask(plan: Plan) -> tuple[Asked, ...]:
+def to_ask(plan: TrialPlan) -> tuple[ProbeRequest, ...]:
     """Each agent with each set of skills that the plan stages, once; in the order of the plan's keys."""
-    found: dict[str, Asked] = {}
+    found: dict[str, ProbeRequest] = {}
     tasks = {task.id: task for task in plan.tasks}
     for model in plan.models:
         agent = _agent(model.choice.name, model.choice.protocol)
@@ -128,7 +130,7 @@ def to_ask(plan: Plan) -> tuple[Asked, ...]:
             cell = plan.cell(Planned(tasks[task_id], model, arm, 0))
             what = [agent, model.program, model.version, plan.sandbox.name, plan.sandbox.version, plan.sandbox.image]
             mark = digest([*what, sorted(cell.collection.items()), [skill.digest for skill in skills]])
-            asked = found.setdefault(mark, Asked(mark, agent, cell, model.server))
+            asked = found.setdefault(mark, ProbeRequest(mark, agent, cell, model.server))
             asked.arms = sorted({*asked.arms, arm.name})
     return tuple(found.values())
 
@@ -137,7 +139,7 @@ def _agent(name: str, protocol: str) -> str:
     return f"{name} ({protocol})" if protocol else name
 
 
-def _record(asked: Asked, probe: Probe, problems: Sequence[str]) -> dict[str, Any]:
+def _record(asked: ProbeRequest, probe: Probe, problems: Sequence[str]) -> dict[str, Any]:
     return {
         "id": asked.mark,
         "agent": asked.agent,

@@ -12,7 +12,7 @@ from skill_health.core.parse import parse_skill, unreadable
 from skill_health.core.skill import Skill
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.effectiveness.tasks._folder import File, Folder, Refused
+from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile
 
 SKILL = "SKILL.md"
 _LEFT_OUT = frozenset((".git", ".venv", "node_modules"))
@@ -46,7 +46,7 @@ def _copy(skill: Skill, root: str) -> SkillCopy:
     try:
         files = [folder.file(skill.file_name, SKILL)]
         files += [folder.file(path, path) for path in skill.files if not _LEFT_OUT & set(path.split("/"))]
-    except Refused as refused:
+    except RefusedFile as refused:
         raise UsageError(f"{folder.shown}/{refused.path}: {refused.message}; the skill cannot be staged") from None
     return make_copy(skill.name, skill.description, files)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from skill_health.core.digests import blake2b
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.workspace_tree import Entry, Tree, contents, pieces
+from skill_health.effectiveness.workspace_tree import FolderTree, TreeEntry, contents, pieces
 
 MAX_DIFF = 1 << 20
 MAX_TEXT = 256 << 10
@@ -19,14 +19,14 @@ _LINK, _PLAIN, _PROGRAM = "120000", "100644", "100755"
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class WorkspaceDiff:
     """The text of a diff, and how many paths are not as they were; folders by themselves do not count."""
 
     text: bytes = field(repr=False)
     changed: int = 0
 
 
-def diff(before: Mapping[str, File], after: Tree, skip: tuple[str, ...] = ()) -> Diff:
+def diff(before: Mapping[str, File], after: FolderTree, skip: tuple[str, ...] = ()) -> WorkspaceDiff:
     """Compare the files that were staged with what is there; paths below the folders in `skip` are left out."""
     there = {entry.path: entry for entry in after.entries if entry.kind != "folder"}
     paths = sorted(before.keys() | there.keys(), key=os.fsencode)
@@ -50,10 +50,10 @@ def diff(before: Mapping[str, File], after: Tree, skip: tuple[str, ...] = ()) ->
         text += b"# %d more changed paths are not shown\n" % left_out
     for problem in after.problems:
         text += f"# {problem}\n".encode()
-    return Diff(bytes(text), changed)
+    return WorkspaceDiff(bytes(text), changed)
 
 
-def _changed(path: str, old: File | None, new: Entry | None, folder: str, brief: bool) -> list[str] | None:
+def _changed(path: str, old: File | None, new: TreeEntry | None, folder: str, brief: bool) -> list[str] | None:
     """The lines for one path; None where it is as it was."""
     data = contents(folder, new, MAX_TEXT) if new is not None else None
     if old is not None and new is not None and new.kind == "file" and old.executable == new.executable:
@@ -65,7 +65,7 @@ def _changed(path: str, old: File | None, new: Entry | None, folder: str, brief:
     return [*_head(path, old, new), *_body(path, old, new, data, folder)]
 
 
-def _same(folder: str, new: Entry, data: bytes) -> bool:
+def _same(folder: str, new: TreeEntry, data: bytes) -> bool:
     """Whether a file that is too large for a diff holds these bytes."""
     if new.size != len(data):
         return False
@@ -80,7 +80,7 @@ def _same(folder: str, new: Entry, data: bytes) -> bool:
     return at == len(data)
 
 
-def _head(path: str, old: File | None, new: Entry | None) -> Iterator[str]:
+def _head(path: str, old: File | None, new: TreeEntry | None) -> Iterator[str]:
     yield f"diff --git {quoted('a/' + path)} {quoted('b/' + path)}"
     was = None if old is None else _PROGRAM if old.executable else _PLAIN
     now = None if new is None else _LINK if new.kind == "link" else _PROGRAM if new.executable else _PLAIN
@@ -93,7 +93,7 @@ def _head(path: str, old: File | None, new: Entry | None) -> Iterator[str]:
         yield f"new mode {now}"
 
 
-def _body(path: str, old: File | None, new: Entry | None, data: bytes | None, folder: str) -> Iterator[str]:
+def _body(path: str, old: File | None, new: TreeEntry | None, data: bytes | None, folder: str) -> Iterator[str]:
     if new is not None and new.kind == "special":
         yield f"# a special file, not opened: {new.what}"
         return
@@ -145,7 +145,7 @@ def _text(data: bytes | None) -> str | None:
         return None
 
 
-def _said(data: bytes | None, new: Entry | None = None, folder: str = "") -> str:
+def _said(data: bytes | None, new: TreeEntry | None = None, folder: str = "") -> str:
     """Size and digest of what is not shown."""
     if data is None and new is None:
         return "nothing"

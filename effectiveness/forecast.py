@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from skill_health.effectiveness.forecast_earlier import Earlier
+from skill_health.effectiveness.forecast_earlier import EarlierTrials
 from skill_health.effectiveness.opening import MOST_INPUT, MOST_OUTPUT
-from skill_health.effectiveness.plan import Model, Plan
+from skill_health.effectiveness.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import Key
 from skill_health.router.forecast import dollars
-from skill_health.router.prices import Price, cost
+from skill_health.router.prices import TieredPrice, cost
 from skill_health.router.progress import duration
 from skill_health.router.records import Usage
 
@@ -20,16 +20,16 @@ TYPICAL = Usage(input_tokens=250_000, output_tokens=5_000, cached_tokens=200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ModelTrialForecast:
     """The forecast of one model; what is not known is None. `seconds` let its server's limit of trials hold."""
 
-    model: Model
+    model: AgentModel
     trials: int
     usd_low: float | None
     usd_high: float | None
     seconds: float | None
     seconds_most: float
-    earlier: Earlier
+    earlier: EarlierTrials
 
     def line(self, width: int) -> str:
         """One line of the table."""
@@ -43,10 +43,10 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class TrialForecast:
     """The forecast of a run; sums are None where one of their parts is."""
 
-    models: tuple[Expected, ...]
+    models: tuple[ModelTrialForecast, ...]
     trials: int
     usd_low: float | None
     usd_high: float | None
@@ -69,13 +69,13 @@ class Forecast:
 
 
 def forecast(
-    plan: Plan,
+    plan: TrialPlan,
     price_version: str,
-    earlier: Mapping[str, Earlier],
+    earlier: Mapping[str, EarlierTrials],
     notes: Iterable[str] = (),
     done: Collection[Key] = (),
     concurrency: int = 1,
-) -> Forecast:
+) -> TrialForecast:
     """What a plan is going to take, without the keys that are done, with so many trials under way in all."""
     left: Counter[str] = Counter()
     longest: Counter[str] = Counter()
@@ -86,11 +86,11 @@ def forecast(
     limits = plan.at_once(concurrency)
     models = tuple(
         _expected(
-            model, left[model.spec], longest[model.spec], limits[model.server], earlier.get(model.spec, Earlier())
+            model, left[model.spec], longest[model.spec], limits[model.server], earlier.get(model.spec, EarlierTrials())
         )
         for model in plan.models
     )
-    return Forecast(
+    return TrialForecast(
         models=models,
         trials=sum(left.values()),
         usd_low=_sum(each.usd_low for each in models),
@@ -102,14 +102,14 @@ def forecast(
     )
 
 
-def _expected(model: Model, trials: int, longest: float, limit: int, earlier: Earlier) -> Expected:
+def _expected(model: AgentModel, trials: int, longest: float, limit: int, earlier: EarlierTrials) -> ModelTrialForecast:
     low, high = _money(model.price, model.max_usd, earlier)
     seconds = None if earlier.seconds is None else trials * earlier.seconds / limit
     each = [None if usd is None else round(usd * trials, 6) for usd in (low, high)]
-    return Expected(model, trials, each[0], each[1], seconds if trials else 0.0, longest / limit, earlier)
+    return ModelTrialForecast(model, trials, each[0], each[1], seconds if trials else 0.0, longest / limit, earlier)
 
 
-def _money(price: Price | None, cap: float | None, earlier: Earlier) -> tuple[float | None, float | None]:
+def _money(price: TieredPrice | None, cap: float | None, earlier: EarlierTrials) -> tuple[float | None, float | None]:
     """Dollars of one trial: as earlier ones or typical ones cost, and at most."""
     if price is None:
         return None, None
@@ -119,7 +119,7 @@ def _money(price: Price | None, cap: float | None, earlier: Earlier) -> tuple[fl
     return (usual if cap is None or usual is None else min(usual, cap)), cap
 
 
-def _caps(models: Iterable[Model]) -> Iterable[str]:
+def _caps(models: Iterable[AgentModel]) -> Iterable[str]:
     """What one trial may spend, and where that comes from."""
     for model in models:
         if model.price is not None and not model.price.free and model.max_usd is not None:
@@ -129,7 +129,7 @@ def _caps(models: Iterable[Model]) -> Iterable[str]:
             )
 
 
-def _together(plan: Plan, seconds: list[float | None], concurrency: int) -> float | None:
+def _together(plan: TrialPlan, seconds: list[float | None], concurrency: int) -> float | None:
     """The seconds of all models together: servers work side by side, as far as the limit of all trials lets them."""
     servers: dict[str, float] = {}
     work = 0.0

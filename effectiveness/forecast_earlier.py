@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from skill_health.core.history_tail import read_backwards
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.results import from_line
 from skill_health.effectiveness.runs import earlier_runs
 from skill_health.router.journal_read import RESULTS
@@ -23,7 +23,7 @@ _LINES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierTrials:
     """What earlier trials of one model come to, on average; None where too few of them said so."""
 
     trials: int = 0
@@ -38,7 +38,7 @@ class _Seen:
     seconds: list[float]
 
 
-def read_earlier(reports: str, specs: Collection[str]) -> dict[str, Earlier]:
+def read_earlier(reports: str, specs: Collection[str]) -> dict[str, EarlierTrials]:
     """What the latest runs below a folder of reports tell of each of these models.
 
     What cannot be read there is passed over: a damaged old run must not keep a new one from starting.
@@ -52,7 +52,7 @@ def read_earlier(reports: str, specs: Collection[str]) -> dict[str, Earlier]:
                 mine = seen.get(result.model)
                 if mine is not None and mine.trials < TRIALS and result.scored:
                     _note(mine, result)
-    return {spec: Earlier(each.trials, _mean(each.usd), _mean(each.seconds)) for spec, each in seen.items()}
+    return {spec: EarlierTrials(each.trials, _mean(each.usd), _mean(each.seconds)) for spec, each in seen.items()}
 
 
 def read_controls(path: str, specs: Collection[str]) -> dict[tuple[str, str | None], float]:
@@ -76,7 +76,7 @@ def read_controls(path: str, specs: Collection[str]) -> dict[tuple[str, str | No
     return found
 
 
-def _note(seen: _Seen, result: Result) -> None:
+def _note(seen: _Seen, result: TrialResult) -> None:
     seen.trials += 1
     if result.cost_usd is not None and result.cost_usd < _ABSURD:
         seen.usd.append(result.cost_usd)

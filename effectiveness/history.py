@@ -14,7 +14,7 @@ from typing import Any
 from skill_health.core.history import append_history
 from skill_health.core.history_tail import read_backwards
 from skill_health.effect_history import HISTORY, KIND, VERSION
-from skill_health.effectiveness.records import CONTROL, TARGET, Result
+from skill_health.effectiveness.records import CONTROL, TARGET, TrialResult
 from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.router.history import append_once
 from skill_health.router.manifest import digest
@@ -25,13 +25,15 @@ _OF_MODEL = ("model", "agent", "agent_version", "resolved", "simulated", "outcom
 
 
 def history_lines(
-    manifest: Mapping[str, Any], report: Mapping[str, Any], results: Sequence[Result]
+    manifest: Mapping[str, Any], report: Mapping[str, Any], results: Sequence[TrialResult]
 ) -> list[dict[str, Any]]:
     """The lines of a run: of each model in the report's order that of the collection, then those of its skills."""
     return [line for model in report["models"] for line in _lines(manifest, model, results)]
 
 
-def record_run(reports: str, manifest: Mapping[str, Any], report: Mapping[str, Any], results: Sequence[Result]) -> int:
+def record_run(
+    reports: str, manifest: Mapping[str, Any], report: Mapping[str, Any], results: Sequence[TrialResult]
+) -> int:
     """Append the lines of a finished run that the history in a folder of reports lacks; how many those were.
 
     Raises UsageError where the history cannot be read or written.
@@ -41,7 +43,7 @@ def record_run(reports: str, manifest: Mapping[str, Any], report: Mapping[str, A
 
 
 def record_again(
-    reports: str, manifest: Mapping[str, Any], report: Mapping[str, Any], results: Sequence[Result]
+    reports: str, manifest: Mapping[str, Any], report: Mapping[str, Any], results: Sequence[TrialResult]
 ) -> int:
     """Append new lines of a run whose results were replaced, where it is the last that was recorded; how many.
 
@@ -68,7 +70,7 @@ def record_again(
 
 
 def _lines(
-    manifest: Mapping[str, Any], model: Mapping[str, Any], results: Sequence[Result]
+    manifest: Mapping[str, Any], model: Mapping[str, Any], results: Sequence[TrialResult]
 ) -> Iterator[dict[str, Any]]:
     digests = {skill["name"]: skill["digest"] for skill in manifest["skills"]}
     targets = [task["id"] for task in manifest["tasks"] if task["target_skill"] != NO_SKILL]
@@ -84,7 +86,7 @@ def _line(
     skill: str | None,
     skill_digest: str | None,
     tasks: Sequence[str],
-    results: Sequence[Result],
+    results: Sequence[TrialResult],
 ) -> dict[str, Any]:
     """The line of one part of a model's report: all of it, or a skill."""
     arms = {arm["arm"]: arm["success"] for arm in part["arms"]}

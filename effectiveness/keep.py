@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skill_health.effectiveness.trial_redact import holds_secret, redact
-from skill_health.effectiveness.workspace_tree import Entry, Tree, contents
+from skill_health.effectiveness.workspace_tree import FolderTree, TreeEntry, contents
 
 MAX_FILE = 64 << 20
 MAX_TOTAL = 256 << 20
@@ -34,7 +34,7 @@ class BadArchive(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PackedWorkspace:
     """What was packed. `redacted` counts files in which a secret was replaced, or whose name held one.
 
     The latter are left out, as are special files.
@@ -45,7 +45,7 @@ class Kept:
     special: int = 0
 
 
-def pack(tree: Tree, secrets: tuple[str, ...] = ()) -> Kept:
+def pack(tree: FolderTree, secrets: tuple[str, ...] = ()) -> PackedWorkspace:
     """The archive of a tree. Raises CannotKeep: half a workspace would be verified wrongly."""
     if tree.problems:
         raise CannotKeep(tree.problems[0])
@@ -67,10 +67,10 @@ def pack(tree: Tree, secrets: tuple[str, ...] = ()) -> Kept:
                 redacted += 1
             else:
                 redacted += _add(archive, tree.folder, entry, secrets)
-    return Kept(raw.getvalue(), redacted, special)
+    return PackedWorkspace(raw.getvalue(), redacted, special)
 
 
-def _add(archive: tarfile.TarFile, folder: str, entry: Entry, secrets: tuple[str, ...]) -> bool:
+def _add(archive: tarfile.TarFile, folder: str, entry: TreeEntry, secrets: tuple[str, ...]) -> bool:
     """Add one entry; whether a secret was replaced in it."""
     info = tarfile.TarInfo(entry.path)
     info.mode = 0o755 if entry.kind == "folder" or entry.executable else 0o644

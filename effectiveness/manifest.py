@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.effectiveness.records import Arm, Key, SkillCopy
 from skill_health.effectiveness.results import FIELDS, is_missing
 from skill_health.effectiveness.runs import KIND
@@ -53,7 +53,7 @@ def staged_digest(staged: Staged) -> str:
     return digest([[task, arm.name, *[skill.digest for skill in skills]] for (task, arm), skills in staged.items()])
 
 
-def config_digest(routing: Routing, specs: Sequence[str], settings: Mapping[str, Any]) -> str:
+def config_digest(routing: RouterSettings, specs: Sequence[str], settings: Mapping[str, Any]) -> str:
     """A hash of the settings that outcomes can depend on: who is asked, and what agents of its choice are told."""
     used = sorted({part for spec in specs for part in spec.split(":")[1:2] if part in routing.providers})
     servers = [[name, routing.providers[name].protocol, routing.providers[name].base_url] for name in used]

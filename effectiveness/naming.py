@@ -18,7 +18,7 @@ _KEYS = ("target_skill", "irrelevant_skill", "related_skill", "unrelated_skill")
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class NamedSkills:
     """Skills that an arm can have together, tasks that name them as their files do, and what to know of others."""
 
     skills: tuple[Skill, ...]
@@ -26,7 +26,7 @@ class Settled:
     notes: tuple[str, ...]
 
 
-def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, namesakes: str) -> Settled:
+def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, namesakes: str) -> NamedSkills:
     """Of skills with the same name and the same SKILL.md keep one, and give tasks the names by which skills are staged.
 
     An agent has one skill of a name, whatever plugin it comes from. With `namesakes` "skip" that is the one that a task
@@ -58,7 +58,7 @@ def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, name
                 f"tasks name {both}, and an agent has one skill called {name!r}: give each a run of its own"
             )
     if namesakes != SKIP:
-        return Settled(found.skills, tuple(settled), found.notes)
+        return NamedSkills(found.skills, tuple(settled), found.notes)
     kept: dict[str, Skill] = {}
     for skill in sorted(found.skills, key=lambda skill: (skill.path not in wanted.get(skill.name, ()), _depth(skill))):
         kept.setdefault(skill.name, skill)
@@ -67,7 +67,7 @@ def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, name
         if kept[skill.name] is not skill:
             rest[kept[skill.name].path].append(skill)
     skills = tuple(skill for skill in found.skills if kept[skill.name] is skill)
-    return Settled(skills, tuple(settled), (*found.notes, *left_out(rest, "an agent has one skill of a name")))
+    return NamedSkills(skills, tuple(settled), (*found.notes, *left_out(rest, "an agent has one skill of a name")))
 
 
 def _meant(found: Collection) -> Mapping[str, Sequence[str]]:

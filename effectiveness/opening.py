@@ -7,24 +7,26 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.agents._load import Choice, resolve
-from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.agents._load import AgentChoice, resolve
+from skill_health.effectiveness.choices import TrialChoices
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.opening_program import program_of, version_of
-from skill_health.effectiveness.plan import Model
+from skill_health.effectiveness.plan import AgentModel
 from skill_health.effectiveness.records import ORDER
 from skill_health.router.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
-from skill_health.router.http.messages import Wire
-from skill_health.router.prices import FREE, Price, PriceTable, at_most, price_from
+from skill_health.router.http.messages import ProviderProtocol
+from skill_health.router.prices import FREE, PriceTable, TieredPrice, at_most, price_from
 from skill_health.router.redact import keys_in_use
 
 MOST_INPUT, MOST_OUTPUT = 2_000_000, 60_000
 """Tokens that one trial is assumed to read and write at most: sixty long turns. Their price is its cap."""
 
 
-def open_models(choices: Choices, routing: Routing, prices: PriceTable, keyless: bool = False) -> tuple[Model, ...]:
+def open_models(
+    choices: TrialChoices, routing: RouterSettings, prices: PriceTable, keyless: bool = False
+) -> tuple[AgentModel, ...]:
     """Find every agent that is named, once; `keyless` ones can be described and not be started.
 
     Raises UsageError for a name that is none, an agent that is not installed, a missing key, and an arm that an agent
@@ -33,7 +35,7 @@ def open_models(choices: Choices, routing: Routing, prices: PriceTable, keyless:
     return tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
 
 
-def _opened(spec: str, choices: Choices, routing: Routing, prices: PriceTable, keyless: bool) -> Model:
+def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: PriceTable, keyless: bool) -> AgentModel:
     choice = resolve(spec, routing)
     agent = choice.agent
     if hasattr(agent, "check"):
@@ -51,16 +53,18 @@ def _opened(spec: str, choices: Choices, routing: Routing, prices: PriceTable, k
     price = price_of(choice, routing, prices)
     program = program_of(choice.name, agent)
     version = version_of(program) if program and not keyless else None
-    return Model(choice, server_of(choice, routing), program, version, upstream, price, cap_of(price, choices.max_usd))
+    return AgentModel(
+        choice, server_of(choice, routing), program, version, upstream, price, cap_of(price, choices.max_usd)
+    )
 
 
-def server_of(choice: Choice, routing: Routing) -> str:
+def server_of(choice: AgentChoice, routing: RouterSettings) -> str:
     """What shares a limit of trials under way: the configured provider, the vendor, or the agent itself."""
     second = choice.spec.split(":")[1:2]
     return second[0] if second and second[0] in routing.providers else choice.protocol or choice.name
 
 
-def price_of(choice: Choice, routing: Routing, prices: PriceTable) -> Price | None:
+def price_of(choice: AgentChoice, routing: RouterSettings, prices: PriceTable) -> TieredPrice | None:
     """The price of an agent's model, None where it is not known; overrides name all of it, or PROVIDER:MODEL."""
     if choice.agent.SIMULATED:
         return FREE
@@ -69,7 +73,7 @@ def price_of(choice: Choice, routing: Routing, prices: PriceTable) -> Price | No
     return prices.price_of(choice.protocol, f"{server_of(choice, routing)}:{choice.model}", choice.model)
 
 
-def cap_of(price: Price | None, asked: float | None) -> float | None:
+def cap_of(price: TieredPrice | None, asked: float | None) -> float | None:
     """The dollars that one trial may spend: what was asked for, else the price of so many tokens; None for no cap."""
     if price is None:
         return asked
@@ -78,7 +82,7 @@ def cap_of(price: Price | None, asked: float | None) -> float | None:
     return at_most(price, MOST_INPUT, MOST_OUTPUT) if asked is None else asked
 
 
-def with_terms_of(models: Sequence[Model], manifest: Mapping[str, Any]) -> tuple[Model, ...]:
+def with_terms_of(models: Sequence[AgentModel], manifest: Mapping[str, Any]) -> tuple[AgentModel, ...]:
     """The models at the prices and caps that a run began with. Raises UsageError for a damaged manifest."""
     try:
         stored = {each["spec"]: each for each in manifest["models"]}
@@ -87,14 +91,14 @@ def with_terms_of(models: Sequence[Model], manifest: Mapping[str, Any]) -> tuple
         raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
 
 
-def _with_terms(model: Model, record: Mapping[str, Any]) -> Model:
+def _with_terms(model: AgentModel, record: Mapping[str, Any]) -> AgentModel:
     price, cap = record["price"], record["max_usd"]
     return replace(
         model, price=None if price is None else price_from(price), max_usd=None if cap is None else float(cap)
     )
 
 
-def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
+def secrets_of(models: Sequence[AgentModel]) -> tuple[str, ...]:
     """The keys that these models are asked with, to be kept out of whatever is written."""
     asked = [model.choice for model in models if model.choice.protocol]
     names = [key_variable(choice.provider, _wire(choice)) for choice in asked]
@@ -102,6 +106,6 @@ def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
     return keys_in_use([*names, *(str(getattr(model.choice.agent, "OWN_KEY", "")) for model in models)])
 
 
-def _wire(choice: Choice) -> Wire:
+def _wire(choice: AgentChoice) -> ProviderProtocol:
     module = import_module(f"skill_health.router.routers.{choice.protocol.replace('-', '_')}")
-    return cast(Wire, module.WIRE)
+    return cast(ProviderProtocol, module.WIRE)

@@ -7,34 +7,34 @@ from dataclasses import dataclass, field, replace
 
 from skill_health.core.config import Provider
 from skill_health.core.digests import blake2b
-from skill_health.effectiveness.agents._load import Choice
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.agents._load import AgentChoice
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.choices import TrialChoices
 from skill_health.effectiveness.conditions import prompt_of, staged
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.manifest import Staged
 from skill_health.effectiveness.records import Arm, Key, SkillCopy
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.router.prices import Price
+from skill_health.router.prices import TieredPrice
 
 MOST_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class AgentModel:
     """An agent with its model, found and priced. `server` names what its trials share the limits of.
 
     `program` is the absolute path of its executable, "" for an agent of our own; `version` what that says, None where
     it does not. `max_usd` is what one trial may spend at most, None for no cap.
     """
 
-    choice: Choice
+    choice: AgentChoice
     server: str
     program: str = ""
     version: str | None = None
     upstream: Upstream | None = None
-    price: Price | None = None
+    price: TieredPrice | None = None
     max_usd: float | None = None
 
     @property
@@ -63,7 +63,7 @@ class Planned:
     """One (task, model, arm, replication) that a result is wanted for; replications count from 0."""
 
     task: Task
-    model: Model
+    model: AgentModel
     arm: Arm
     replication: int
 
@@ -93,20 +93,20 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrialPlan:
     """Everything that a run tries, and how. `staged` has the pairs of task and arm that there are, in their order.
 
     `tasks` are in the order of their ids, whatever order they were given in. `secrets` must be in no file.
     """
 
     tasks: tuple[Task, ...]
-    models: tuple[Model, ...]
+    models: tuple[AgentModel, ...]
     skills: tuple[SkillCopy, ...]
     staged: Staged
     left_out: tuple[LeftOut, ...]
-    choices: Choices
+    choices: TrialChoices
     sandbox: Sandbox
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def trials(self) -> Iterator[Planned]:
@@ -139,11 +139,11 @@ class Plan:
         """How many trials of each server may be under way; none of them more than `total`."""
         return {model.server: min(model.concurrency, total) for model in self.models}
 
-    def cell(self, planned: Planned) -> Cell:
+    def cell(self, planned: Planned) -> TrialSpec:
         """All that one trial depends on."""
         task, model, arm = planned.task, planned.model, planned.arm
         skills = self.staged[task.id, arm]
-        return Cell(
+        return TrialSpec(
             task=task,
             arm=arm,
             choice=model.choice,

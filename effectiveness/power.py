@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from skill_health.effectiveness.plan import Plan
+from skill_health.effectiveness.plan import TrialPlan
 from skill_health.effectiveness.records import CONTROL, NEGATIVE, TARGET
 from skill_health.effectiveness.tasks._api import Task
 
@@ -18,12 +18,12 @@ _RATE, _WITHIN = 0.5, 0.5
 _USUALLY = 0.5
 
 
-def study_notes(plan: Plan, rates: Rates) -> list[str]:
+def study_notes(plan: TrialPlan, rates: Rates) -> list[str]:
     """What can be detected, the least p, and where no verdict can be reached; the best case each time."""
     return [*_collection(plan, rates), *_skills(plan), *_controls(plan)]
 
 
-def _both(plan: Plan, condition: str) -> list[Task]:
+def _both(plan: TrialPlan, condition: str) -> list[Task]:
     """The tasks that have the control and this condition, with or without the hint as far as the run has both."""
     arms = [arm for arm in plan.choices.arms if arm.condition == condition]
     name = min((arm.name for arm in arms), key=len, default="")
@@ -33,7 +33,7 @@ def _both(plan: Plan, condition: str) -> list[Task]:
     return [task for task in plan.tasks if {name, CONTROL} <= names.get(task.id, set())]
 
 
-def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
+def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
     from skill_health.core.stats.power import fewest_differing, smallest_p
     from skill_health.effectiveness.effects.pairs import pairs
 
@@ -62,7 +62,7 @@ def _collection(plan: Plan, rates: Rates) -> Iterator[str]:
         yield from _room(plan, rates, best)
 
 
-def _room(plan: Plan, rates: Rates, best: float) -> Iterator[str]:
+def _room(plan: TrialPlan, rates: Rates, best: float) -> Iterator[str]:
     """Where an earlier control leaves no room for what could be detected."""
     from skill_health.effectiveness.effects.arms import CEILING
 
@@ -84,7 +84,7 @@ def _room(plan: Plan, rates: Rates, best: float) -> Iterator[str]:
             yield f"warning: {model.spec} passed nearly always without {_some(full)} when it was last tried"
 
 
-def _skills(plan: Plan) -> Iterator[str]:
+def _skills(plan: TrialPlan) -> Iterator[str]:
     """What can be said of single skills."""
     from skill_health.core.stats.power import fewest_differing
 
@@ -105,7 +105,7 @@ def _skills(plan: Plan) -> Iterator[str]:
         yield f"warning: no verdict on single skills can be reached for {said}: each needs {alone} tasks that differ"
 
 
-def _controls(plan: Plan) -> Iterator[str]:
+def _controls(plan: TrialPlan) -> Iterator[str]:
     """Whether the negative controls can be shown to do nothing."""
     from skill_health.core.stats.equivalence import narrowest
     from skill_health.core.stats.power import mde_from_sd

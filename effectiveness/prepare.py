@@ -10,41 +10,41 @@ from typing import Any
 
 from skill_health.core.errors import UsageError
 from skill_health.effect_history import HISTORY
-from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.choices import TrialChoices
 from skill_health.effectiveness.conditions import refuse_unknown
-from skill_health.effectiveness.forecast import Forecast, forecast
+from skill_health.effectiveness.forecast import TrialForecast, forecast
 from skill_health.effectiveness.forecast_earlier import read_controls, read_earlier
 from skill_health.effectiveness.manifest import OF_TRIALS
 from skill_health.effectiveness.opening import open_models, secrets_of, with_terms_of
-from skill_health.effectiveness.plan import LeftOut, Plan, Sandbox, stage
+from skill_health.effectiveness.plan import LeftOut, Sandbox, TrialPlan, stage
 from skill_health.effectiveness.power import study_notes
-from skill_health.effectiveness.prepare_inputs import Inputs
+from skill_health.effectiveness.prepare_inputs import TrialInputs
 from skill_health.effectiveness.prepare_manifest import to_manifest
 from skill_health.effectiveness.sandbox._load import back_end, pick
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.router.prepare import revision_of
 from skill_health.router.prices import PriceTable, price_table
-from skill_health.router.run_folder import Place, find_place
+from skill_health.router.run_folder import RunLocation, find_place
 
 AT_ONCE = 4
 """Trials under way at once, unless somebody says otherwise: each is an agent with all its processes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedTrials:
     """A run that can begin."""
 
-    plan: Plan
-    place: Place
+    plan: TrialPlan
+    place: RunLocation
     prices: PriceTable
-    forecast: Forecast
+    forecast: TrialForecast
     reports: str
 
 
 def prepare(
-    inputs: Inputs,
+    inputs: TrialInputs,
     tasks: Sequence[Task],
-    choices: Choices,
+    choices: TrialChoices,
     reports: str,
     time: datetime,
     *,
@@ -53,7 +53,7 @@ def prepare(
     anew: bool = False,
     keyless: bool = False,
     concurrency: int = AT_ONCE,
-) -> Prepared:
+) -> PreparedTrials:
     """Find the agents and the sandbox, freeze what is tried, and find the folder of the run.
 
     That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
@@ -68,7 +68,7 @@ def prepare(
     staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
-    plan = Plan(
+    plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
         models=models,
         skills=tuple(inputs.everything.values()),
@@ -87,10 +87,10 @@ def prepare(
     rates = read_controls(os.path.join(reports, HISTORY), specs)
     notes = [*study_notes(plan, rates), *_left_out(left_out)]
     told = forecast(plan, prices.version, read_earlier(reports, specs), notes, done, concurrency)
-    return Prepared(plan, place, prices, told, reports)
+    return PreparedTrials(plan, place, prices, told, reports)
 
 
-def _sandbox(choices: Choices) -> Sandbox:
+def _sandbox(choices: TrialChoices) -> Sandbox:
     name = pick(choices.sandbox or None, choices.image)
     found = back_end(name)
     return Sandbox(name, found.found(), tuple(found.ISOLATES), choices.image)

@@ -8,10 +8,10 @@ from typing import Any
 
 from skill_health import __version__, cache
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.check import Checked, Fault, check_tasks
-from skill_health.effectiveness.prepare_inputs import Inputs
+from skill_health.effectiveness.check import TaskCheck, TaskFault, check_tasks
+from skill_health.effectiveness.prepare_inputs import TrialInputs
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.router.manifest import digest
 from skill_health.router.prompts._load import problem_line
@@ -22,7 +22,7 @@ _SHOWN = 3
 
 
 def fit_tasks(
-    inputs: Inputs, skip: bool, sandbox: str, image: str = "", *, look_only: bool = False
+    inputs: TrialInputs, skip: bool, sandbox: str, image: str = "", *, look_only: bool = False
 ) -> tuple[tuple[Task, ...], list[dict[str, Any]], list[str]]:
     """The tasks that may be used, the ones that may not as a manifest holds them, and lines that somebody should know.
 
@@ -46,14 +46,14 @@ def fit_tasks(
     return fit, skipped, lines
 
 
-def _checked(inputs: Inputs, sandbox: str, image: str, look_only: bool) -> tuple[tuple[Checked, ...], int]:
+def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> tuple[tuple[TaskCheck, ...], int]:
     """The checks of all tasks, in their order, and how many of them were tried with their oracles, now or before."""
     marks = {task.id: _mark(task, inputs, sandbox, image) for task in inputs.tasks}
     known = cache.load(_CACHE).get("tasks")
     known = known if isinstance(known, dict) else {}
     there = {task.id: found for task in inputs.tasks if (found := _stored(task, known.get(marks[task.id]))) is not None}
     others = [task for task in inputs.tasks if task.id not in there]
-    terms = None if look_only else Terms(back_end(sandbox), image, os.cpu_count() or 1)
+    terms = None if look_only else ScriptOptions(back_end(sandbox), image, os.cpu_count() or 1)
     fresh = check_tasks(others, inputs.skills, inputs.skills_root, terms) if others else ()
     if fresh and not look_only:
         records = {marks[one.task.id]: _record(one) for one in fresh}
@@ -65,7 +65,7 @@ def _checked(inputs: Inputs, sandbox: str, image: str, look_only: bool) -> tuple
     return tuple(all_of_them[task.id] for task in inputs.tasks), len(there) + (0 if look_only else len(fresh))
 
 
-def _mark(task: Task, inputs: Inputs, *where: str) -> str:
+def _mark(task: Task, inputs: TrialInputs, *where: str) -> str:
     """A hash of everything that the check of a task depends on."""
     scripts = [script.digest if script else "" for script in (task.verifier, task.oracle)]
     named = [task.target_skill, task.irrelevant_skill, task.related_skill, task.unrelated_skill]
@@ -74,17 +74,17 @@ def _mark(task: Task, inputs: Inputs, *where: str) -> str:
     return digest([__version__, *of_task, skills, list(where)])
 
 
-def _record(one: Checked) -> dict[str, Any]:
+def _record(one: TaskCheck) -> dict[str, Any]:
     return {"faults": [[fault.kind, fault.message] for fault in one.faults], "notes": list(one.notes)}
 
 
-def _stored(task: Task, record: object) -> Checked | None:
+def _stored(task: Task, record: object) -> TaskCheck | None:
     """The check that the cache holds; None where it holds none."""
     if not isinstance(record, Mapping):
         return None
     try:
-        faults = tuple(Fault(str(kind), str(message)) for kind, message in record["faults"])
-        return Checked(task, faults, _texts(record["notes"]))
+        faults = tuple(TaskFault(str(kind), str(message)) for kind, message in record["faults"])
+        return TaskCheck(task, faults, _texts(record["notes"]))
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -93,5 +93,5 @@ def _texts(values: Sequence[object]) -> tuple[str, ...]:
     return tuple(str(value) for value in values)
 
 
-def _said(fault: Fault) -> str:
+def _said(fault: TaskFault) -> str:
     return f"{fault.kind}: {fault.message}"

@@ -17,14 +17,14 @@ from skill_health.effectiveness.copies import SKILL, copies, make_copy
 from skill_health.effectiveness.naming import settle_names
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.lint import configure
 from skill_health.router.naming import SKIP
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class TrialInputs:
     """Tasks in the order of their ids, and skills.
 
     `copies` are those of the collection by name, `own` those that a task brings itself, by its id. `skills` lie below
@@ -54,7 +54,7 @@ class Inputs:
 
 def load_inputs(
     tasks: Sequence[str], skills: Sequence[str] = (), config_file: str | None = None, skip_namesakes: bool = False
-) -> Inputs:
+) -> TrialInputs:
     """Read tasks, by default those that the configuration names, and the skills of the collection around them.
 
     Raises UsageError for what the user got wrong, such as a path that does not exist, no tasks, no skills, or two
@@ -65,7 +65,7 @@ def load_inputs(
     skills_root, found = collection(skills, config_file, root)
     in_order = sorted(loaded.tasks, key=lambda task: task.id)
     settled = settle_names(found, in_order, skills_root, SKIP if skip_namesakes else config.router.namesakes)
-    inputs = Inputs(
+    inputs = TrialInputs(
         root=root,
         config=config,
         tasks=settled.tasks,
@@ -98,7 +98,7 @@ def _own(task: Task) -> dict[str, SkillCopy]:
         name = os.path.basename(place)
         try:
             files = Folder(place, f"{task.path}: {name}").tree("")
-        except Refused as refused:
+        except RefusedFile as refused:
             raise UsageError(f"{task.path}: {name}/{refused.path}: {refused.message}") from None
         text = next((file.data for file in files if file.path == SKILL), b"")
         skill = parse_skill(text, f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL))
@@ -106,7 +106,7 @@ def _own(task: Task) -> dict[str, SkillCopy]:
     return found
 
 
-def _refuse_two(inputs: Inputs) -> None:
+def _refuse_two(inputs: TrialInputs) -> None:
     """Raise UsageError for a skill that is not the same in the collection and in a task, or in two tasks."""
     known: dict[str, tuple[str, str]] = {
         name: (skill.digest, "the collection") for name, skill in inputs.copies.items()

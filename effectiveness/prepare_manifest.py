@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from skill_health import __version__
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.effectiveness import manifest as frozen
 from skill_health.effectiveness.agents._api import Job
-from skill_health.effectiveness.plan import Model, Plan
+from skill_health.effectiveness.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.runs import KIND
 from skill_health.revision import Revision
@@ -20,7 +20,11 @@ from skill_health.router.prices import PriceTable
 
 
 def to_manifest(
-    plan: Plan, routing: Routing, prices: PriceTable, skipped: Sequence[Mapping[str, Any]], revision: Revision
+    plan: TrialPlan,
+    routing: RouterSettings,
+    prices: PriceTable,
+    skipped: Sequence[Mapping[str, Any]],
+    revision: Revision,
 ) -> dict[str, Any]:
     """The manifest of a run but for `run_id` and `created`."""
     choices, limits = plan.choices, asdict(plan.limits)
@@ -60,7 +64,7 @@ def to_manifest(
     }  # fmt: skip
 
 
-def _model_record(model: Model, plan: Plan) -> dict[str, Any]:
+def _model_record(model: AgentModel, plan: TrialPlan) -> dict[str, Any]:
     choice = model.choice
     return {
         "spec": model.spec,
@@ -76,7 +80,7 @@ def _model_record(model: Model, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _flags(model: Model, plan: Plan) -> list[str]:
+def _flags(model: AgentModel, plan: TrialPlan) -> list[str]:
     """The options that an agent is started with, without values that are paths: the same in every arm."""
     choice = model.choice
     job = Job(

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from skill_health.effectiveness.agents._api import Output, Reading
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.probe_rules import disagreements
 from skill_health.effectiveness.sandbox._run import SandboxError
 from skill_health.effectiveness.trial_agent import all_secrets, open_line, read_agent, run_agent
@@ -42,7 +42,7 @@ class Probe:
     error: str = ""
 
 
-async def run_probe(cell: Cell) -> Probe:
+async def run_probe(cell: TrialSpec) -> Probe:
     """Ask the agent of a cell what it sees: by its own listing command, and by a model that answers nothing.
 
     Nothing is spent. Raises AbortedError as a trial does.
@@ -59,7 +59,7 @@ async def run_probe(cell: Cell) -> Probe:
     return probe
 
 
-def problems(cell: Cell, probe: Probe, baseline: Probe | None) -> list[str]:
+def problems(cell: TrialSpec, probe: Probe, baseline: Probe | None) -> list[str]:
     """What a probe disagrees with, one line each; none for one that shows just what the cell stages.
 
     `baseline` is the probe of another arm of the same agent: what is listed beside skills of the run must be the same
@@ -76,14 +76,14 @@ def problems(cell: Cell, probe: Probe, baseline: Probe | None) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _beside(cell: Cell, baseline: Probe | None, listed: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _beside(cell: TrialSpec, baseline: Probe | None, listed: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """The names that another arm lists beside skills of the run."""
     if baseline is None or listed is None:
         return None
     return tuple(sorted(set(listed) - set(baseline.staged) - set(cell.collection)))
 
 
-async def _listing(cell: Cell, errors: list[str]) -> tuple[str, ...] | None:
+async def _listing(cell: TrialSpec, errors: list[str]) -> tuple[str, ...] | None:
     """The names that the agent's own command prints. Its model is closed to it, too."""
     at = open_workplace(cell)
     async with removed(at.places.base), open_line(cell, at, closed=True) as line:
@@ -100,7 +100,7 @@ async def _listing(cell: Cell, errors: list[str]) -> tuple[str, ...] | None:
     return listed
 
 
-async def _closed(cell: Cell, probe: Probe, errors: list[str]) -> Probe:
+async def _closed(cell: TrialSpec, probe: Probe, errors: list[str]) -> Probe:
     """Start the agent on its task with a model that refuses every call, until it has shown what it asks."""
     at = open_workplace(cell)
     async with removed(at.places.base):
@@ -116,7 +116,7 @@ async def _closed(cell: Cell, probe: Probe, errors: list[str]) -> Probe:
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
         seen = line.look()
-    reading = await read_agent(cell, ran) if ran else Reading()
+    reading = await read_agent(cell, ran) if ran else StreamReading()
     if seen is None or seen.offered is None:
         errors.append(f"it asked its model nothing ({_how(ran.output) if ran else 'it has no command'})")
     request = redact(seen.first_request, all_secrets(cell, line.key)) if seen else b""
@@ -125,7 +125,7 @@ async def _closed(cell: Cell, probe: Probe, errors: list[str]) -> Probe:
     return replace(probe, listed=listed, offered=offered, version=reading.version, request=request)
 
 
-async def _until_shown(staged: set[str], look: Callable[[], Seen | None], stop: asyncio.Event) -> None:
+async def _until_shown(staged: set[str], look: Callable[[], GatewayTrace | None], stop: asyncio.Event) -> None:
     """Set `stop` once the agent has asked all that it will ask at first."""
     first = complete = 0.0
     while True:
@@ -141,7 +141,7 @@ async def _until_shown(staged: set[str], look: Callable[[], Seen | None], stop: 
             return
 
 
-def _how(output: Output) -> str:
+def _how(output: ProgramOutput) -> str:
     """How a program ended, with its last words."""
     end = f"stopped: {output.stopped}" if output.stopped else f"exit code {output.exit_code}"
     words = (output.stderr or output.stdout).decode("utf-8", "replace").strip().splitlines()

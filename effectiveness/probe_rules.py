@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.records import TrialResult
 
 DISAGREEMENT = "the agent was not offered what the plan says: "
 """How the error of a trial begins whose agent saw other skills; such a run must not go on."""
 
 
-def disagreement(result: Result) -> str:
+def disagreement(result: TrialResult) -> str:
     """What the agent of a trial was offered against the plan, "" where nothing is known against it."""
     return result.error.removeprefix(DISAGREEMENT) if result.error.startswith(DISAGREEMENT) else ""
 
 
-def others(cell: Cell, listed: Collection[str] | None) -> tuple[str, ...] | None:
+def others(cell: TrialSpec, listed: Collection[str] | None) -> tuple[str, ...] | None:
     """The names that an agent lists beside skills of the run, such as built-in ones; None where it lists nothing."""
     if listed is None:
         return None
@@ -24,7 +24,7 @@ def others(cell: Cell, listed: Collection[str] | None) -> tuple[str, ...] | None
 
 
 def disagreements(
-    cell: Cell,
+    cell: TrialSpec,
     listed: Collection[str] | None,
     offered: Collection[str] | None,
     expected: Collection[str] | None = None,

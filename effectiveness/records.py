@@ -61,7 +61,7 @@ Key = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TrialResult:
     """The outcome of one trial, as a line of results.jsonl holds it.
 
     `model` is the whole name as it was given (agent and model), `resolved_model` what the provider said. `reward` is

@@ -11,11 +11,11 @@ from typing import Any, Literal, cast
 from skill_health.core.files import read_bytes, read_small
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.effectiveness.keep import NAME, BadArchive, unpack
-from skill_health.effectiveness.records import Outcome, Result
+from skill_health.effectiveness.records import Outcome, TrialResult
 from skill_health.effectiveness.rewards import INFRASTRUCTURE
 from skill_health.effectiveness.runs import TRIALS
 from skill_health.effectiveness.sandbox._run import to_the_end
-from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import is_inside
 from skill_health.effectiveness.trial_files import FINAL, MAX_FINAL, TRIAL, VERDICT
@@ -37,29 +37,31 @@ class Rescored:
     nothing could be said. `verified` is the new verification, `verifier_digest` that of the verifier that made it.
     """
 
-    before: Result
-    after: Result
+    before: TrialResult
+    after: TrialResult
     word: Word
     reasons: tuple[str, ...] = ()
     verified: Verified | None = None
     verifier_digest: str | None = None
 
 
-async def rescore(folder: str, results: Sequence[Result], tasks: Mapping[str, Task], terms: Terms) -> list[Rescored]:
+async def rescore(
+    folder: str, results: Sequence[TrialResult], tasks: Mapping[str, Task], terms: ScriptOptions
+) -> list[Rescored]:
     """Verify the trials of the run in `folder` again, in the order of their results; `tasks` are given by their ids.
 
     Raises AbortedError where no trial can be run here at all.
     """
     slots = asyncio.Semaphore(terms.at_once)
 
-    async def one(result: Result) -> Rescored:
+    async def one(result: TrialResult) -> Rescored:
         async with slots:
             return await _one(folder, result, tasks.get(result.task_id), terms)
 
     return list(await asyncio.gather(*map(one, results)))
 
 
-async def _one(folder: str, result: Result, task: Task | None, terms: Terms) -> Rescored:
+async def _one(folder: str, result: TrialResult, task: Task | None, terms: ScriptOptions) -> Rescored:
     kept = _kept(folder, result, task)
     if isinstance(kept, str) or task is None:
         return Rescored(result, result, "skipped", (str(kept),))
@@ -85,7 +87,7 @@ async def _one(folder: str, result: Result, task: Task | None, terms: Terms) -> 
     return Rescored(result, after, "changed", (*differences, *reasons), verified, digest)
 
 
-def _kept(folder: str, result: Result, task: Task | None) -> tuple[str, dict[str, Any], dict[str, Any]] | str:
+def _kept(folder: str, result: TrialResult, task: Task | None) -> tuple[str, dict[str, Any], dict[str, Any]] | str:
     """The folder of a trial with what its files say; a text where there is nothing to verify again."""
     if task is None:
         return "its task is not among those that were read"
@@ -104,7 +106,7 @@ def _kept(folder: str, result: Result, task: Task | None) -> tuple[str, dict[str
     return place, trial, verdict
 
 
-async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: Terms, proved: bool) -> Verified:
+async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: ScriptOptions, proved: bool) -> Verified:
     """The verification of a kept workspace. Raises BadArchive and OSError."""
     places = fresh(task)
     async with removed(places.base):
@@ -128,7 +130,7 @@ def _causes(trial: Mapping[str, Any], task: Task, verdict: Mapping[str, Any], di
         yield "the task itself is another one: its prompt, its files or its limits"
 
 
-def _differences(before: Result, after: Result) -> Iterable[str]:
+def _differences(before: TrialResult, after: TrialResult) -> Iterable[str]:
     if before.outcome != after.outcome:
         yield f"outcome {before.outcome} -> {after.outcome}"
     if before.reward != after.reward:

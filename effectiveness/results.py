@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, get_args
 
-from skill_health.effectiveness.records import SCORED, Invoked, Outcome, Result, Source
+from skill_health.effectiveness.records import SCORED, Invoked, Outcome, Source, TrialResult
 from skill_health.router.records import Usage
 from skill_health.router.results import read_lines
 
 FIELDS = ("task_id", "model", "arm", "replication")
 """The fields of a line that make its key, in the order of `records.Key`."""
 
-_FIELDS = tuple(field.name for field in fields(Result))
+_FIELDS = tuple(field.name for field in fields(TrialResult))
 _USAGE = tuple(field.name for field in fields(Usage))
 _TEXTS = ("invocations", "evidence", "notes")
 _COUNTS = ("turns", "tool_calls", "changed")
@@ -24,7 +24,7 @@ _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-def to_line(result: Result) -> dict[str, Any]:
+def to_line(result: TrialResult) -> dict[str, Any]:
     """A result as a JSON object; tuples are lists, what is not known is null."""
     record = {name: getattr(result, name) for name in _FIELDS}
     for name in _TEXTS:
@@ -36,7 +36,7 @@ def to_line(result: Result) -> dict[str, Any]:
     return record
 
 
-def from_line(record: Mapping[str, Any]) -> Result:
+def from_line(record: Mapping[str, Any]) -> TrialResult:
     """The result that a JSON object of ours holds. Raises ValueError where it is none."""
     try:
         values = {name: record[name] for name in _FIELDS if name in record}
@@ -47,7 +47,7 @@ def from_line(record: Mapping[str, Any]) -> Result:
         values["seen"] = None if seen is None else _texts(seen)
         values["rewards"] = {str(name): float(value) for name, value in (values.get("rewards") or {}).items()}
         values["usage"] = Usage(**(values.get("usage") or {}))
-        result = Result(**values)
+        result = TrialResult(**values)
         if problem := _problem(result):
             raise ValueError(f"no result: {problem}")
     except (TypeError, AttributeError) as error:
@@ -55,7 +55,7 @@ def from_line(record: Mapping[str, Any]) -> Result:
     return result
 
 
-def read_results(path: str) -> list[Result]:
+def read_results(path: str) -> list[TrialResult]:
     """All results of a file, in its order; a torn last line is left out.
 
     Raises UsageError where the file cannot be read, or where another line is no result.
@@ -81,7 +81,7 @@ def _texts(values: Any) -> tuple[str, ...]:
     return found
 
 
-def _problem(result: Result) -> str:
+def _problem(result: TrialResult) -> str:
     """What of the values cannot be; "" where all can."""
     for name, words in _WORDS:
         if getattr(result, name) not in words:

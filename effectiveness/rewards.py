@@ -51,7 +51,7 @@ class NoReward:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerifierResult:
     """The result of one verification.
 
     `reward` is None where there is none, and always where the outcome is "infrastructure"; such a verification says
@@ -97,7 +97,7 @@ def read_reward(folder: str, workspace: str = "") -> Reward | NoReward:
 
 def judge(
     grading: Grading, exit_code: int | None, found: Reward | NoReward, *, stopped: str = "", proved: bool = False
-) -> Verdict:
+) -> VerifierResult:
     """The verdict on one verification; `exit_code` is None after a timeout and negative after a signal.
 
     With grading "exit" (the plan's verify.sh) zero passes and all else fails, and a reward only grades it; without one
@@ -109,22 +109,24 @@ def judge(
     """
     if cut := _cut_short(exit_code, stopped):
         if proved:
-            return Verdict(FAIL, 0.0, "exit", problem=f"{cut}, which only the agent's work can have brought about")
-        return Verdict(INFRASTRUCTURE, None, problem=cut)
+            return VerifierResult(
+                FAIL, 0.0, "exit", problem=f"{cut}, which only the agent's work can have brought about"
+            )
+        return VerifierResult(INFRASTRUCTURE, None, problem=cut)
     if grading == "reward":
         if isinstance(found, NoReward):
-            return Verdict(INFRASTRUCTURE, None, problem=f"{found.message} (exit code {exit_code})")
-        return Verdict(PASS if found.value >= 1 else FAIL, found.value, found.source, found.values)
+            return VerifierResult(INFRASTRUCTURE, None, problem=f"{found.message} (exit code {exit_code})")
+        return VerifierResult(PASS if found.value >= 1 else FAIL, found.value, found.source, found.values)
     outcome: Outcome = FAIL if exit_code else PASS
     if isinstance(found, NoReward):
         problem = "" if found.problem == "missing" else found.message
-        return Verdict(outcome, 0.0 if exit_code else 1.0, "exit", problem=problem)
+        return VerifierResult(outcome, 0.0 if exit_code else 1.0, "exit", problem=problem)
     problem = ""
     if not 0 <= found.value <= 1:
         problem = f"the reward {found.value:g} does not lie between 0 and 1"
     elif found.value == (1 if exit_code else 0):
         problem = f"the exit code {exit_code} and the reward {found.value:g} contradict each other"
-    return Verdict(outcome, found.value, found.source, found.values, problem)
+    return VerifierResult(outcome, found.value, found.source, found.values, problem)
 
 
 def _cut_short(exit_code: int | None, stopped: str) -> str:

@@ -9,41 +9,41 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.plan import Plan, Planned
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.plan import Planned, TrialPlan
 from skill_health.effectiveness.probe_rules import disagreement
-from skill_health.effectiveness.records import Key, Result
+from skill_health.effectiveness.records import Key, TrialResult
 from skill_health.effectiveness.results import from_line, to_line
 from skill_health.effectiveness.run_folder import folder_of, make_way
 from skill_health.router.budget import Budget
 from skill_health.router.journal import Journal
 from skill_health.router.schedule import GRACE, StopRun
-from skill_health.router.work import Work
+from skill_health.router.work import RunnerWork
 
 MOST_ATTEMPTS = 3
 OUTAGE = 5
 """So many trials in a row of which no attempt came to an end, and a model is left alone."""
 _STOPS = ("quota", "auth")
 
-Trial = Callable[[Cell, str], Awaitable[Result]]
+Trial = Callable[[TrialSpec, str], Awaitable[TrialResult]]
 """Runs the trial of a cell and keeps it in a folder, as `skill_health.effectiveness.trial.run_trial` does."""
 Expected = Mapping[str, tuple[str, ...] | None]
 """What an agent lists beside skills of the collection, by the name of the model; None where nobody knows."""
 
 
-class Runner(Work[Planned]):
+class TrialRunner(RunnerWork[Planned]):
     """One run, or what is left of it.
 
     `disagreed` is what an agent was offered against the plan, "" where that did not happen. `on_result` is told of each
     result once it is durable.
     """
 
-    def __init__(self, plan: Plan, journal: Journal, budget: Budget, trial: Trial) -> None:
+    def __init__(self, plan: TrialPlan, journal: Journal, budget: Budget, trial: Trial) -> None:
         super().__init__(journal, budget)
         self.plan = plan
         self.disagreed = ""
         self.expected: Expected = {}
-        self.on_result: Callable[[Result], None] = lambda result: None
+        self.on_result: Callable[[TrialResult], None] = lambda result: None
         self._trial = trial
 
     def left(self) -> int:
@@ -77,7 +77,7 @@ class Runner(Work[Planned]):
             await self.journal.add(to_line(result))
             self.on_result(result)
 
-    def _recorded(self, key: Key) -> tuple[Result | None, int]:
+    def _recorded(self, key: Key) -> tuple[TrialResult | None, int]:
         """What earlier processes saw of a key and did not live to write as its result; and the attempts that failed."""
         failed = 0
         for event in self.journal.past.ends.get(key, ()):
@@ -90,7 +90,7 @@ class Runner(Work[Planned]):
             failed += result.outcome == "infrastructure"
         return None, failed
 
-    async def _attempt(self, planned: Planned, failed: int, usd: float) -> Result:
+    async def _attempt(self, planned: Planned, failed: int, usd: float) -> TrialResult:
         """One attempt after so many that failed; `usd` is reserved for it. Raises StopRun where it stops the run."""
         name: dict[str, Any] = {"key": list(planned.key), "attempt": failed + 1}
         folder = folder_of(planned.key)
@@ -116,7 +116,7 @@ class Runner(Work[Planned]):
         self.journal.note(record)
         return result
 
-    def _reason_to_stop(self, result: Result) -> str:
+    def _reason_to_stop(self, result: TrialResult) -> str:
         if result.outcome in _STOPS:
             return f"{result.outcome}: {result.error}"
         if disagreed := disagreement(result):
@@ -124,7 +124,7 @@ class Runner(Work[Planned]):
             return self.disagreed
         return ""
 
-    def _note_failure(self, spec: str, result: Result) -> None:
+    def _note_failure(self, spec: str, result: TrialResult) -> None:
         errors = self.errors.setdefault(spec, [])
         errors.append(result.error)
         if len(errors) >= OUTAGE and spec not in self.down:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.results import read_results
 from skill_health.router import runs
 from skill_health.router.journal_read import RESULTS
@@ -19,12 +19,12 @@ PROBES = "probe.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class EffectRun:
     """A run as its folder holds it."""
 
     folder: str
     manifest: Mapping[str, Any]
-    results: tuple[Result, ...]
+    results: tuple[TrialResult, ...]
 
     @property
     def run_id(self) -> str:
@@ -50,11 +50,11 @@ def read_checked_manifest(folder: str) -> dict[str, Any]:
     return runs.read_checked_manifest(folder, KIND)
 
 
-def load_run(folder: str) -> Run:
+def load_run(folder: str) -> EffectRun:
     """A run with its results, as many as there are. Raises UsageError where a file of it is missing or damaged."""
     manifest = read_checked_manifest(folder)
     path = os.path.join(folder, RESULTS)
-    return Run(folder, manifest, tuple(read_results(path)) if os.path.exists(path) else ())
+    return EffectRun(folder, manifest, tuple(read_results(path)) if os.path.exists(path) else ())
 
 
 def earlier_runs(reports: str) -> Iterator[tuple[str, dict[str, Any]]]:

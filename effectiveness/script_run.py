@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from skill_health.effectiveness.agents._api import Command, Output
+from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.check_process import MAX_OUTPUT, clean_environment
 from skill_health.effectiveness.check_workspace import stage_script
-from skill_health.effectiveness.sandbox._api import BackEnd, Box, Limits
+from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._run import run
 from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._scripts import WORKSPACE
@@ -20,7 +20,7 @@ _READ = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ScriptOptions:
     """Where scripts run, and how many at once."""
 
     sandbox: BackEnd
@@ -29,7 +29,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ScriptSurroundings:
     """What a script has beside its workspace. Paths are the host's, which are the same inside.
 
     `folder` is an empty one for its files; `targets` says which folder each role of the task's places is, beside the
@@ -43,7 +43,7 @@ class Around:
     writable: tuple[str, ...] = ()
 
 
-async def run_script(task: Task, script: Script, at: Workplace, around: Around) -> Output:
+async def run_script(task: Task, script: Script, at: Workplace, around: ScriptSurroundings) -> ProgramOutput:
     """Stage a script of a task, which comes into being only now, and run it in its sandbox within its time limit.
 
     In what it printed, of which MAX_OUTPUT bytes are kept, the name of the trial's own folder, which is another one
@@ -51,20 +51,20 @@ async def run_script(task: Task, script: Script, at: Workplace, around: Around) 
     """
     places, sandbox = at.places, at.sandbox
     argv = stage_script(script, around.folder, task.places, {WORKSPACE: at.inside.workspace, **around.targets})
-    box = Box(
+    box = SandboxSession(
         places.workspace, places.home, places.temporary, (around.folder, *around.readable), around.writable,
         hidden=at.hidden, image=at.image,
     )  # fmt: skip
     path = search_path("files" in sandbox.ISOLATES)
     more = {"PATH": path, **dict(task.env), **dict(script.env), **at.ceiling, **around.variables}
     command = Command(tuple(argv), clean_environment(at.inside.home, at.inside.temporary, more.items()))
-    output = await run(sandbox, box, command, Limits(timeout_sec=script.timeout_sec, output_bytes=_READ))
+    output = await run(sandbox, box, command, SandboxLimits(timeout_sec=script.timeout_sec, output_bytes=_READ))
     hidden = places.base.encode()
     out, err = (text[:MAX_OUTPUT].replace(hidden, b"<temporary>") for text in (output.stdout, output.stderr))
     return replace(output, stdout=out, stderr=err)
 
 
-def last_line(output: Output) -> str:
+def last_line(output: ProgramOutput) -> str:
     """The last line that a program wrote, errors first; "" for none."""
     lines = (output.stderr.strip() or output.stdout.strip()).decode("utf-8", "replace").splitlines()
     return lines[-1].strip()[:200] if lines else ""

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from skill_health.effectiveness.agents._api import Reading, Step, ToolUse
+from skill_health.effectiveness.agents._api import StreamReading, ToolUse, TrajectoryStep
 from skill_health.router.records import Usage
 
 SCHEMA_VERSION = "ATIF-v1.7"
 _UNKNOWN = "unknown"
 
 
-def to_atif(reading: Reading, agent: str, model: str) -> dict[str, Any]:
+def to_atif(reading: StreamReading, agent: str, model: str) -> dict[str, Any]:
     """The trajectory of a trial: `skill_health/core/schemas/trajectory.schema.json` describes it.
 
     `agent` and `model` are the names as they were asked for; the model that the stream itself names goes before. What
@@ -43,7 +43,7 @@ def to_atif(reading: Reading, agent: str, model: str) -> dict[str, Any]:
     )
 
 
-def _step(number: int, step: Step) -> dict[str, Any]:
+def _step(number: int, step: TrajectoryStep) -> dict[str, Any]:
     """One step; what only agents' steps may have is left out of others."""
     plain = {"step_id": number, "timestamp": _time(step.at), "source": step.source, "message": step.message}
     if step.source != "agent":

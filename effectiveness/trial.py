@@ -6,11 +6,11 @@ import asyncio
 import os
 from dataclasses import replace
 
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.diff import diff
 from skill_health.effectiveness.keep import NAME, CannotKeep, pack
 from skill_health.effectiveness.probe_rules import DISAGREEMENT
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.trial_agent import all_secrets, open_line, read_agent, run_agent, timeout_of
 from skill_health.effectiveness.trial_files import (
@@ -24,8 +24,8 @@ from skill_health.effectiveness.trial_files import (
     verdict_record,
     write_folder,
 )
-from skill_health.effectiveness.trial_outcome import Ending, ending
-from skill_health.effectiveness.trial_result import Left, Story, result_of
+from skill_health.effectiveness.trial_outcome import AgentExit, ending
+from skill_health.effectiveness.trial_result import Left, TrialRecord, result_of
 from skill_health.effectiveness.trial_verify import clear_for_verifier, verify
 from skill_health.effectiveness.workspace import (
     Workplace,
@@ -39,7 +39,7 @@ from skill_health.effectiveness.workspace import (
 from skill_health.effectiveness.workspace_tree import read_tree
 
 
-async def run_trial(cell: Cell, place: str) -> Result:
+async def run_trial(cell: TrialSpec, place: str) -> TrialResult:
     """Run one trial and keep what is worth keeping in `place`, which comes into being when it is complete.
 
     Cancellation ends the process tree, leaves nothing behind, and raises CancelledError. A trial that cannot be run
@@ -52,14 +52,16 @@ async def run_trial(cell: Cell, place: str) -> Result:
         return result
 
 
-async def _trial(cell: Cell, at: Workplace, place: str) -> tuple[dict[str, bytes], Result, tuple[str, ...]]:
+async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, bytes], TrialResult, tuple[str, ...]]:
     """The files of a trial, its result, and the words that must be in none of them."""
     files = {TRIAL: to_json(description(cell, at))}
     staged = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
     if staged == {skill.name: skill.digest for skill in cell.skills}:
         story, hidden = await _acted(cell, at)
     else:
-        story = Story(Ending("infrastructure", f"{DISAGREEMENT}what was staged is not on the disk as it was planned"))
+        story = TrialRecord(
+            AgentExit("infrastructure", f"{DISAGREEMENT}what was staged is not on the disk as it was planned")
+        )
         hidden = all_secrets(cell)
     if story.ran is not None:
         files.update(evidence(cell, story.ran, story.seen, staged))
@@ -72,7 +74,7 @@ async def _trial(cell: Cell, at: Workplace, place: str) -> tuple[dict[str, bytes
     return files, result, hidden
 
 
-async def _acted(cell: Cell, at: Workplace) -> tuple[Story, tuple[str, ...]]:
+async def _acted(cell: TrialSpec, at: Workplace) -> tuple[TrialRecord, tuple[str, ...]]:
     """What the agent did, and the words that must be in no file of it."""
     hidden = all_secrets(cell)
     try:
@@ -80,14 +82,16 @@ async def _acted(cell: Cell, at: Workplace) -> tuple[Story, tuple[str, ...]]:
             hidden = all_secrets(cell, line.key)
             ran = await run_agent(cell, at, line, cell.choice.agent.command, timeout_of(cell))
     except SandboxError as error:
-        return Story(Ending("infrastructure", str(error))), hidden
+        return TrialRecord(AgentExit("infrastructure", str(error))), hidden
     if ran is None:
-        return Story(Ending("infrastructure", "the agent's module gives no command")), hidden
+        return TrialRecord(AgentExit("infrastructure", "the agent's module gives no command")), hidden
     ran, seen = replace(ran, reading=await read_agent(cell, ran)), line.look()
-    return Story(ending(cell, ran.output, ran.reading, seen), ran, seen), hidden
+    return TrialRecord(ending(cell, ran.output, ran.reading, seen), ran, seen), hidden
 
 
-async def _judged(cell: Cell, at: Workplace, story: Story, final: bytes, hidden: tuple[str, ...]) -> Story:
+async def _judged(
+    cell: TrialSpec, at: Workplace, story: TrialRecord, final: bytes, hidden: tuple[str, ...]
+) -> TrialRecord:
     """What the agent left, and what its verifier says of it where it has something to say."""
     places = fresh(cell.task)
     async with removed(places.base):
@@ -100,7 +104,7 @@ async def _judged(cell: Cell, at: Workplace, story: Story, final: bytes, hidden:
         return replace(story, left=left, verified=await verify(cell.task, at.after(places), proved=True))
 
 
-def _collect(cell: Cell, workspace: str, aside: str, hidden: tuple[str, ...]) -> Left:
+def _collect(cell: TrialSpec, workspace: str, aside: str, hidden: tuple[str, ...]) -> Left:
     """Look at the workspace once its agent is gone, pack it, and make it ready for the verifier.
 
     What must not reach that goes to the folder `aside`.

@@ -14,13 +14,13 @@ from typing import Any
 
 from skill_health import __version__
 from skill_health.core.errors import AbortedError
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.gateway._api import Seen
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.gateway._api import GatewayTrace
+from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.effectiveness.trial_agent import Ran, timeout_of
+from skill_health.effectiveness.trial_agent import AgentRun, timeout_of
 from skill_health.effectiveness.trial_redact import redact
-from skill_health.effectiveness.trial_result import Story
+from skill_health.effectiveness.trial_result import TrialRecord
 from skill_health.effectiveness.trial_verify import Verified
 from skill_health.effectiveness.workspace import Workplace
 
@@ -28,7 +28,7 @@ TRIAL, VERDICT, USAGE, FINAL = "trial.json", "verdict.json", "usage.json", "fina
 MAX_FINAL = 1 << 20
 
 
-def description(cell: Cell, at: Workplace) -> dict[str, Any]:
+def description(cell: TrialSpec, at: Workplace) -> dict[str, Any]:
     """What was run, as trial.json says it: enough to run it again, and to verify it again."""
     task, choice = cell.task, cell.choice
     return {
@@ -55,7 +55,7 @@ def description(cell: Cell, at: Workplace) -> dict[str, Any]:
     }
 
 
-def evidence(cell: Cell, ran: Ran, seen: Seen | None, staged: Mapping[str, str]) -> dict[str, bytes]:
+def evidence(cell: TrialSpec, ran: AgentRun, seen: GatewayTrace | None, staged: Mapping[str, str]) -> dict[str, bytes]:
     """The files about the agent: its streams, its steps, what it was offered, and its tokens."""
     from skill_health.effectiveness.trajectory import to_atif
 
@@ -89,7 +89,7 @@ def judgement(verified: Verified) -> dict[str, bytes]:
     }
 
 
-def verdict_record(result: Result, story: Story, task: Task) -> dict[str, Any]:
+def verdict_record(result: TrialResult, story: TrialRecord, task: Task) -> dict[str, Any]:
     """What verdict.json says. `imposed` is the outcome that held before any verification, "" for none."""
     verdict = story.verified.verdict if story.verified else None
     return {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from skill_health.effectiveness.agents._api import Output, Reading
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.probe_rules import DISAGREEMENT, disagreements
 from skill_health.effectiveness.records import Outcome, Source
-from skill_health.effectiveness.rewards import INFRASTRUCTURE, Verdict
+from skill_health.effectiveness.rewards import INFRASTRUCTURE, VerifierResult
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.router.prices import cost
 from skill_health.router.records import Usage
@@ -24,7 +24,7 @@ VERIFIED = ("", "timeout", "refusal", "fail")
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class AgentExit:
     """How the agent came to its end, before anybody has looked at its work.
 
     `imposed` is the outcome that holds whatever the verifier says, "" where its verdict decides.
@@ -40,7 +40,7 @@ class Ending:
         return self.imposed in VERIFIED
 
 
-def ending(cell: Cell, output: Output, reading: Reading, seen: Seen | None) -> Ending:
+def ending(cell: TrialSpec, output: ProgramOutput, reading: StreamReading, seen: GatewayTrace | None) -> AgentExit:
     """How an agent ended. What its skills were comes first: a trial of another arm is no trial of this one."""
     notes = [*output.notes]
     if output.stopped:
@@ -55,11 +55,11 @@ def ending(cell: Cell, output: Output, reading: Reading, seen: Seen | None) -> E
     imposed, error = _imposed(cell, output, reading, seen, capped)
     if not error and seen is not None and seen.failure == "unreachable":
         notes.append(f"at last the model could not be reached: {seen.error}")
-    return Ending(imposed, error, tuple(notes))
+    return AgentExit(imposed, error, tuple(notes))
 
 
 def _imposed(
-    cell: Cell, output: Output, reading: Reading, seen: Seen | None, capped: bool
+    cell: TrialSpec, output: ProgramOutput, reading: StreamReading, seen: GatewayTrace | None, capped: bool
 ) -> tuple[Outcome | Literal[""], str]:
     """The outcome that is certain before any verification, and the error of one that is missing data."""
     # As long as nothing was done with its answer, the request with the skills may not have been made.
@@ -94,7 +94,7 @@ def _imposed(
     return "", ""
 
 
-def _own_signal(cell: Cell, output: Output, seen: Seen | None) -> bool:
+def _own_signal(cell: TrialSpec, output: ProgramOutput, seen: GatewayTrace | None) -> bool:
     """Whether a signal ended an agent that was at work, and nobody but itself can have sent it.
 
     Programs that catch one say so by the exit code that a shell would have. Without an answer of its model, or where
@@ -106,7 +106,7 @@ def _own_signal(cell: Cell, output: Output, seen: Seen | None) -> bool:
     return by_signal and apart and seen is not None and seen.answered > 0
 
 
-def outcome_of(imposed: Outcome | Literal[""], verdict: Verdict | None) -> Outcome:
+def outcome_of(imposed: Outcome | Literal[""], verdict: VerifierResult | None) -> Outcome:
     """The outcome of a trial whose agent ended so and whose work, where it was verified, was judged so."""
     if verdict is None:
         return imposed or "infrastructure"
@@ -126,7 +126,7 @@ class Numbers:
     notes: tuple[str, ...] = ()
 
 
-def numbers(cell: Cell, reading: Reading, seen: Seen | None) -> Numbers:
+def numbers(cell: TrialSpec, reading: StreamReading, seen: GatewayTrace | None) -> Numbers:
     """The tokens and the dollars of a trial.
 
     Tokens: what the gateway metered, where it could meter every answer; else what the agent says of the whole, where
@@ -147,7 +147,7 @@ def numbers(cell: Cell, reading: Reading, seen: Seen | None) -> Numbers:
     return Numbers(usage, source, said, "agent", notes)
 
 
-def _tokens(reading: Reading, seen: Seen | None) -> tuple[Usage, Source, tuple[str, ...]]:
+def _tokens(reading: StreamReading, seen: GatewayTrace | None) -> tuple[Usage, Source, tuple[str, ...]]:
     metered = seen if seen is not None and seen.answered and _known(seen.usage) else None
     if metered and not metered.unmetered:
         return metered.usage, "gateway", ()

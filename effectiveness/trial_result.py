@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from skill_health.effectiveness.agents._api import Output
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.gateway._api import Seen
-from skill_health.effectiveness.records import Invoked, Result
-from skill_health.effectiveness.trial_agent import Ran
-from skill_health.effectiveness.trial_outcome import Ending, numbers, outcome_of
+from skill_health.effectiveness.agents._api import ProgramOutput
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.gateway._api import GatewayTrace
+from skill_health.effectiveness.records import Invoked, TrialResult
+from skill_health.effectiveness.trial_agent import AgentRun
+from skill_health.effectiveness.trial_outcome import AgentExit, numbers, outcome_of
 from skill_health.effectiveness.trial_redact import redact
 from skill_health.effectiveness.trial_verify import Verified
 
@@ -27,27 +27,27 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class TrialRecord:
     """All that happened in a trial. `ran` is None where no agent could be started, `seen` where it asks no model."""
 
-    end: Ending
-    ran: Ran | None = None
-    seen: Seen | None = None
+    end: AgentExit
+    ran: AgentRun | None = None
+    seen: GatewayTrace | None = None
     left: Left = Left()
     verified: Verified | None = None
 
 
-def result_of(cell: Cell, story: Story, hidden: tuple[str, ...]) -> Result:
+def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> TrialResult:
     """The result; none of the `hidden` words is in it."""
     end, verdict = story.end, story.verified.verdict if story.verified else None
-    output = story.ran.output if story.ran else Output(None)
+    output = story.ran.output if story.ran else ProgramOutput(None)
     outcome = outcome_of(end.imposed, verdict)
     problem = verdict.problem if verdict else ""
     missing = outcome == "infrastructure"
     counted = numbers(cell, story.ran.reading, story.seen) if story.ran else None
     notes = [*end.notes, *story.left.notes, *(counted.notes if counted else ())]
     notes += [problem] if problem and not missing else []
-    result = Result(
+    result = TrialResult(
         *cell.key,
         outcome=outcome,
         reward=verdict.reward if verdict else None,
@@ -80,7 +80,7 @@ def result_of(cell: Cell, story: Story, hidden: tuple[str, ...]) -> Result:
     )
 
 
-def _invoked(cell: Cell, ran: Ran) -> Invoked:
+def _invoked(cell: TrialSpec, ran: AgentRun) -> Invoked:
     """Whether a staged skill was opened. A stream of which the end was cut off cannot say that none was."""
     if not cell.skills:
         return "no"
@@ -91,7 +91,7 @@ def _invoked(cell: Cell, ran: Ran) -> Invoked:
     return "not_observable" if cut or not ran.reading.observable else "no"
 
 
-def _staged_of(cell: Cell, names: Iterable[str]) -> tuple[str, ...]:
+def _staged_of(cell: TrialSpec, names: Iterable[str]) -> tuple[str, ...]:
     staged = {skill.name for skill in cell.skills}
     return tuple(name for name in dict.fromkeys(names) if name in staged)
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from skill_health.effectiveness.agents._api import Output
+from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.check_workspace import Places, remove_tree
-from skill_health.effectiveness.rewards import INFRASTRUCTURE, RUNNER, Verdict, clear_runner, judge, read_reward
+from skill_health.effectiveness.rewards import INFRASTRUCTURE, RUNNER, VerifierResult, clear_runner, judge, read_reward
 from skill_health.effectiveness.sandbox._run import SandboxError
-from skill_health.effectiveness.script_run import Around, run_script
+from skill_health.effectiveness.script_run import ScriptSurroundings, run_script
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._scripts import REWARDS, VERIFIER
 from skill_health.effectiveness.workspace import Workplace
-from skill_health.effectiveness.workspace_tree import Tree, remove_special
+from skill_health.effectiveness.workspace_tree import FolderTree, remove_special
 
 NOTES = f"{RUNNER}/notes.txt"
 MAX_NOTES = 64 << 10
@@ -27,12 +27,12 @@ _NO_VERIFIER = "the task has no verifier"
 class Verified:
     """One verification: its verdict, the process, and the remarks that the verifier left."""
 
-    verdict: Verdict
-    output: Output
+    verdict: VerifierResult
+    output: ProgramOutput
     remarks: bytes = b""
 
 
-def clear_for_verifier(workspace: str, tree: Tree, folder: str, aside: str) -> list[str]:
+def clear_for_verifier(workspace: str, tree: FolderTree, folder: str, aside: str) -> list[str]:
     """Take out of a workspace what must not reach the verifier; returns what there is to note.
 
     These are special files, on which it would wait for ever; what the agent wrote where only a verifier writes; and the
@@ -58,7 +58,7 @@ async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool 
     Raises nothing for what an agent may have done to the workspace.
     """
     if task.verifier is None:
-        return Verified(Verdict(INFRASTRUCTURE, None, problem=_NO_VERIFIER), Output(None))
+        return Verified(VerifierResult(INFRASTRUCTURE, None, problem=_NO_VERIFIER), ProgramOutput(None))
     places = at.places
     try:
         folder, rewards = places.beside(f"{name}-verifier"), places.beside(f"{name}-rewards")
@@ -66,13 +66,15 @@ async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool 
         if any(RUNNER.encode() in file.data for file in task.verifier.files):
             _leave_final(places)
         variables = {"VERIFIER_DIR": rewards, "FINAL_MESSAGE": places.final}
-        around = Around(folder, {VERIFIER: folder, REWARDS: rewards}, variables, (places.final,), (rewards,))
+        around = ScriptSurroundings(
+            folder, {VERIFIER: folder, REWARDS: rewards}, variables, (places.final,), (rewards,)
+        )
         output = await run_script(task, task.verifier, at, around)
     except OSError as error:
         said = f"the verifier cannot be staged ({error.strerror or error})"
-        return Verified(Verdict(INFRASTRUCTURE, None, problem=said), Output(None))
+        return Verified(VerifierResult(INFRASTRUCTURE, None, problem=said), ProgramOutput(None))
     except SandboxError as error:
-        return Verified(Verdict(INFRASTRUCTURE, None, problem=f"the verifier: {error}"), Output(None))
+        return Verified(VerifierResult(INFRASTRUCTURE, None, problem=f"the verifier: {error}"), ProgramOutput(None))
     reward = read_reward(rewards, places.workspace)
     verdict = judge(task.grading, output.exit_code, reward, stopped=output.stopped, proved=proved)
     return Verified(verdict, output, _remarks(places.workspace))

@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from skill_health.core.errors import AbortedError
 from skill_health.core.roots import git_top
 from skill_health.effectiveness.agents._api import Command
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.check_process import clean_environment
 from skill_health.effectiveness.check_workspace import Places, make_places, remove_tree, write_files
 from skill_health.effectiveness.copies import digest_of
-from skill_health.effectiveness.sandbox._api import BackEnd, Box, Inside
+from skill_health.effectiveness.sandbox._api import BackEnd, InsidePaths, SandboxSession
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.sandbox._run import to_the_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import MAX_FILE, File
 from skill_health.effectiveness.workspace_held import hold, let_go, sweep
 from skill_health.effectiveness.workspace_programs import needs, search_path
-from skill_health.effectiveness.workspace_tree import Tree, contents, read_tree
+from skill_health.effectiveness.workspace_tree import FolderTree, contents, read_tree
 
 # What a user would call such a folder: nothing tells an agent that it is being measured.
 PREFIX = "job-"
@@ -36,7 +36,7 @@ class Workplace:
 
     places: Places
     sandbox: BackEnd
-    inside: Inside
+    inside: InsidePaths
     hidden: tuple[str, ...] = ()
     image: str = ""
 
@@ -54,15 +54,15 @@ class Workplace:
         """Where the agent finds the gateway on 127.0.0.1."""
         return _PORT if self.apart else of_gateway
 
-    def box(self, readable: tuple[str, ...] = (), online: bool = False) -> Box:
+    def box(self, readable: tuple[str, ...] = (), online: bool = False) -> SandboxSession:
         """The sandbox of the agent."""
         places = self.places
-        return Box(
+        return SandboxSession(
             places.workspace, places.home, places.temporary, readable=readable, socket=self.socket if online else "",
             port=_PORT if online and self.apart else 0, hidden=self.hidden, image=self.image,
         )  # fmt: skip
 
-    def started(self, cell: Cell, command: Command) -> tuple[Command, tuple[str, ...]]:
+    def started(self, cell: TrialSpec, command: Command) -> tuple[Command, tuple[str, ...]]:
         """An agent's command with its whole environment, and the folders that it must be able to read."""
         inside = (self.inside.workspace, self.inside.home)
         found = needs(command.argv, cell.choice.agent, inside)
@@ -112,7 +112,7 @@ def fresh(task: Task) -> Places:
     return places
 
 
-def open_workplace(cell: Cell, place: str = "") -> Workplace:
+def open_workplace(cell: TrialSpec, place: str = "") -> Workplace:
     """Make the folders of a trial and stage its files and skills; `place` is where it will be kept.
 
     Whoever asks for it removes it. Raises AbortedError where the temporary folder is no place for that, or is full.
@@ -132,18 +132,18 @@ def open_workplace(cell: Cell, place: str = "") -> Workplace:
 
 def workplace(task: Task, places: Places, sandbox: BackEnd, image: str = "", *hidden: str) -> Workplace:
     """Folders with the sandbox in which their work is done: the task's repository is `hidden` from it, and these."""
-    inside = sandbox.layout(Box(places.workspace, places.home, places.temporary))
+    inside = sandbox.layout(SandboxSession(places.workspace, places.home, places.temporary))
     top = git_top(task.folder) if task.folder else None
     return Workplace(places, sandbox, inside, tuple(filter(None, (top or task.folder, *hidden))), image)
 
 
-def staged_files(cell: Cell) -> dict[str, File]:
+def staged_files(cell: TrialSpec) -> dict[str, File]:
     """The files of all staged skills by their paths in the workspace."""
     folder = cell.choice.agent.SKILLS
     return {f"{folder}/{skill.name}/{file.path}": file for skill in cell.skills for file in skill.files}
 
 
-def starting_files(cell: Cell) -> Mapping[str, File]:
+def starting_files(cell: TrialSpec) -> Mapping[str, File]:
     """All that is staged, by its path in the workspace."""
     return {**{file.path: file for file in cell.task.files}, **staged_files(cell)}
 
@@ -160,7 +160,7 @@ def digests_on_disk(workspace: str, folder: str) -> dict[str, str]:
     return {name: _digest(name, read_tree(os.path.join(place, name))) for name in names}
 
 
-def changed_skills(cell: Cell, workspace: str) -> Iterator[str]:
+def changed_skills(cell: TrialSpec, workspace: str) -> Iterator[str]:
     """What is not as it was staged, one line for each skill."""
     now = digests_on_disk(workspace, cell.choice.agent.SKILLS)
     then = {skill.name: skill.digest for skill in cell.skills}
@@ -170,7 +170,7 @@ def changed_skills(cell: Cell, workspace: str) -> Iterator[str]:
             yield f"the agent {word} the skill {name}" if name in then else f"the agent added {name!r} to the skills"
 
 
-def _digest(name: str, tree: Tree) -> str:
+def _digest(name: str, tree: FolderTree) -> str:
     files = []
     for entry in tree.entries:
         data = contents(tree.folder, entry, MAX_FILE)

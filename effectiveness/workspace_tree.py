@@ -16,7 +16,7 @@ Kind = Literal["file", "folder", "link", "special"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """One path of a tree, relative and as the system decodes it. `target` is where a link points to.
 
     `what` names the kind of a special file. `size` is that of a file in bytes, however little of it is on the disk.
@@ -36,17 +36,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class FolderTree:
     """A folder's entries in the order of their paths, and what could not be looked at, one line each."""
 
     folder: str
-    entries: tuple[Entry, ...]
+    entries: tuple[TreeEntry, ...]
     problems: tuple[str, ...] = ()
 
 
-def read_tree(folder: str) -> Tree:
+def read_tree(folder: str) -> FolderTree:
     """Everything below a folder; what lies too deep or is too much is left out and said."""
-    found: list[Entry] = []
+    found: list[TreeEntry] = []
     problems: list[str] = []
     waiting = [""]
     while waiting:
@@ -69,7 +69,7 @@ def read_tree(folder: str) -> Tree:
     return _tree(folder, found, problems)
 
 
-def contents(folder: str, entry: Entry, limit: int) -> bytes | None:
+def contents(folder: str, entry: TreeEntry, limit: int) -> bytes | None:
     """The bytes of a file, None where there are more than `limit` or it cannot be read."""
     if entry.kind != "file" or entry.size > limit:
         return None
@@ -85,7 +85,7 @@ def contents(folder: str, entry: Entry, limit: int) -> bytes | None:
     return data if len(data) <= limit else None
 
 
-def pieces(folder: str, entry: Entry) -> Iterator[bytes]:
+def pieces(folder: str, entry: TreeEntry) -> Iterator[bytes]:
     """The bytes of a file, piece by piece. Raises OSError."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with os.fdopen(os.open(os.path.join(folder, entry.path), flags), "rb") as stream:
@@ -93,7 +93,7 @@ def pieces(folder: str, entry: Entry) -> Iterator[bytes]:
             yield data
 
 
-def remove_special(folder: str, tree: Tree) -> list[str]:
+def remove_special(folder: str, tree: FolderTree) -> list[str]:
     """Delete special files, on which whoever opens them could wait for ever; returns a line for each kind."""
     for entry in tree.entries:
         if entry.kind == "special":
@@ -117,19 +117,19 @@ def _unlink(path: str) -> None:
         os.chmod(above, mode)
 
 
-def _tree(folder: str, found: list[Entry], problems: list[str]) -> Tree:
+def _tree(folder: str, found: list[TreeEntry], problems: list[str]) -> FolderTree:
     ordered = sorted(found, key=lambda entry: os.fsencode(entry.path))
-    return Tree(folder, tuple(ordered), tuple(dict.fromkeys(problems)))
+    return FolderTree(folder, tuple(ordered), tuple(dict.fromkeys(problems)))
 
 
-def _entry(entry: os.DirEntry[str], path: str) -> Entry:
+def _entry(entry: os.DirEntry[str], path: str) -> TreeEntry:
     state = entry.stat(follow_symlinks=False)
     mode = state.st_mode
     if stat.S_ISLNK(mode):
-        return Entry(path, "link", mode, target=os.readlink(entry.path))
+        return TreeEntry(path, "link", mode, target=os.readlink(entry.path))
     if stat.S_ISDIR(mode):
-        return Entry(path, "folder", mode)
+        return TreeEntry(path, "folder", mode)
     if stat.S_ISREG(mode):
-        return Entry(path, "file", mode, state.st_size)
+        return TreeEntry(path, "file", mode, state.st_size)
     what = "fifo" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-    return Entry(path, "special", mode, what=what)
+    return TreeEntry(path, "special", mode, what=what)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from skill_health.core.patterns import lazy
-from skill_health.router.records import NONE, Answer
+from skill_health.router.records import NONE, RankedReply
 
 MAX_CHARS = 1 << 16
 MAX_RATIONALE = 2_000
@@ -22,26 +22,26 @@ KINDS = (
 _FENCE = lazy(r"```[A-Za-z]{0,10}[ \t]*\n(.*)\n[ \t]*```", 16)
 
 
-def read_answer(text: str, names: Sequence[str], none_allowed: bool = True) -> Answer:
+def read_answer(text: str, names: Sequence[str], none_allowed: bool = True) -> RankedReply:
     """Read one answer against the names that were shown. Never raises."""
     stripped = text.strip()
     if not stripped:
-        return Answer(kinds=("empty_answer",))
+        return RankedReply(kinds=("empty_answer",))
     if len(stripped) > MAX_CHARS:
-        return Answer(kinds=("too_long",))
+        return RankedReply(kinds=("too_long",))
     notes: tuple[str, ...] = ()
     if fenced := _FENCE.fullmatch(stripped):
         stripped, notes = fenced[1].strip(), ("fenced",)
     try:
         data = json.loads(stripped, parse_constant=_refuse, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
-        return Answer(kinds=(_unreadable(stripped),), notes=notes)
+        return RankedReply(kinds=(_unreadable(stripped),), notes=notes)
     if not isinstance(data, dict):
-        return Answer(kinds=("not_an_object",), notes=notes)
+        return RankedReply(kinds=("not_an_object",), notes=notes)
     return _checked(data, set(names) | ({NONE} if none_allowed else set()), notes)
 
 
-def _checked(data: dict[str, Any], known: set[str], notes: tuple[str, ...]) -> Answer:
+def _checked(data: dict[str, Any], known: set[str], notes: tuple[str, ...]) -> RankedReply:
     kinds = {"missing_key" for key in ("ranking", "confidence", "rationale") if key not in data}
     ranking = data.get("ranking", [])
     ranking = [ranking] if ranking == NONE else ranking
@@ -66,7 +66,7 @@ def _checked(data: dict[str, Any], known: set[str], notes: tuple[str, ...]) -> A
         rationale = None
     if "confidence" in data and data["confidence"] is None:
         kinds.add("wrong_type")
-    return Answer(
+    return RankedReply(
         ranking=() if kinds else tuple(ranking),
         confidence=None if confidence is None else float(confidence),
         rationale=(rationale or "")[:MAX_RATIONALE].encode("utf-8", "replace").decode(),

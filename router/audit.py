@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skill_health.core.config import Limits
+from skill_health.core.config import RuleLimits
 from skill_health.core.fingerprints import shared_runs, words_of
 from skill_health.core.stopwords import STOP
 from skill_health.core.strict_json import quote
@@ -71,7 +71,7 @@ class Audit:
         return any(remark.severity == "error" for remark in self.remarks)
 
 
-def audit(prompts: Sequence[Prompt], catalogue: Catalogue, limits: Limits) -> Audit:
+def audit(prompts: Sequence[Prompt], catalogue: Catalogue, limits: RuleLimits) -> Audit:
     """Look at prompts over the collection that they are for. `limits` says how many prompts a skill wants."""
     skills = sorted((*catalogue.shown, *catalogue.omitted), key=lambda skill: skill.path)
     positives = Counter(prompt.expected for prompt in prompts if prompt.known)
@@ -166,7 +166,7 @@ def _nulls(prompts: Sequence[Prompt]) -> Iterator[Remark]:
         yield _remark("warning", "few-nulls", share, "Add requests that sound like a skill's and are nobody's.")
 
 
-def _coverage(rows: Sequence[Coverage], limits: Limits) -> Iterator[Remark]:
+def _coverage(rows: Sequence[Coverage], limits: RuleLimits) -> Iterator[Remark]:
     thin = [row.skill for row in rows if row.positives < limits.positives]
     missing = [row.skill for row in rows if row.negatives < limits.negatives]
     for kind, names, wanted, what in (

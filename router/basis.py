@@ -11,30 +11,30 @@ from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.revision import Revision
 from skill_health.router.budget import Budget
 from skill_health.router.comparable import COMPUTED_AT, Relisted, named
-from skill_health.router.instrument_run import Direct
+from skill_health.router.instrument_run import DirectAsker
 from skill_health.router.opening import open_models
 from skill_health.router.outcome import not_asked, to_result
-from skill_health.router.plan import Call, Plan, Questions, to_manifest
+from skill_health.router.plan import PlannedCall, Questions, RouterPlan, to_manifest
 from skill_health.router.prices import price_table
-from skill_health.router.records import Catalogue, Listed, Prompt, Result
+from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingResult
 from skill_health.router.routers._load import PROVIDER, resolve
-from skill_health.router.runs import Run, earlier_runs, load_run
+from skill_health.router.runs import RouterRun, earlier_runs, load_run
 from skill_health.router.scores.facts import read_facts
 from skill_health.router.sweep import agrees, mismatch
 from skill_health.router.template import load_template
 
 if TYPE_CHECKING:
-    from skill_health.router.choices import Choices
-    from skill_health.router.inputs import Inputs
+    from skill_health.router.choices import RouterChoices
+    from skill_health.router.inputs import RouterInputs
 
 _TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SweepBasis:
     """What a sweep asks, as far as a baseline must agree with it: see `skill_health.router.sweep.mismatch`."""
 
-    choices: Choices
+    choices: RouterChoices
     template: str
     selection: Mapping[str, Any]
 
@@ -44,7 +44,7 @@ class Asked:
         return found | {"template": self.template, "selection": self.selection}
 
 
-def last_run(reports: str, asked: Asked, models: Collection[str], reasons: list[str]) -> Run | None:
+def last_run(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> RouterRun | None:
     """The last finished run that is comparable with what is asked, None where there is none.
 
     `reasons` is given one line for each of the latest runs that are not.
@@ -52,7 +52,7 @@ def last_run(reports: str, asked: Asked, models: Collection[str], reasons: list[
     return next(_comparable(reports, asked, models, reasons), None)
 
 
-def _comparable(reports: str, asked: Asked, models: Collection[str], reasons: list[str]) -> Iterator[Run]:
+def _comparable(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> Iterator[RouterRun]:
     for folder, manifest in earlier_runs(reports):
         why = mismatch(manifest, asked.settings(), models)
         if not why:
@@ -69,13 +69,13 @@ def _comparable(reports: str, asked: Asked, models: Collection[str], reasons: li
             reasons.append(f"{manifest['run_id']}: {why}")
 
 
-def is_finished(run: Run) -> bool:
+def is_finished(run: RouterRun) -> bool:
     """Whether every planned call has a result."""
     planned = sum(model.replications for model in run.facts.models) * len(run.facts.prompts)
     return len({result.key for result in run.results}) >= planned
 
 
-def run_before(reports: str, inputs: Inputs, asked: Asked) -> Run:
+def run_before(reports: str, inputs: RouterInputs, asked: SweepBasis) -> RouterRun:
     """The last comparable run. Raises UsageError, with what is wrong with the latest ones, where there is none."""
     reasons: list[str] = []
     found = last_run(reports, asked, asked.choices.models, reasons)
@@ -90,13 +90,13 @@ def run_before(reports: str, inputs: Inputs, asked: Asked) -> Run:
 
 def run_at(
     reports: str,
-    inputs: Inputs,
-    asked: Asked,
+    inputs: RouterInputs,
+    asked: SweepBasis,
     old: Catalogue,
     changed: Sequence[Relisted],
     train: tuple[Prompt, ...],
     revision: str,
-) -> Run:
+) -> RouterRun:
     """The answers of before: computed over the old catalogue where that costs nothing, else those of a run that saw it.
 
     Raises UsageError where a provider's model has no such run.
@@ -121,22 +121,27 @@ def run_at(
 
 
 def _computed(
-    inputs: Inputs, asked: Asked, old: Catalogue, specs: Sequence[str], train: tuple[Prompt, ...], revision: str
-) -> Run:
+    inputs: RouterInputs,
+    asked: SweepBasis,
+    old: Catalogue,
+    specs: Sequence[str],
+    train: tuple[Prompt, ...],
+    revision: str,
+) -> RouterRun:
     """Routers that cost nothing over an old catalogue, asked in memory."""
     routing, choices = inputs.config.router, replace(asked.choices, models=tuple(specs))
     template, prices = load_template(choices.template), price_table(routing)
     models = open_models(choices, routing, old, template, train, prices)
-    plan = Plan(old, inputs.prompts, models, choices, template)
+    plan = RouterPlan(old, inputs.prompts, models, choices, template)
     results = asyncio.run(_ask(plan))
     manifest = to_manifest(plan, routing, prices, {"kind": "all"}, Revision()) | {
         "run_id": f"{COMPUTED_AT}{revision}", "created": None,
     }  # fmt: skip
-    return Run("", manifest, read_facts(manifest), tuple(results))
+    return RouterRun("", manifest, read_facts(manifest), tuple(results))
 
 
-async def _ask(plan: Plan) -> list[Result]:
-    questions, direct = Questions(plan), Direct(plan, Budget(None, None), lambda model, request: 0.0)
+async def _ask(plan: RouterPlan) -> list[RoutingResult]:
+    questions, direct = Questions(plan), DirectAsker(plan, Budget(None, None), lambda model, request: 0.0)
     try:
         return [await _result(questions, direct, call) for call in plan.calls()]
     finally:
@@ -144,7 +149,7 @@ async def _ask(plan: Plan) -> list[Result]:
             await model.router.close()
 
 
-async def _result(questions: Questions, direct: Direct, call: Call) -> Result:
+async def _result(questions: Questions, direct: DirectAsker, call: PlannedCall) -> RoutingResult:
     order = questions.order(call)
     attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), order)
     if attempts[-1].status == "model_unavailable":
@@ -152,15 +157,15 @@ async def _result(questions: Questions, direct: Direct, call: Call) -> Result:
     return to_result(call.prompt, call.model.spec, call.replication, order, attempts)
 
 
-def _merged(run: Run, paid: Collection[str], computed: Run) -> Run:
+def _merged(run: RouterRun, paid: Collection[str], computed: RouterRun) -> RouterRun:
     """The run's own answers for what is paid, and the computed ones for the rest."""
     models = [model for model in run.manifest["models"] if model["spec"] in paid] + computed.manifest["models"]
     manifest = {**run.manifest, "models": models}
     results = [result for result in run.results if result.model in paid]
-    return Run(run.folder, manifest, read_facts(manifest), (*results, *computed.results), run.check)
+    return RouterRun(run.folder, manifest, read_facts(manifest), (*results, *computed.results), run.check)
 
 
-def other_changes(run: Run, now: Iterable[Listed], changed: Iterable[Relisted]) -> list[str]:
+def other_changes(run: RouterRun, now: Iterable[ListedSkill], changed: Iterable[Relisted]) -> list[str]:
     """The skills beside the changed ones that the baseline saw otherwise than they are listed now."""
     from skill_health.router.comparable import changed_skills
 

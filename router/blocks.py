@@ -14,7 +14,7 @@ _WIDEST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class TitleBlock:
     """A title; `level` counts from 1."""
 
     text: str
@@ -49,7 +49,7 @@ class Table:
     most: int = 40
 
 
-Block = Heading | Sentence | Items | Table
+Block = TitleBlock | Sentence | Items | Table
 
 
 def as_text(blocks: Iterable[Block]) -> str:
@@ -64,7 +64,7 @@ def as_markdown(blocks: Iterable[Block]) -> str:
 
 def _text(block: Block) -> Iterator[str]:
     match block:
-        case Heading(text, level):
+        case TitleBlock(text, level):
             yield from ("", _safe(text)) if level > 1 else (_safe(text),)
         case Sentence(text):
             yield _safe(text)
@@ -84,7 +84,7 @@ def _text(block: Block) -> Iterator[str]:
 
 def _markdown(block: Block) -> Iterator[str]:
     match block:
-        case Heading(text, level):
+        case TitleBlock(text, level):
             yield f"{'#' * level} {_escaped(text)}"
         case Sentence(text, strong):
             yield f"**{_escaped(text)}**" if strong else _escaped(text)

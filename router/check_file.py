@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 
 from skill_health.router import durable
-from skill_health.router.instrument import Verdict, from_json, to_record
+from skill_health.router.instrument import ModelVerdict, from_json, to_record
 from skill_health.router.redact import redacted
 from skill_health.router.runs import CHECK, read_check
 
 
-def stored_verdicts(folder: str) -> tuple[Verdict, ...]:
+def stored_verdicts(folder: str) -> tuple[ModelVerdict, ...]:
     """The verdicts on what was planted that an earlier process wrote down; () where there is no sound record."""
     try:
         return tuple(from_json(record) for record in (read_check(folder) or {}).get("planted", ()))
@@ -19,7 +19,9 @@ def stored_verdicts(folder: str) -> tuple[Verdict, ...]:
         return ()
 
 
-def write_check(folder: str, planted: Sequence[Verdict], finished: Sequence[Verdict], keys: Sequence[str]) -> str:
+def write_check(
+    folder: str, planted: Sequence[ModelVerdict], finished: Sequence[ModelVerdict], keys: Sequence[str]
+) -> str:
     """Write the record, without the keys; its path. Raises OSError. Only for a folder that is locked."""
     path = os.path.join(folder, CHECK)
     text = redacted(durable.to_json(to_record(planted, finished)), keys) + "\n"

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from skill_health.core.config import Config, Routing
+from skill_health.core.config import Config, RouterSettings
 from skill_health.router.orders import Orders
 from skill_health.router.records import Mode
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class RouterChoices:
     """What a run asks, with the configuration filling in what the command line leaves open."""
 
     models: tuple[str, ...]
@@ -26,14 +26,14 @@ class Choices:
     orders: Orders
 
 
-def choices(options: Mapping[str, Any], routing: Routing) -> Choices:
+def choices(options: Mapping[str, Any], routing: RouterSettings) -> RouterChoices:
     """The settings in force: the command line's, else the configuration's."""
 
     def pick(name: str, configured: Any) -> Any:
         given = options.get(name)
         return configured if given is None or given == () else given
 
-    return Choices(
+    return RouterChoices(
         models=tuple(pick("models", routing.models)),
         reps=pick("reps", routing.reps),
         seed=pick("seed", routing.seed),

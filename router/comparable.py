@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.router.records import Listed, Prompt
-from skill_health.router.runs import Run
-from skill_health.router.scores.facts import Facts
+from skill_health.router.records import ListedSkill, Prompt
+from skill_health.router.runs import RouterRun
+from skill_health.router.scores.facts import RoutingRunFacts
 
 COMPUTED_AT = "computed-at-"
 """How the id of a baseline begins that is no run, but computed over the descriptions at a revision."""
@@ -30,7 +30,9 @@ class Relisted:
     cut: bool = False
 
 
-def changed_skills(old: Iterable[Listed], new: Iterable[Listed], bodies: bool = False) -> tuple[Relisted, ...]:
+def changed_skills(
+    old: Iterable[ListedSkill], new: Iterable[ListedSkill], bodies: bool = False
+) -> tuple[Relisted, ...]:
     """The skills whose listed name or text differs between two listings, by name.
 
     With `bodies` a skill counts as edited where what only local routers read of it differs, too.
@@ -48,7 +50,7 @@ def changed_skills(old: Iterable[Listed], new: Iterable[Listed], bodies: bool = 
     return tuple(found)
 
 
-def obstacles(run: Run, baseline: Run) -> Iterator[str]:
+def obstacles(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
     """Why the runs cannot be compared, and what to do about it; nothing where they can."""
     one, other = run.manifest, baseline.manifest
     for key, option in (("mode", "--mode"), ("listing", "--listing")):
@@ -74,7 +76,7 @@ def obstacles(run: Run, baseline: Run) -> Iterator[str]:
         yield f"they have no model in common: run {named(_specs(baseline.facts))} again with --models"
 
 
-def agreeing(facts: Facts, other: Facts) -> list[str]:
+def agreeing(facts: RoutingRunFacts, other: RoutingRunFacts) -> list[str]:
     """The prompts of both that ask and expect the same, in the first one's order.
 
     What a label accepts or rejects besides enters none of the figures that are compared.
@@ -83,7 +85,7 @@ def agreeing(facts: Facts, other: Facts) -> list[str]:
     return [name for name in both if _label(facts, name, _ASKED) == _label(other, name, _ASKED)]
 
 
-def differences(run: Run, baseline: Run) -> Iterator[str]:
+def differences(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
     """What else is not the same, besides the descriptions: it may be behind a change just as well."""
     one, other = run.manifest, baseline.manifest
     for what, value in _SETTINGS.items():
@@ -97,7 +99,7 @@ def differences(run: Run, baseline: Run) -> Iterator[str]:
         yield "local routers may read more of a skill than its description, and that has changed"
 
 
-def _thresholds(facts: Facts, other: Facts) -> Iterator[str]:
+def _thresholds(facts: RoutingRunFacts, other: RoutingRunFacts) -> Iterator[str]:
     """The local routers that abstain below another score now: it was chosen anew for the descriptions."""
     before = {model.spec: model.settings.get("threshold") for model in other.models}
     for model in facts.models:
@@ -121,7 +123,7 @@ def named(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _described(run: Run) -> dict[str, str]:
+def _described(run: RouterRun) -> dict[str, str]:
     return {skill.name: skill.description for skill in run.facts.shown.values()}
 
 
@@ -129,7 +131,7 @@ def _plain(value: Any) -> str:
     return "not known" if value is None else str(value)
 
 
-def _specs(facts: Facts) -> Sequence[str]:
+def _specs(facts: RoutingRunFacts) -> Sequence[str]:
     return [model.spec for model in facts.models]
 
 
@@ -149,7 +151,7 @@ def _shown(manifest: Mapping[str, Any]) -> str:
     return " ".join(str(part) for part in parts if part)
 
 
-def _label(facts: Facts, name: str, fields: Sequence[str] = _LABELS) -> tuple[Any, ...]:
+def _label(facts: RoutingRunFacts, name: str, fields: Sequence[str] = _LABELS) -> tuple[Any, ...]:
     prompt: Prompt = facts.prompts[name]
     values = [getattr(prompt, field) for field in fields]
     return tuple(tuple(sorted(value)) if isinstance(value, tuple) else value for value in values)

@@ -11,10 +11,10 @@ from skill_health.core.stats.multiplicity import holm
 from skill_health.router.comparable import Relisted, agreeing, changed_skills, differences, named, obstacles
 from skill_health.router.losses import ALL, losses, powerless
 from skill_health.router.paired import COMPARED, by_skill, change, flips, pair
-from skill_health.router.runs import Run
+from skill_health.router.runs import RouterRun
 from skill_health.router.scores.facts import UNKNOWN
 from skill_health.router.scores.failures import coverage
-from skill_health.router.scores.judge import Column
+from skill_health.router.scores.judge import ModelScores
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.scores.numbers import number
 
@@ -26,7 +26,7 @@ LIVE = "Ranking bounds what a description can do; whether a live agent loads the
 Groups = Mapping[str, Collection[str]]
 
 
-def compare(run: Run, baseline: Run, max_loss: float, groups: Groups | None = None) -> dict[str, Any]:
+def compare(run: RouterRun, baseline: RouterRun, max_loss: float, groups: Groups | None = None) -> dict[str, Any]:
     """The comparison as JSON values (router-comparison.schema.json).
 
     `groups` are prompts by the name of their group, by default all of them in one; each is tested by itself, and Holm's
@@ -40,7 +40,7 @@ def compare(run: Run, baseline: Run, max_loss: float, groups: Groups | None = No
 
 
 def contrast(
-    run: Run, baseline: Run, max_loss: float, groups: Groups | None = None, testable: int | None = None
+    run: RouterRun, baseline: RouterRun, max_loss: float, groups: Groups | None = None, testable: int | None = None
 ) -> dict[str, Any]:
     """The same for runs that are known to be comparable in the prompts that ask and expect the same in both.
 
@@ -77,7 +77,9 @@ def contrast(
     }
 
 
-def _model(before: Column, after: Column, run: Run, baseline: Run, parts: Groups) -> dict[str, Any]:
+def _model(
+    before: ModelScores, after: ModelScores, run: RouterRun, baseline: RouterRun, parts: Groups
+) -> dict[str, Any]:
     tested = {prompt.prompt_id for prompt in run.facts.tested} & {prompt.prompt_id for prompt in baseline.facts.tested}
     none = run.facts.none_allowed
     groups = []
@@ -115,7 +117,7 @@ def _correct(groups: list[dict[str, Any]]) -> None:
             test["difference"] = number(replace(test["difference"], p_adjusted=p))
 
 
-def _identity(run: Run) -> dict[str, Any]:
+def _identity(run: RouterRun) -> dict[str, Any]:
     return {key: run.manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}
 
 
@@ -123,11 +125,11 @@ def _relisted(skill: Relisted) -> dict[str, Any]:
     return {key: getattr(skill, key) for key in ("name", "kind", "before", "after", "cut")}
 
 
-def _resolved(column: Column) -> list[str]:
+def _resolved(column: ModelScores) -> list[str]:
     return sorted({result.resolved_model for result in column.results if result.resolved_model})
 
 
-def _trust(run: Run, baseline: Run, both: list[tuple[Column, Column]]) -> Iterator[str]:
+def _trust(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, ModelScores]]) -> Iterator[str]:
     for before, after in both:
         spec = after.model.spec
         for side in (run, baseline):
@@ -140,7 +142,7 @@ def _trust(run: Run, baseline: Run, both: list[tuple[Column, Column]]) -> Iterat
             yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"
 
 
-def _gaps(run: Run, baseline: Run, both: list[tuple[Column, Column]]) -> Iterator[str]:
+def _gaps(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, ModelScores]]) -> Iterator[str]:
     for pair_of in both:
         for side, column in zip((baseline, run), pair_of, strict=True):
             found = coverage(column, side.facts)
@@ -150,7 +152,7 @@ def _gaps(run: Run, baseline: Run, both: list[tuple[Column, Column]]) -> Iterato
                 yield f"{column.model.spec} in {side.run_id}: {share}"
 
 
-def _unlisted(run: Run, baseline: Run, common: Collection[str]) -> Iterator[str]:
+def _unlisted(run: RouterRun, baseline: RouterRun, common: Collection[str]) -> Iterator[str]:
     """Which prompts expect a skill that only one of the collections has: one that is new, renamed or gone."""
     for side, other, what in ((run, baseline, "baseline"), (baseline, run, "run")):
         names = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.router.blocks import Block, Heading, Items, Sentence, Table
+from skill_health.router.blocks import Block, Items, Sentence, Table, TitleBlock
 from skill_health.router.comparable import COMPUTED_AT, named
 from skill_health.router.losses import ALL
 from skill_health.router.paired import COMPARED
@@ -18,7 +18,7 @@ _WIDE = 70
 
 def document(found: Mapping[str, Any]) -> Iterator[Block]:
     """The whole comparison."""
-    yield Heading(f"Router: {found['run']['run_id']} against {found['baseline']['run_id']}", 1)
+    yield TitleBlock(f"Router: {found['run']['run_id']} against {found['baseline']['run_id']}", 1)
     yield from (Sentence(f"{side.capitalize()}: {_run(found[side])}.") for side in ("run", "baseline"))
     yield from listing(found)
     if "sweep" in found:
@@ -30,7 +30,7 @@ def document(found: Mapping[str, Any]) -> Iterator[Block]:
 def listing(found: Mapping[str, Any]) -> Iterator[Block]:
     """Which descriptions differ, what else does, and what to be careful about."""
     skills = found["skills"]
-    yield Heading(f"Listed texts: {len(skills)} changed, {found['same_skills']} the same")
+    yield TitleBlock(f"Listed texts: {len(skills)} changed, {found['same_skills']} the same")
     yield Items([_relisted(skill) for skill in skills], most=40)
     prompts = found["prompts"]
     counts = [f"{prompts['common']} in both runs"]
@@ -54,7 +54,7 @@ def listing(found: Mapping[str, Any]) -> Iterator[Block]:
 def selected(sweep: Mapping[str, Any]) -> Iterator[Block]:
     """Which prompts a sweep asked, and why."""
     affected, controls = sweep["affected"], sweep["controls"]
-    yield Heading(
+    yield TitleBlock(
         f"Selected: {_n(len(affected), 'affected prompt')} and {_n(len(controls), 'control')} of {sweep['of']}"
     )
     yield Sentence(f"Changed since {sweep['since']}: {named(sweep['changed'], 12)}.")
@@ -72,7 +72,7 @@ def numbers(found: Mapping[str, Any]) -> Iterator[Block]:
 
 def _group(model: Mapping[str, Any], group: Mapping[str, Any]) -> Iterator[Block]:
     name = "" if group["group"] == ALL else f", {group['group']}"
-    yield Heading(f"{model['model']}{name}: {_n(group['prompts'], 'prompt')}")
+    yield TitleBlock(f"{model['model']}{name}: {_n(group['prompts'], 'prompt')}")
     if not group["prompts"]:
         yield Sentence("Not testable: no prompt has a score in both runs.")
         return

@@ -12,18 +12,18 @@ from skill_health.core.errors import GateError
 from skill_health.router.budget import Budget
 from skill_health.router.check_file import stored_verdicts, write_check
 from skill_health.router.degenerate import judge_finished
-from skill_health.router.ended import Ended
+from skill_health.router.ended import RunOutcome
 from skill_health.router.history import record_run
-from skill_health.router.instrument import Verdict, lines
-from skill_health.router.instrument_run import Checked, check_plan
+from skill_health.router.instrument import ModelVerdict, lines
+from skill_health.router.instrument_run import InstrumentCheck, check_plan
 from skill_health.router.journal import Journal
 from skill_health.router.journal_read import RESULTS, read_manifest
 from skill_health.router.outcome import spent_on
-from skill_health.router.prepare import Prepared
-from skill_health.router.progress import Progress, tell
+from skill_health.router.prepare import PreparedSweep
+from skill_health.router.progress import Progress, write_progress
 from skill_health.router.report import build_report, write_reports
 from skill_health.router.results import read_results
-from skill_health.router.run import Runner
+from skill_health.router.run import RouterRunner
 from skill_health.router.run_folder import drop_reports
 from skill_health.router.runs import CHECK, read_check
 from skill_health.router.schedule import GRACE, INTERRUPTED, interruptible
@@ -34,7 +34,7 @@ AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RouterRunOptions:
     """How a run is made, which is no part of what it asks."""
 
     max_runs: int | None = None
@@ -45,7 +45,7 @@ class Terms:
     grace: float = GRACE
 
 
-def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None) -> Ended:
+def conduct(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None) -> RunOutcome:
     """Make the calls that have no result yet, and write results, check, reports and history.
 
     Raises UsageError where another process has the journal, GateError where the instrument check forbids the
@@ -54,7 +54,7 @@ def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None) -> Ended:
     """
     with prepared.place.open(prepared.keys) as journal:
         for problem in journal.past.problems:
-            tell(stream, f"{problem}\n")
+            write_progress(stream, f"{problem}\n")
         drop_reports(journal.folder)
         conductor = _Conductor(prepared, terms, stream, journal, _budget(prepared, terms, journal))
         try:
@@ -64,13 +64,13 @@ def conduct(prepared: Prepared, terms: Terms, stream: TextIO | None) -> Ended:
         runner = conductor.runner
         left = runner.left()
         if left and (reason == INTERRUPTED or not journal.results):
-            return Ended(journal.folder, left, reason, bool(runner.capped))
+            return RunOutcome(journal.folder, left, reason, bool(runner.capped))
         if not left:
             journal.finish(prepared.plan.keys())
         return replace(_written(prepared, journal, conductor.verdicts, left), reason=reason, capped=bool(runner.capped))
 
 
-def _budget(prepared: Prepared, terms: Terms, journal: Journal) -> Budget:
+def _budget(prepared: PreparedSweep, terms: RouterRunOptions, journal: Journal) -> Budget:
     """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
     wired = {model.spec for model in prepared.plan.models if model.wired}
     attempts, usd = spent_on(journal.results.values(), wired)
@@ -82,10 +82,10 @@ class _Conductor:
     """One run under way."""
 
     def __init__(
-        self, prepared: Prepared, terms: Terms, stream: TextIO | None, journal: Journal, budget: Budget
+        self, prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None, journal: Journal, budget: Budget
     ) -> None:
-        self.verdicts: tuple[Verdict, ...] = ()
-        self.runner = Runner(prepared.plan, journal, budget, prepared.reserve)
+        self.verdicts: tuple[ModelVerdict, ...] = ()
+        self.runner = RouterRunner(prepared.plan, journal, budget, prepared.reserve)
         self._prepared, self._terms, self._stream, self._budget = prepared, terms, stream, budget
         self._folder = journal.folder
 
@@ -111,7 +111,7 @@ class _Conductor:
         plan, terms = self._prepared.plan, self._terms
         self.verdicts = stored_verdicts(self._folder)
         asked = {verdict.model for verdict in self.verdicts if verdict.tested}
-        checked = Checked(self.verdicts)
+        checked = InstrumentCheck(self.verdicts)
         if asked != {model.spec for model in plan.models} or checked.blocking(plan):
             ask, at_once = self.runner.ask, terms.concurrency
             checked = await check_plan(plan, self._prepared.train, ask, at_once, terms.grace, self._told)
@@ -120,7 +120,7 @@ class _Conductor:
                 return checked.stop
             write_check(self._folder, checked.verdicts, (), self._prepared.keys)
             for line in lines(verdict for verdict in checked.verdicts if not verdict.trusted):
-                tell(self._stream, f"instrument check: {line}\n")
+                write_progress(self._stream, f"instrument check: {line}\n")
             for verdict in checked.verdicts:
                 if not (verdict.answered or terms.despite_check):
                     self.runner.give_up(verdict.model)
@@ -146,13 +146,13 @@ class _Conductor:
     def _told(self, first: bool) -> None:
         if first:
             grace = f"{self._terms.grace:.0f} s"
-            tell(
+            write_progress(
                 self._stream,
                 f"\nstopping: calls under way have {grace} to end; interrupt again to abandon them\n",
             )
 
 
-def _written(prepared: Prepared, journal: Journal, planted: Sequence[Verdict], left: int) -> Ended:
+def _written(prepared: PreparedSweep, journal: Journal, planted: Sequence[ModelVerdict], left: int) -> RunOutcome:
     """What is written of a run from its files, so that it is the same however often the run was interrupted."""
     folder = journal.folder
     manifest = read_manifest(folder)
@@ -166,4 +166,4 @@ def _written(prepared: Prepared, journal: Journal, planted: Sequence[Verdict], l
     written = [*write_reports(folder, report), os.path.join(folder, RESULTS), check]
     failed = sorted({verdict.model for verdict in (*planted, *finished) if verdict.failed})
     missing = sum(not result.scored for result in results)
-    return Ended(folder, left, report=report, written=tuple(written), untrusted=tuple(failed), missing=missing)
+    return RunOutcome(folder, left, report=report, written=tuple(written), untrusted=tuple(failed), missing=missing)

@@ -18,7 +18,7 @@ from skill_health.router.journal_read import RESULTS, read_manifest
 from skill_health.router.records import Mode
 from skill_health.router.results import from_line, readable_lines
 from skill_health.router.runs import run_ids, runs_folder
-from skill_health.router.scores.facts import Facts, read_facts
+from skill_health.router.scores.facts import RoutingRunFacts, read_facts
 from skill_health.router.sizes import question_size
 from skill_health.router.template import load_template
 
@@ -30,7 +30,7 @@ HEADROOM = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierCalls:
     """What earlier calls of one model come to; None where too few of them said so."""
 
     factor: Factor = UNCALIBRATED
@@ -45,7 +45,7 @@ class _Seen:
     times: list[float] = field(default_factory=list)
 
 
-def read_earlier(reports: str, specs: Collection[str], mode: Mode) -> dict[str, Earlier]:
+def read_earlier(reports: str, specs: Collection[str], mode: Mode) -> dict[str, EarlierCalls]:
     """What the latest runs below a folder of reports tell of each of these models, asked in the same mode."""
     seen = {spec: _Seen() for spec in specs}
     for number, name in enumerate(run_ids(reports)):
@@ -80,7 +80,7 @@ def _read_run(folder: str, manifest: Mapping[str, Any], seen: Mapping[str, _Seen
             mine.times.append(took / 1000)
 
 
-def _size(manifest: Mapping[str, Any], facts: Facts) -> Callable[[str], int] | None:
+def _size(manifest: Mapping[str, Any], facts: RoutingRunFacts) -> Callable[[str], int] | None:
     """The bytes of that run's questions by the text of the prompt; None where its template is no longer there."""
     try:
         template = load_template(str(manifest["template"]["name"]))
@@ -91,14 +91,14 @@ def _size(manifest: Mapping[str, Any], facts: Facts) -> Callable[[str], int] | N
     return question_size(template, list(facts.shown.values()), manifest["mode"])
 
 
-def _earlier(seen: _Seen) -> Earlier:
+def _earlier(seen: _Seen) -> EarlierCalls:
     factor = UNCALIBRATED
     if len(seen.ratios) >= FEWEST:
         size = sum(each for each, _ in seen.ratios)
         mean = _within(sum(each * ratio for each, ratio in seen.ratios) / size * BYTES_PER_TOKEN)
         highest = max(ratio for _, ratio in seen.ratios) * BYTES_PER_TOKEN
         factor = Factor(round(mean, 4), round(max(mean, _within(highest)) * HEADROOM, 4), len(seen.ratios))
-    return Earlier(
+    return EarlierCalls(
         factor,
         round(median(seen.outputs)) if len(seen.outputs) >= FEWEST else None,
         round(median(seen.times), 3) if len(seen.times) >= FEWEST else None,

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunOutcome:
     """How a run ended. `left` keys have no result, for the `reason` that is given; `capped` where a larger cap helps.
 
     `untrusted` are the models whose figures are not to be trusted. `missing` results are missing data. There is no

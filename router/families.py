@@ -17,7 +17,7 @@ _LEAST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SimilarPrompts:
     """Two prompts, the earlier one first, and the cosine of their words; 1.0 and `same` for one text twice."""
 
     first: Prompt
@@ -26,7 +26,7 @@ class Pair:
     same: bool = False
 
 
-def near_pairs(prompts: Sequence[Prompt], threshold: float = NEAR) -> list[Pair]:
+def near_pairs(prompts: Sequence[Prompt], threshold: float = NEAR) -> list[SimilarPrompts]:
     """The pairs of prompts with the same text (case, spacing and closing punctuation aside) or nearly the same words.
 
     Of a text that stands several times each later one is paired with the first. A text of fewer than three telling
@@ -37,12 +37,12 @@ def near_pairs(prompts: Sequence[Prompt], threshold: float = NEAR) -> list[Pair]
     for prompt in prompts:
         earlier = first.setdefault(same_text(prompt.text), prompt)
         if earlier is not prompt:
-            pairs.append(Pair(earlier, prompt, 1.0, True))
+            pairs.append(SimilarPrompts(earlier, prompt, 1.0, True))
     distinct = list(first.values())
     words = [tfidf.terms(prompt.text, STOP) for prompt in distinct]
     vectors = tfidf.vectors([text if len(set(text)) >= _LEAST else [] for text in words], _BACKGROUND)
     found = tfidf.similar_pairs(vectors, threshold)
-    return [*pairs, *(Pair(distinct[i], distinct[j], min(value, 1.0)) for i, j, value in found)]
+    return [*pairs, *(SimilarPrompts(distinct[i], distinct[j], min(value, 1.0)) for i, j, value in found)]
 
 
 def with_families(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:

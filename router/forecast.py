@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skill_health.router.prices import MAX_TOKENS, Price, at_most, cost
+from skill_health.router.prices import MAX_TOKENS, TieredPrice, at_most, cost
 from skill_health.router.progress import duration
 from skill_health.router.records import Usage
 
@@ -49,7 +49,7 @@ class Load:
     input_bytes: int = 0
     typical_output: int = 0
     max_output: int = 0
-    price: Price | None = None
+    price: TieredPrice | None = None
     local: bool = False
     factor: Factor = UNCALIBRATED
     group: str = ""
@@ -60,7 +60,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ModelCallForecast:
     """The forecast of one model. `usd_repeated` is the most where every call that may be repeated is."""
 
     load: Load
@@ -83,10 +83,10 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class CallForecast:
     """The forecast of a run. The sums are None where one of their parts is; `seconds` lets groups run side by side."""
 
-    models: tuple[Expected, ...]
+    models: tuple[ModelCallForecast, ...]
     price_version: str
     calls: int
     usd_low: float | None
@@ -111,14 +111,14 @@ class Forecast:
         return [*found, *(f"  {note}" for note in self.notes)]
 
 
-def forecast(loads: Sequence[Load], price_version: str, notes: Iterable[str] = ()) -> Forecast:
+def forecast(loads: Sequence[Load], price_version: str, notes: Iterable[str] = ()) -> CallForecast:
     """The forecast of what these models are going to be asked."""
     models = tuple(_expected(load) for load in loads)
     groups: dict[str, list[float | None]] = {}
     for each in models:
         groups.setdefault(each.load.group, []).append(each.seconds)
     times = [_sum(seconds) for seconds in groups.values()]
-    return Forecast(
+    return CallForecast(
         models=models,
         price_version=price_version,
         calls=sum(load.calls for load in loads),
@@ -135,17 +135,17 @@ def tokens_at_most(size: int, factor: Factor) -> int:
     return min(math.ceil(size / BYTES_PER_TOKEN * factor.most), max(size, 0), MAX_TOKENS)
 
 
-def most(price: Price | None, size: int, factor: Factor, max_output: int) -> float:
+def most(price: TieredPrice | None, size: int, factor: Factor, max_output: int) -> float:
     """Dollars that one call of so many bytes can cost at most; 0 where no price is known."""
     return 0.0 if price is None else at_most(price, tokens_at_most(size, factor), max_output)
 
 
-def _expected(load: Load) -> Expected:
+def _expected(load: Load) -> ModelCallForecast:
     calls = load.calls
     input_tokens = round(load.input_bytes / BYTES_PER_TOKEN * load.factor.mean)
     low, high = min(load.typical_output, load.max_output), load.max_output
     if load.local or not calls:
-        return Expected(load, input_tokens, low * calls, high * calls, 0.0, 0.0, 0.0, 0.0)
+        return ModelCallForecast(load, input_tokens, low * calls, high * calls, 0.0, 0.0, 0.0, 0.0)
     usd_low = usd_high = usd_repeated = None
     if load.price is not None:
         each = cost(load.price, Usage(input_tokens=round(input_tokens / calls), output_tokens=low))
@@ -155,7 +155,7 @@ def _expected(load: Load) -> Expected:
     seconds = None if load.seconds is None else calls * load.seconds / max(1, load.concurrency)
     if seconds is not None and load.per_minute:
         seconds = max(seconds, calls / load.per_minute * 60)
-    return Expected(load, input_tokens, low * calls, high * calls, usd_low, usd_high, usd_repeated, seconds)
+    return ModelCallForecast(load, input_tokens, low * calls, high * calls, usd_low, usd_high, usd_repeated, seconds)
 
 
 def _tokens(load: Load) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from skill_health.core.config import Provider
-from skill_health.router.earlier import Earlier
-from skill_health.router.forecast import UNCALIBRATED, Forecast, Load, forecast, most
-from skill_health.router.plan import Key, Model, Plan
-from skill_health.router.records import NONE, Prompt, Request
+from skill_health.router.earlier import EarlierCalls
+from skill_health.router.forecast import UNCALIBRATED, CallForecast, Load, forecast, most
+from skill_health.router.plan import Key, OpenModel, RouterPlan
+from skill_health.router.records import NONE, Prompt, RoutingRequest
 from skill_health.router.routers._load import PROVIDER
 from skill_health.router.sizes import question_size, schema_size, size_of
 
@@ -24,13 +24,13 @@ NULL_SHARE = 0.20
 
 
 def forecast_plan(
-    plan: Plan,
+    plan: RouterPlan,
     price_version: str,
-    earlier: Mapping[str, Earlier],
+    earlier: Mapping[str, EarlierCalls],
     notes: Iterable[str] = (),
     done: Collection[Key] = (),
     concurrency: int | None = None,
-) -> Forecast:
+) -> CallForecast:
     """What a plan is going to take, without the keys that are done; `concurrency` is what the user allows in all."""
     size = question_size(plan.template, plan.catalogue.shown, plan.choices.mode)
     sizes = {prompt.prompt_id: size(prompt.text) for prompt in plan.prompts}
@@ -43,10 +43,10 @@ def forecast_plan(
     return forecast(loads, price_version, notes)
 
 
-def reservations(earlier: Mapping[str, Earlier]) -> Callable[[Model, Request], float]:
+def reservations(earlier: Mapping[str, EarlierCalls]) -> Callable[[OpenModel, RoutingRequest], float]:
     """What one request can cost at most, in dollars; 0 where no price is known."""
 
-    def reserve(model: Model, request: Request) -> float:
+    def reserve(model: OpenModel, request: RoutingRequest) -> float:
         told = earlier.get(model.spec)
         size = size_of(request.text) + schema_size(request.schema)
         return most(model.price, size, told.factor if told else UNCALIBRATED, max_output(model))
@@ -54,13 +54,13 @@ def reservations(earlier: Mapping[str, Earlier]) -> Callable[[Model, Request], f
     return reserve
 
 
-def max_output(model: Model) -> int:
+def max_output(model: OpenModel) -> int:
     """The tokens that an answer of this model may have."""
     return (model.choice.provider or Provider("")).max_output_tokens
 
 
-def _load(model: Model, sizes: Sequence[int], earlier: Earlier | None, limit: int) -> Load:
-    told = earlier or Earlier()
+def _load(model: OpenModel, sizes: Sequence[int], earlier: EarlierCalls | None, limit: int) -> Load:
+    told = earlier or EarlierCalls()
     provider = model.choice.provider or Provider("")
     return Load(
         model=model.spec,
@@ -79,7 +79,7 @@ def _load(model: Model, sizes: Sequence[int], earlier: Earlier | None, limit: in
     )
 
 
-def study_notes(plan: Plan, train: Collection[Prompt] = ()) -> list[str]:
+def study_notes(plan: RouterPlan, train: Collection[Prompt] = ()) -> list[str]:
     """What so many prompts and replications can show, and why it is preliminary where it is."""
     from skill_health.core.stats.power import mde_paired, preliminary
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.console import clean
 from skill_health.core.errors import UsageError
 from skill_health.core.stopwords import STOP
@@ -34,7 +34,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class EditEffect:
     """What a change does to one router's first places.
 
     Of `testable` prompts `before` were right and `after` are. `untested` prompts expect that no skill applies, which a
@@ -50,7 +50,7 @@ class Effect:
     gained: tuple[str, ...]
 
 
-def effect(spec: str, routing: Routing, old: Catalogue, new: Catalogue, prompts: Sequence[Prompt]) -> Effect:
+def effect(spec: str, routing: RouterSettings, old: Catalogue, new: Catalogue, prompts: Sequence[Prompt]) -> EditEffect:
     """Route the prompts by one local router over both catalogues, in the prompts' order.
 
     Raises UsageError for a router that is none or is not computed here.
@@ -67,7 +67,7 @@ def effect(spec: str, routing: Routing, old: Catalogue, new: Catalogue, prompts:
     known = [prompt for prompt in prompts if prompt.target is not None]
     tested = [prompt for prompt in known if cut or prompt.target != NONE]
     flips = [(prompt, str(prompt.target), first.first(prompt.text), second.first(prompt.text)) for prompt in tested]
-    return Effect(
+    return EditEffect(
         model=spec,
         testable=len(tested),
         untested=len(known) - len(tested),
@@ -78,7 +78,7 @@ def effect(spec: str, routing: Routing, old: Catalogue, new: Catalogue, prompts:
     )
 
 
-def report(changed: Sequence[Relisted], effects: Sequence[Effect], since: str) -> Iterator[str]:
+def report(changed: Sequence[Relisted], effects: Sequence[EditEffect], since: str) -> Iterator[str]:
     """The lines of the report, safe to print."""
     names = ", ".join(f"{clean(one.name)} ({one.kind})" for one in changed)
     yield f"{_count(len(changed), 'listed skill')} changed since {clean(since)}: {names}"

@@ -23,8 +23,8 @@ from skill_health.router.journal_read import MANIFEST, RESULTS
 from skill_health.router.orders import plan_seed, shuffled
 from skill_health.router.outcome import Attempt, read_attempt, to_result
 from skill_health.router.plan_files import PlanRun
-from skill_health.router.plan_record import Record
-from skill_health.router.records import Answer, Catalogue, Prompt, Reply, Result, Status
+from skill_health.router.plan_record import CallRecord
+from skill_health.router.records import Catalogue, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.router.results import to_line
 
 TEMPLATE = {"name": "plan", "version": None, "digest": None, "none_allowed": False}
@@ -40,7 +40,7 @@ class Imported:
     """A run as it is written, and what somebody should know of it, one line each."""
 
     manifest: dict[str, Any]
-    results: tuple[Result, ...]
+    results: tuple[RoutingResult, ...]
     notes: tuple[str, ...]
 
 
@@ -57,7 +57,7 @@ def import_run(plan: PlanRun, prompts: Sequence[Prompt], catalogue: Catalogue, w
     most = max(record.replication for record in plan.records.values()) + 1
     replications = max(most, plan.about.replications or 1)
     notes = list(plan.problems)
-    found: dict[tuple[str, str, int], Result] = {}
+    found: dict[tuple[str, str, int], RoutingResult] = {}
     read = _Reading(catalogue, plan.about.seed)
     for key, record in plan.records.items():
         if record.prompt_id in known:
@@ -94,7 +94,7 @@ class _Reading:
         self._stricter: Counter[str] = Counter()
         self._unlike: list[str] = []
 
-    def result(self, record: Record, prompt: Prompt) -> Result:
+    def result(self, record: CallRecord, prompt: Prompt) -> RoutingResult:
         """The result of one record."""
         last = self._attempt(record)
         if record.status == "finished" and last.status == "format_failure":
@@ -102,7 +102,7 @@ class _Reading:
         elif record.top3 and last.answer.ranking[:1] not in ((), record.top3[:1]):
             self._unlike.append(record.path)
         again = record.attempts > 1 and last.answered
-        first = [Attempt(Reply(), "format_failure", Answer(), None)] if again else []
+        first = [Attempt(Reply(), "format_failure", RankedReply(), None)] if again else []
         order = self._order(record)
         result = to_result(prompt, record.model, record.replication, order, [*first, last])
         return replace(result, attempts=record.attempts)
@@ -116,13 +116,15 @@ class _Reading:
             names = clean(named(self._unlike))
             yield f"another skill comes first in the raw text than in the record, and the raw text counts: {names}"
 
-    def _attempt(self, record: Record) -> Attempt:
+    def _attempt(self, record: CallRecord) -> Attempt:
         notes = clean(" ".join(record.notes.split()))[:500]
         if record.status in _MISSING:
             reply = Reply(_MISSING[record.status], error=notes, duration_ms=record.duration_ms)
-            return Attempt(reply, reply.status, Answer(), None)
+            return Attempt(reply, reply.status, RankedReply(), None)
         if record.text is None and record.status == "format_failure":
-            return Attempt(Reply(duration_ms=record.duration_ms), "format_failure", Answer(notes=(NO_RAW_TEXT,)), None)
+            return Attempt(
+                Reply(duration_ms=record.duration_ms), "format_failure", RankedReply(notes=(NO_RAW_TEXT,)), None
+            )
         if record.text is not None and (record.text.strip() or not record.top3):
             return read_attempt(Reply(text=record.text, duration_ms=record.duration_ms), self._names, False, None)
         reply = Reply(text=_answer(record.top3), duration_ms=record.duration_ms)
@@ -130,7 +132,7 @@ class _Reading:
         answer = replace(read.answer, confidence=None, notes=(*read.answer.notes, NO_RAW_TEXT))
         return replace(read, answer=answer)
 
-    def _order(self, record: Record) -> tuple[str, ...]:
+    def _order(self, record: CallRecord) -> tuple[str, ...]:
         """The presentation, as far as it is known; it supposes that the collection is the one that was presented."""
         seed = record.shuffle_seed
         if seed is None and self._seed is not None:

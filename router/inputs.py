@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skill_health.core.config import Config, Sources
+from skill_health.core.config import Config, SourceGlobs
 from skill_health.core.corpus import Discovery, discover
 from skill_health.core.errors import UsageError
 from skill_health.core.hosts import hosts
@@ -19,13 +19,13 @@ from skill_health.router.listing import catalogue, listing_notes
 from skill_health.router.naming import SKIP
 from skill_health.router.prompts._api import Known, PromptFile, either, known_skills
 from skill_health.router.prompts._files import EVALS, TRIGGERS, matching, read_file
-from skill_health.router.prompts._load import Loaded, load_prompts, read_prompts
+from skill_health.router.prompts._load import LoadedPrompts, load_prompts, read_prompts
 from skill_health.router.records import NONE, Catalogue, Prompt
 from skill_health.router.revisions import collection_at
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class RouterInputs:
     """A collection and its prompts.
 
     `paths` are what was asked for, relative to `root`. `prompts` are those that the filters left, `total` is how many
@@ -54,7 +54,7 @@ def load_inputs(
     splits: Sequence[str] = (),
     skip_namesakes: bool = False,
     plain: bool = False,
-) -> Inputs:
+) -> RouterInputs:
     """Find and read the skills that `paths` name (default: here) with the collection around them, and the prompts.
 
     Without `prompt_files` the prompts are those of the configured `sources.prompts`, else of `sources.activation`, else
@@ -79,7 +79,7 @@ def load_inputs(
     if not loaded.prompts and not loaded.problems:
         raise UsageError(f"no labelled prompt in {', '.join(prompt_files) or root}: there are only other files")
     left = _narrowed(loaded.prompts, known, prompt_ids, skills, splits)
-    return Inputs(
+    return RouterInputs(
         root=root,
         paths=tuple(os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths),
         config=config,
@@ -111,13 +111,13 @@ class NoPromptsError(UsageError):
     """No file in the collection holds prompts."""
 
 
-def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded:
+def prompts_beside(discovery: Discovery, config: Config, known: Known) -> LoadedPrompts:
     """The prompts of the first source that has any. Raises NoPromptsError."""
     sources = config.sources._replace(claims=(), mechanisms=(), tasks=())
     for kind in ("prompts", "activation"):
         only = sources._replace(**{other: () for other in ("prompts", "activation") if other != kind})
         # Whoever configured a file meant it; one that only has a default name may hold labels in any format, or none.
-        configured = getattr(sources, kind) != getattr(Sources(), kind)
+        configured = getattr(sources, kind) != getattr(SourceGlobs(), kind)
         files = read_sources(discovery.root, only, marked=False)
         loaded = read_prompts([PromptFile(f.path, f.raw, problem=f.problem, named=configured) for f in files], known)
         if loaded.prompts or loaded.problems:
@@ -128,7 +128,7 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
         loaded = read_prompts([read_file(path, known, discovery.root, named=False) for path in full], known)
         if loaded.prompts or loaded.problems:
             return loaded
-    looked = ", ".join(Sources().prompts[:2])
+    looked = ", ".join(SourceGlobs().prompts[:2])
     raise NoPromptsError(
         f"no prompts for {discovery.root}: looked for {looked}, activation cases and trigger queries beside the skills; "
         "name a file with --prompts"

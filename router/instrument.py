@@ -29,7 +29,7 @@ FAILURES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class InstrumentFinding:
     """What speaks against trusting a model (`level` "fail"), or is worth knowing about it ("note").
 
     `hits` of `n` calls showed it. `text` is one sentence in plain words, safe to print.
@@ -43,7 +43,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ModelVerdict:
     """What a check found of one model.
 
     `asked` calls were planned and `answered` came back with an answer, well or badly formed. `tested` is False where
@@ -55,7 +55,7 @@ class Verdict:
     asked: int
     answered: int
     tested: bool
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[InstrumentFinding, ...] = ()
     untested: tuple[str, ...] = ()
     cost_usd: float | None = None
 
@@ -70,43 +70,43 @@ class Verdict:
         return self.tested and not self.failed
 
 
-def shown(name: str) -> str:
+def quote_model(name: str) -> str:
     """A name from a collection, safe to print and short."""
     return clean(name if len(name) <= 80 else name[:79] + "…")
 
 
-def lines(verdicts: Iterable[Verdict]) -> list[str]:
+def lines(verdicts: Iterable[ModelVerdict]) -> list[str]:
     """The verdicts for people: a line for each model and one for each finding."""
     found = []
     for verdict in verdicts:
         word = "trusted" if verdict.trusted else "not to be trusted" if verdict.failed else "not tested"
-        found.append(f"{shown(verdict.model)}: {word} ({verdict.answered} of {verdict.asked} answered)")
+        found.append(f"{quote_model(verdict.model)}: {word} ({verdict.answered} of {verdict.asked} answered)")
         found += [f"  {finding.level}  {finding.key}: {finding.text}" for finding in verdict.findings]
         found += [f"  not testable  {text}" for text in verdict.untested]
     return found
 
 
-def to_json(verdict: Verdict) -> dict[str, Any]:
+def to_json(verdict: ModelVerdict) -> dict[str, Any]:
     """A verdict as a record holds it."""
     words = {"trusted": verdict.trusted, "failed": verdict.failed}
     lists = {"findings": [asdict(each) for each in verdict.findings], "untested": list(verdict.untested)}
     return asdict(verdict) | lists | words
 
 
-def from_json(record: Mapping[str, Any]) -> Verdict:
+def from_json(record: Mapping[str, Any]) -> ModelVerdict:
     """The verdict that a record holds. Raises KeyError or TypeError where it is none of ours."""
-    return Verdict(
+    return ModelVerdict(
         record["model"],
         record["asked"],
         record["answered"],
         record["tested"],
-        tuple(Finding(**each) for each in record["findings"]),
+        tuple(InstrumentFinding(**each) for each in record["findings"]),
         tuple(record["untested"]),
         record["cost_usd"],
     )
 
 
-def to_record(planted: Iterable[Verdict], finished: Iterable[Verdict] = ()) -> dict[str, Any]:
+def to_record(planted: Iterable[ModelVerdict], finished: Iterable[ModelVerdict] = ()) -> dict[str, Any]:
     """What check.json holds: the verdicts from before the run, those on the finished run, and what they come to.
 
     `trusted` maps each model of the finished run (before it is finished: each that was asked) to whether its figures

@@ -4,7 +4,8 @@
     checked.verdicts, checked.stop, checked.blocking(plan)
 
 The plan's own routers are not asked: the check opens its own over the catalogue with the planted skill, and closes
-them. Its keys are ("check:...", model, 0). A check alone opens its world with `open_world`, and asks with `Direct`.
+them. Its keys are ("check:...", model, 0). A check alone opens its world with `open_world`, and asks by
+`DirectAsker`.
 """
 
 from __future__ import annotations
@@ -13,52 +14,52 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from skill_health.router.budget import Budget
-from skill_health.router.choices import Choices
-from skill_health.router.instrument import Verdict
-from skill_health.router.meter import Meter
+from skill_health.router.choices import RouterChoices
+from skill_health.router.instrument import ModelVerdict
+from skill_health.router.meter import AttemptMeter
 from skill_health.router.outcome import Attempt, not_asked, read_attempt, to_result
-from skill_health.router.plan import Call, Key, Model, Plan, Questions
+from skill_health.router.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
 from skill_health.router.planted import judge_planted
-from skill_health.router.records import Catalogue, Prompt, Request, Result
+from skill_health.router.records import Catalogue, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.routers._api import Router
-from skill_health.router.routers._load import PROVIDER, Choice, open_choice
-from skill_health.router.schedule import GRACE, Limits, Schedule, StopRun, interruptible
+from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice
+from skill_health.router.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
 from skill_health.router.sentinel import Planted, plant
 from skill_health.router.template import Template
 
 MOST_ATTEMPTS = 2
-Ask = Callable[[Key, Model, Callable[[int], Request], Sequence[str]], Awaitable[list[Attempt]]]
-"""The attempts at one call, [] where a cap forbids one; raises StopRun. `skill_health.router.run.Runner.ask` is one."""
+Ask = Callable[[Key, OpenModel, Callable[[int], RoutingRequest], Sequence[str]], Awaitable[list[Attempt]]]
+"""The attempts at one call, [] where a cap forbids one; raises StopRun. `RouterRunner.ask` is one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class InstrumentCheck:
     """The verdicts in the order of the plan's models, and why the check ended early ("" where it did not)."""
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ModelVerdict, ...]
     stop: str = ""
 
-    def blocking(self, plan: Plan) -> tuple[Verdict, ...]:
+    def blocking(self, plan: RouterPlan) -> tuple[ModelVerdict, ...]:
         """The verdicts that keep a run from spending money: of models that failed and are not known to be free."""
         paid = {model.spec for model in plan.models if model.choice.kind == PROVIDER and not _free(model)}
         return tuple(verdict for verdict in self.verdicts if verdict.failed and verdict.model in paid)
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class PlantedCollection:
     """What is planted, and the plan over it: its catalogue has the planted skill, its routers were opened on that."""
 
     planted: Planted
-    plan: Plan
+    plan: RouterPlan
 
 
 def open_world(
-    catalogue: Catalogue, choices: Choices, template: Template, opened: Callable[[Catalogue], Iterable[Model]]
-) -> World:
+    catalogue: Catalogue, choices: RouterChoices, template: Template, opened: Callable[[Catalogue], Iterable[OpenModel]]
+) -> PlantedCollection:
     """Plant, and let `opened` open the models over what was planted; each is asked once."""
     planted = plant(catalogue, template.none_allowed)
     models = tuple(replace(model, replications=1) for model in opened(planted.catalogue))
-    return World(planted, Plan(planted.catalogue, planted.prompts, models, choices, template))
+    return PlantedCollection(planted, RouterPlan(planted.catalogue, planted.prompts, models, choices, template))
 
 
 def _unheard(first: bool) -> None:
@@ -66,15 +67,19 @@ def _unheard(first: bool) -> None:
 
 
 async def ask_world(
-    world: World, ask: Ask, concurrency: int, grace: float = GRACE, on_interrupt: Callable[[bool], None] = _unheard
-) -> Checked:
+    world: PlantedCollection,
+    ask: Ask,
+    concurrency: int,
+    grace: float = GRACE,
+    on_interrupt: Callable[[bool], None] = _unheard,
+) -> InstrumentCheck:
     """Ask every model what is planted, judge the answers, and close the routers.
 
     An interrupt stops the check, calls under way have the grace to end; `on_interrupt` is told whether it is the first.
     """
     plan = world.plan
     check = _Check(Questions(plan), ask)
-    schedule = Schedule(check.call, Limits(concurrency, plan.limits(concurrency)), grace)
+    schedule = Schedule(check.call, CallLimits(concurrency, plan.limits(concurrency)), grace)
     try:
         with interruptible(lambda: on_interrupt(schedule.interrupt())):
             await schedule.run((call.model.group, call) for call in plan.calls())
@@ -82,21 +87,21 @@ async def ask_world(
         for model in plan.models:
             await model.router.close()
     verdicts = (judge_planted(model.spec, model.choice.kind, world.planted, check.results) for model in plan.models)
-    return Checked(tuple(verdicts), schedule.reason)
+    return InstrumentCheck(tuple(verdicts), schedule.reason)
 
 
 async def check_plan(
-    plan: Plan,
+    plan: RouterPlan,
     train: Iterable[Prompt],
     ask: Ask,
     concurrency: int,
     grace: float = GRACE,
     on_interrupt: Callable[[bool], None] = _unheard,
-) -> Checked:
+) -> InstrumentCheck:
     """The check of a run that is planned. Raises UsageError where a router cannot be opened."""
     choices, usable = plan.choices, tuple(train)
 
-    def router(choice: Choice, catalogue: Catalogue) -> Router:
+    def router(choice: RouterChoice, catalogue: Catalogue) -> Router:
         return open_choice(
             choice,
             catalogue,
@@ -107,14 +112,14 @@ async def check_plan(
             none_allowed=plan.template.none_allowed,
         )
 
-    def opened(catalogue: Catalogue) -> list[Model]:
+    def opened(catalogue: Catalogue) -> list[OpenModel]:
         return [replace(model, router=router(model.choice, catalogue)) for model in plan.models]
 
     world = open_world(plan.catalogue, choices, plan.template, opened)
     return await ask_world(world, ask, concurrency, grace, on_interrupt)
 
 
-def _free(model: Model) -> bool:
+def _free(model: OpenModel) -> bool:
     return model.price is not None and model.price.free
 
 
@@ -122,11 +127,11 @@ class _Check:
     """The calls of one check, and their results so far."""
 
     def __init__(self, questions: Questions, ask: Ask) -> None:
-        self.results: list[Result] = []
+        self.results: list[RoutingResult] = []
         self._questions, self._ask = questions, ask
         self._gone: dict[str, str] = {}
 
-    async def call(self, call: Call) -> None:
+    async def call(self, call: PlannedCall) -> None:
         """Ask one planted prompt. Raises StopRun."""
         spec = call.model.spec
         if spec not in self._gone:
@@ -143,14 +148,14 @@ class _Check:
         self.results.append(not_asked(call.prompt, spec, 0, self._gone[spec]))
 
 
-class Direct:
+class DirectAsker:
     """Asks without a journal, for a check that is no part of a run. `reserve` is as in `skill_health.router.run`."""
 
-    def __init__(self, plan: Plan, budget: Budget, reserve: Callable[[Model, Request], float]) -> None:
+    def __init__(self, plan: RouterPlan, budget: Budget, reserve: Callable[[OpenModel, RoutingRequest], float]) -> None:
         self._none_allowed, self._budget, self._reserve = plan.template.none_allowed, budget, reserve
 
     async def ask(
-        self, key: Key, model: Model, request: Callable[[int], Request], names: Sequence[str]
+        self, key: Key, model: OpenModel, request: Callable[[int], RoutingRequest], names: Sequence[str]
     ) -> list[Attempt]:
         """See `Ask`."""
         attempts: list[Attempt] = []
@@ -159,7 +164,7 @@ class Direct:
             held = self._reserve(model, question) if model.wired else 0.0
             if model.wired and not self._budget.reserve(held):
                 return []
-            meter, usd = Meter(held, self._admit, self._budget.charge), None
+            meter, usd = AttemptMeter(held, self._admit, self._budget.charge), None
             try:
                 with meter.running():
                     reply = await model.router.ask(question)

@@ -18,7 +18,7 @@ from skill_health.core.sections import governing, outermost
 from skill_health.core.skill import Skill
 from skill_health.router.naming import UNREADABLE as UNREADABLE_KINDS
 from skill_health.router.naming import Names, plain_name
-from skill_health.router.records import NONE, Catalogue, Listed
+from skill_health.router.records import NONE, Catalogue, ListedSkill
 from skill_health.rules.frontmatter._shared import below_templates
 from skill_health.rules.routing._groups import name_key
 
@@ -113,10 +113,10 @@ def when_to_use(skill: Skill) -> str:
     return "\n".join(lines).strip()
 
 
-def _listed(skill: Skill, names: Mapping[str, Names]) -> Listed:
+def _listed(skill: Skill, names: Mapping[str, Names]) -> ListedSkill:
     body = "\n".join(skill.lines[skill.body.first_line - 1 :])[:MAX_BYTES].strip()
     own, description = names.get(skill.path) or Names(plain_name(skill)), _one_line(skill.description)
-    return Listed(own.listed, description, FULL, description, body, when_to_use(skill), skill.path, own.others)
+    return ListedSkill(own.listed, description, FULL, description, body, when_to_use(skill), skill.path, own.others)
 
 
 def _one_line(text: str) -> str:
@@ -142,8 +142,8 @@ def _host(listing: str, hosts: Sequence[Host]) -> Host | None:
     return known[listing]
 
 
-def _distinct(listed: Sequence[Listed]) -> None:
-    first: dict[str, Listed] = {}
+def _distinct(listed: Sequence[ListedSkill]) -> None:
+    first: dict[str, ListedSkill] = {}
     clashes = list(_clashes(listed, first))
     reserved = first.get(NONE)
     if reserved:
@@ -159,7 +159,7 @@ def _distinct(listed: Sequence[Listed]) -> None:
         )
 
 
-def _clashes(listed: Sequence[Listed], first: dict[str, Listed]) -> Iterator[tuple[Listed, Listed]]:
+def _clashes(listed: Sequence[ListedSkill], first: dict[str, ListedSkill]) -> Iterator[tuple[ListedSkill, ListedSkill]]:
     """Each skill whose name an earlier one has, as hosts compare names: NFKC, without regard to case."""
     for skill in listed:
         earlier = first.setdefault(name_key(skill.name), skill)

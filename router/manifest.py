@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.digests import blake2b
-from skill_health.router.records import Catalogue, Listed, Prompt
+from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
 VOLATILE = ("commit", "created", "dirty", "gaps", "price_table", "python", "run_id")
 # Where a label stands, and why it is right, changes nothing about a run.
@@ -41,7 +41,7 @@ def prompts_digest(prompts: Iterable[Prompt]) -> str:
     return digest([[getattr(prompt, name) for name in _HASHED] for prompt in prompts])
 
 
-def config_digest(routing: Routing, providers: Iterable[str]) -> str:
+def config_digest(routing: RouterSettings, providers: Iterable[str]) -> str:
     """A hash of the settings that answers can depend on: who is asked, and how long an answer may be.
 
     How fast is not among them, so that a run can be resumed at another pace.
@@ -55,7 +55,7 @@ def prompt_record(prompt: Prompt) -> dict[str, Any]:
     return {name: getattr(prompt, name) for name in _PROMPT}
 
 
-def listed_record(skill: Listed) -> dict[str, Any]:
+def listed_record(skill: ListedSkill) -> dict[str, Any]:
     """A listed skill as a manifest holds it."""
     return {name: getattr(skill, name) for name in _LISTED}
 

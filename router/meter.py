@@ -20,10 +20,10 @@ Admit = Callable[[float], Awaitable[bool]]
 Charge = Callable[[float, float | None], None]
 """Turn a reservation into what the call cost, or all of it into a cost where that is None."""
 
-_RUNNING: ContextVar[Meter | None] = ContextVar("meter", default=None)
+_RUNNING: ContextVar[AttemptMeter | None] = ContextVar("meter", default=None)
 
 
-class Meter:
+class AttemptMeter:
     """What one attempt spends. `refused`: a cap kept it from being sent again. `charged`: its last request may cost."""
 
     def __init__(self, usd: float, admit: Admit, charge: Charge) -> None:

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.router.plan import Model
-from skill_health.router.prices import FREE, Price, PriceTable, missing_price, price_from
+from skill_health.router.plan import OpenModel
+from skill_health.router.prices import FREE, PriceTable, TieredPrice, missing_price, price_from
 from skill_health.router.records import Catalogue, Prompt
 from skill_health.router.redact import keys_in_use
-from skill_health.router.routers._load import PROVIDER, Choice, open_choice, resolve
+from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice, resolve
 from skill_health.router.template import Template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from skill_health.router.choices import Choices
+    from skill_health.router.choices import RouterChoices
 
 
 def open_models(
-    choices: Choices,
-    routing: Routing,
+    choices: RouterChoices,
+    routing: RouterSettings,
     catalogue: Catalogue,
     template: Template,
     train: Sequence[Prompt],
     prices: PriceTable,
     keyless: bool = False,
-) -> tuple[Model, ...]:
+) -> tuple[OpenModel, ...]:
     """Open every model that is named, once; `keyless` ones can be described and not be asked.
 
     Those that cannot differ between replications get one. Raises UsageError for a name that is none, a missing
@@ -44,14 +44,14 @@ def open_models(
 
 
 def _opened(
-    choice: Choice,
-    choices: Choices,
+    choice: RouterChoice,
+    choices: RouterChoices,
     catalogue: Catalogue,
     template: Template,
     train: Sequence[Prompt],
     prices: PriceTable,
     keyless: bool,
-) -> Model:
+) -> OpenModel:
     asks = choice.kind == PROVIDER
     router = open_choice(
         choice,
@@ -65,10 +65,10 @@ def _opened(
     )
     protocol = choice.provider.protocol if choice.provider else choice.spec.partition(":")[0]
     price = prices.price_of(protocol, choice.spec, choice.model) if asks else FREE
-    return Model(choice, router, choices.reps if router.replicates else 1, price)
+    return OpenModel(choice, router, choices.reps if router.replicates else 1, price)
 
 
-def with_prices_of(models: Sequence[Model], manifest: Mapping[str, Any]) -> tuple[Model, ...]:
+def with_prices_of(models: Sequence[OpenModel], manifest: Mapping[str, Any]) -> tuple[OpenModel, ...]:
     """The models at the prices that a run began with. Raises UsageError where its manifest holds none of ours."""
     from dataclasses import replace
 
@@ -82,12 +82,12 @@ def with_prices_of(models: Sequence[Model], manifest: Mapping[str, Any]) -> tupl
         raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
 
 
-def refuse_uncapped(models: Sequence[Model], capped: bool, prices: PriceTable) -> None:
+def refuse_uncapped(models: Sequence[OpenModel], capped: bool, prices: PriceTable) -> None:
     """Raise UsageError where a server not known to be free would be asked without a cap, or at no known price."""
     refuse_spending([(model.spec, model.price) for model in models if model.choice.kind == PROVIDER], capped, prices)
 
 
-def refuse_spending(asked: Iterable[tuple[str, Price | None]], capped: bool, prices: PriceTable) -> None:
+def refuse_spending(asked: Iterable[tuple[str, TieredPrice | None]], capped: bool, prices: PriceTable) -> None:
     """The same for models that servers answer, each by its name as it was given, and its price."""
     paid = [(spec, price) for spec, price in asked if not (price and price.free)]
     if paid and not capped:
@@ -100,7 +100,7 @@ def refuse_spending(asked: Iterable[tuple[str, Price | None]], capped: bool, pri
         raise UsageError(f"{missing_price(unknown, prices)}; or give --unsafe-no-cost-cap to go on without knowing")
 
 
-def secrets_of(models: Sequence[Model]) -> tuple[str, ...]:
+def secrets_of(models: Sequence[OpenModel]) -> tuple[str, ...]:
     """The keys that these models are asked with, to be kept out of whatever is written."""
     from skill_health.router.http.endpoint import key_variable
 

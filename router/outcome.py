@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from skill_health.router.answers import read_answer
-from skill_health.router.prices import Price, cost
-from skill_health.router.records import NONE, Answer, Prompt, Reply, Result, Status, Usage
+from skill_health.router.prices import TieredPrice, cost
+from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status, Usage
 
 TRUNCATED = "truncated"
 _USAGE = tuple(field.name for field in fields(Usage))
@@ -24,7 +24,7 @@ class Attempt:
 
     reply: Reply
     status: Status
-    answer: Answer
+    answer: RankedReply
     usd: float | None
 
     @property
@@ -33,25 +33,25 @@ class Attempt:
         return self.status in ("finished", "format_failure", "refusal", "truncated")
 
 
-def read_attempt(reply: Reply, names: Sequence[str], none_allowed: bool, price: Price | None) -> Attempt:
+def read_attempt(reply: Reply, names: Sequence[str], none_allowed: bool, price: TieredPrice | None) -> Attempt:
     """What one reply comes to.
 
     A reply that was cut off at its limit counts as finished, with a note, where a whole answer stands in it.
     """
     usd = 0.0 if reply.status in _UNCHARGED or reply.stop else cost(price, reply.usage)
     if reply.status not in ("finished", "truncated"):
-        return Attempt(reply, reply.status, Answer(), usd)
+        return Attempt(reply, reply.status, RankedReply(), usd)
     answer = read_answer(reply.text, names, none_allowed)
     if reply.status == "truncated":
         if answer.kinds:
-            return Attempt(reply, "truncated", Answer(), usd)
-        answer = Answer(answer.ranking, answer.confidence, answer.rationale, (), (*answer.notes, TRUNCATED))
+            return Attempt(reply, "truncated", RankedReply(), usd)
+        answer = RankedReply(answer.ranking, answer.confidence, answer.rationale, (), (*answer.notes, TRUNCATED))
     return Attempt(reply, "format_failure" if answer.kinds else "finished", answer, usd)
 
 
 def to_result(
     prompt: Prompt, model: str, replication: int, order: Sequence[str], attempts: Sequence[Attempt]
-) -> Result:
+) -> RoutingResult:
     """The result that the attempts at one call come to: the last one's answer, the cost of all of them.
 
     `order` is the presentation. Tokens are those of all attempts, the raw usage and the duration those of the last.
@@ -60,7 +60,7 @@ def to_result(
     places = {name: place for place, name in enumerate(order, 1)}
     ranking = last.answer.ranking
     target = prompt.target
-    return Result(
+    return RoutingResult(
         prompt_id=prompt.prompt_id,
         model=model,
         replication=replication,
@@ -85,10 +85,12 @@ def to_result(
     )
 
 
-def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> Result:
+def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> RoutingResult:
     """The result of a call to a model that its provider does not have. The same whether or not it was asked."""
     gone: Status = "model_unavailable"
-    return Result(prompt.prompt_id, model, replication, gone, attempts=0, first_status=gone, cost_usd=0.0, error=error)
+    return RoutingResult(
+        prompt.prompt_id, model, replication, gone, attempts=0, first_status=gone, cost_usd=0.0, error=error
+    )
 
 
 def spent_on(records: Iterable[Mapping[str, Any]], models: Collection[str]) -> tuple[int, float]:

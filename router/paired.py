@@ -16,7 +16,7 @@ from typing import Any
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.multiplicity import benjamini_hochberg
 from skill_health.router.records import NONE, Prompt
-from skill_health.router.scores.judge import Column, Judged
+from skill_health.router.scores.judge import Judged, ModelScores
 from skill_health.router.scores.metrics import METRICS, PRIMARY
 from skill_health.router.scores.numbers import difference, number
 
@@ -31,7 +31,7 @@ COMPARED: Mapping[str, tuple[str, Callable[[Judged], float]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PairedCalls:
     """The scored calls of one model to one prompt, in the baseline and in the run. `cluster` numbers the family."""
 
     prompt: Prompt
@@ -49,11 +49,11 @@ class Pair:
         return round(after - before, 9)
 
 
-def pair(before: Column, after: Column, prompts: Collection[str]) -> list[Pair]:
+def pair(before: ModelScores, after: ModelScores, prompts: Collection[str]) -> list[PairedCalls]:
     """The prompts that both runs have a score for, in the run's order; only those that are named."""
     old, new = _by_prompt(before.tested()), _by_prompt(after.tested())
     return [
-        Pair(rows[0].prompt, rows[0].cluster, tuple(old[prompt]), tuple(rows))
+        PairedCalls(rows[0].prompt, rows[0].cluster, tuple(old[prompt]), tuple(rows))
         for prompt, rows in new.items()
         if prompt in old and prompt in prompts
     ]
@@ -66,7 +66,7 @@ def _by_prompt(rows: Iterable[Judged]) -> Mapping[str, list[Judged]]:
     return found
 
 
-def change(pairs: Sequence[Pair], value: Callable[[Judged], float], seed: int) -> dict[str, Any]:
+def change(pairs: Sequence[PairedCalls], value: Callable[[Judged], float], seed: int) -> dict[str, Any]:
     """The mean before and after, and the difference with its interval and its p; each prompt counts once.
 
     `moved` counts the independent prompts whose difference is not 0: nothing else tells for or against a change.
@@ -89,9 +89,9 @@ def change(pairs: Sequence[Pair], value: Callable[[Judged], float], seed: int) -
     }
 
 
-def by_skill(pairs: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
+def by_skill(pairs: Sequence[PairedCalls], seed: int) -> list[dict[str, Any]]:
     """The change of the primary metric for each right answer by itself, corrected by Benjamini and Hochberg (1995)."""
-    groups: defaultdict[str, list[Pair]] = defaultdict(list)
+    groups: defaultdict[str, list[PairedCalls]] = defaultdict(list)
     for each in pairs:
         groups[each.prompt.target or ""].append(each)
     found = [(skill, change(groups[skill], COMPARED[PRIMARY][1], seed)) for skill in sorted(groups)]
@@ -102,7 +102,7 @@ def by_skill(pairs: Sequence[Pair], seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def flips(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+def flips(pairs: Sequence[PairedCalls]) -> list[dict[str, Any]]:
     """The prompts whose most frequent answer is another one now: those lost first, then those won, then the rest."""
     found = []
     for each in pairs:

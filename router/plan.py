@@ -9,16 +9,16 @@ from functools import lru_cache
 from typing import Any
 
 from skill_health import __version__
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.revision import Revision
 from skill_health.router import manifest as frozen
-from skill_health.router.choices import Choices
+from skill_health.router.choices import RouterChoices
 from skill_health.router.listing import catalogue_digest
 from skill_health.router.orders import presentation
-from skill_health.router.prices import Price, PriceTable
-from skill_health.router.records import Catalogue, Listed, Prompt, Request
+from skill_health.router.prices import PriceTable, TieredPrice
+from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._api import Router
-from skill_health.router.routers._load import PROVIDER, Choice
+from skill_health.router.routers._load import PROVIDER, RouterChoice
 from skill_health.router.template import Template, answer_schema, render
 
 LOCAL = "local"
@@ -27,13 +27,13 @@ Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class OpenModel:
     """One model of a run, opened. `group` names the server that its calls share the limits of."""
 
-    choice: Choice
+    choice: RouterChoice
     router: Router
     replications: int
-    price: Price | None
+    price: TieredPrice | None
 
     @property
     def spec(self) -> str:
@@ -57,11 +57,11 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """One (prompt, model, replication) that a result is wanted for; replications count from 0."""
 
     prompt: Prompt
-    model: Model
+    model: OpenModel
     replication: int
 
     @property
@@ -71,20 +71,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RouterPlan:
     """Everything that a run asks, and how."""
 
     catalogue: Catalogue
     prompts: tuple[Prompt, ...]
-    models: tuple[Model, ...]
-    choices: Choices
+    models: tuple[OpenModel, ...]
+    choices: RouterChoices
     template: Template
 
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[PlannedCall]:
         """All calls in the order they are made: models and conditions share the time of day."""
         most = max((model.replications for model in self.models), default=0)
         return [
-            Call(prompt, model, replication)
+            PlannedCall(prompt, model, replication)
             for replication in range(most)
             for prompt in self.prompts
             for model in self.models
@@ -106,7 +106,7 @@ class Plan:
 class Questions:
     """Calls -> requests. Texts that several models are asked are put together once."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RouterPlan) -> None:
         self._skills = {skill.name: skill for skill in plan.catalogue.shown}
         self._names, self._choices, self._template = plan.catalogue.names, plan.choices, plan.template
         mode, none_allowed = plan.choices.mode, plan.template.none_allowed
@@ -114,16 +114,16 @@ class Questions:
         self._ordered = lru_cache(256)(self._order)
         self._texts = lru_cache(64)(self._text)
 
-    def order(self, call: Call) -> tuple[str, ...]:
+    def order(self, call: PlannedCall) -> tuple[str, ...]:
         """The names in presentation order."""
         by_model = call.model.spec if self._choices.orders == "plan" else ""
         return self._ordered(call.prompt.prompt_id, by_model, call.replication)
 
-    def request(self, call: Call, attempt: int) -> Request:
+    def request(self, call: PlannedCall, attempt: int) -> RoutingRequest:
         """The question of one attempt. What is computed here is spared the text, which it does not read."""
         order = self.order(call)
         text = self._texts(order, call.prompt.text) if call.model.wired else ""
-        return Request(call.prompt, call.replication, self._listed(order), text, self._schema, attempt)
+        return RoutingRequest(call.prompt, call.replication, self._listed(order), text, self._schema, attempt)
 
     def _order(self, prompt_id: str, model: str, replication: int) -> tuple[str, ...]:
         choices = self._choices
@@ -132,12 +132,12 @@ class Questions:
     def _text(self, order: tuple[str, ...], prompt: str) -> str:
         return render(self._template, self._listed(order), prompt)
 
-    def _listed(self, order: Sequence[str]) -> tuple[Listed, ...]:
+    def _listed(self, order: Sequence[str]) -> tuple[ListedSkill, ...]:
         return tuple(self._skills[name] for name in order)
 
 
 def to_manifest(
-    plan: Plan, routing: Routing, prices: PriceTable, selection: Mapping[str, Any], revision: Revision
+    plan: RouterPlan, routing: RouterSettings, prices: PriceTable, selection: Mapping[str, Any], revision: Revision
 ) -> dict[str, Any]:
     """The manifest of a run but for `run_id` and `created`."""
     choices, template = plan.choices, plan.template
@@ -177,7 +177,7 @@ def to_manifest(
     }  # fmt: skip
 
 
-def _model_record(model: Model) -> dict[str, Any]:
+def _model_record(model: OpenModel) -> dict[str, Any]:
     return {
         "spec": model.spec,
         "kind": model.choice.kind,

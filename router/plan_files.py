@@ -14,7 +14,7 @@ from typing import Any
 
 from skill_health.core.errors import UsageError
 from skill_health.core.patterns import lazy
-from skill_health.router.plan_record import LONGEST_NAME, MOST_REPLICATIONS, Record, read_object, to_record
+from skill_health.router.plan_record import LONGEST_NAME, MOST_REPLICATIONS, CallRecord, read_object, to_record
 
 SUMMARY = "summary.json"
 MOST_FILES = 200_000
@@ -24,7 +24,7 @@ _COMMIT = lazy(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RunDescription:
     """What is known of the run as a whole; None where it is not. `created` is UTC to the second."""
 
     seed: int | None = None
@@ -39,8 +39,8 @@ class About:
 class PlanRun:
     """A folder of results: its records by key, in the order of their keys, and one line for each file that is none."""
 
-    about: About
-    records: Mapping[tuple[str, str, int], Record]
+    about: RunDescription
+    records: Mapping[tuple[str, str, int], CallRecord]
     problems: tuple[str, ...]
 
 
@@ -52,7 +52,7 @@ def read_folder(folder: str) -> PlanRun:
         raise UsageError(f"cannot read {folder}: {error.strerror}") from error
     if len(names) > MOST_FILES:
         raise UsageError(f"{folder} holds {len(names)} files: more than {MOST_FILES} are not read")
-    found: dict[tuple[str, str, int], Record] = {}
+    found: dict[tuple[str, str, int], CallRecord] = {}
     problems = []
     for name in names:
         if name == SUMMARY:
@@ -72,7 +72,7 @@ def read_folder(folder: str) -> PlanRun:
     return PlanRun(about, {key: found[key] for key in sorted(found)}, (*note, *problems))
 
 
-def _about(folder: str) -> tuple[About, tuple[str, ...]]:
+def _about(folder: str) -> tuple[RunDescription, tuple[str, ...]]:
     """What the summary says, and what the folder's name says where the summary does not."""
     data: Mapping[str, Any] = {}
     note: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def _about(folder: str) -> tuple[About, tuple[str, ...]]:
     time = _TIME.fullmatch(str(data.get("timestamp")))
     begun = _real(f"{time[1]}Z" if time else f"{day}T00:00:00Z" if day else "")
     models = data.get("models")
-    return About(
+    return RunDescription(
         seed=_known(data.get("seed"), 2**32 - 1, seed),
         created=begun,
         commit=found if _COMMIT.fullmatch(found := str(data.get("repo_sha"))) else None,

@@ -16,7 +16,7 @@ LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CallRecord:
     """One call as the runner kept it; replications count from 0.
 
     `text` is the raw answer, None where it was not kept. `top3` is what the runner read from it, first name first.
@@ -53,7 +53,7 @@ def read_object(path: str) -> dict[str, Any]:
         raise ValueError(str(problem)) from None
 
 
-def to_record(name: str, data: Mapping[str, Any]) -> Record:
+def to_record(name: str, data: Mapping[str, Any]) -> CallRecord:
     """The record that an object is, from the file of this name. Raises ValueError with what is wrong."""
     status = data.get("status")
     if status not in STATUSES:
@@ -63,7 +63,7 @@ def to_record(name: str, data: Mapping[str, Any]) -> Record:
         top3 = [] if data.get("predicted_primary") is None else [data["predicted_primary"]]
     if not isinstance(top3, list) or not all(isinstance(each, str) for each in top3):
         raise ValueError("predicted_top3 is not a list of names")
-    return Record(
+    return CallRecord(
         path=name,
         prompt_id=_name(data, "prompt_id"),
         model=_name(data, "model_id"),

@@ -12,11 +12,11 @@ from skill_health.router.instrument import (
     FALSE_FIRES,
     NO_ANSWER,
     SENTINEL_MISSED,
-    Finding,
-    Verdict,
-    shown,
+    InstrumentFinding,
+    ModelVerdict,
+    quote_model,
 )
-from skill_health.router.records import NONE, Result
+from skill_health.router.records import NONE, RoutingResult
 from skill_health.router.sentinel import Planted
 
 ENOUGH = 2
@@ -24,7 +24,7 @@ ENOUGH = 2
 _SHOWN = 300
 
 
-def judge_planted(model: str, kind: str, planted: Planted, results: Iterable[Result]) -> Verdict:
+def judge_planted(model: str, kind: str, planted: Planted, results: Iterable[RoutingResult]) -> ModelVerdict:
     """The verdict on one model from its answers to the planted prompts; other results are passed over.
 
     `kind` is that of the router's module. A router that is computed here ("local") may lack a threshold to abstain
@@ -39,7 +39,7 @@ def judge_planted(model: str, kind: str, planted: Planted, results: Iterable[Res
     spent = round(sum(known), 9) if len(known) == len(found) else None
     answered = [result for result in found.values() if result.scored]
     if not answered:
-        return Verdict(model, len(expected), 0, False, (_no_answer(found.values(), len(expected)),), (), spent)
+        return ModelVerdict(model, len(expected), 0, False, (_no_answer(found.values(), len(expected)),), (), spent)
     asked = [found[name] for name in wanted if name in found and found[name].scored]
     hits = sum(result.primary == planted.name for result in asked)
     open_ = len(wanted) - len(asked)
@@ -52,32 +52,34 @@ def judge_planted(model: str, kind: str, planted: Planted, results: Iterable[Res
         untested.append(f"requests that need no skill: {len(unwanted) - len(spare)} of {len(unwanted)} have no answer")
     findings = [] if undecided or hits >= ENOUGH else [_missed(hits, asked)]
     findings += [*_false_fires(planted, kind, spare), *failures(answered, 0.5, 4)]
-    return Verdict(model, len(expected), len(answered), not undecided, tuple(findings), tuple(untested), spent)
+    return ModelVerdict(model, len(expected), len(answered), not undecided, tuple(findings), tuple(untested), spent)
 
 
-def _missed(hits: int, asked: Sequence[Result]) -> Finding:
+def _missed(hits: int, asked: Sequence[RoutingResult]) -> InstrumentFinding:
     if all(result.primary == NONE for result in asked):
         text = f"abstained on all {len(asked)} requests that only the planted skill can answer"
-        return Finding(ALWAYS_NONE, text, len(asked), len(asked))
+        return InstrumentFinding(ALWAYS_NONE, text, len(asked), len(asked))
     text = f"chose the planted skill for {hits} of {len(asked)} requests that only it can answer; {ENOUGH} are expected"
-    return Finding(SENTINEL_MISSED, text, hits, len(asked))
+    return InstrumentFinding(SENTINEL_MISSED, text, hits, len(asked))
 
 
-def _false_fires(planted: Planted, kind: str, spare: Sequence[Result]) -> Iterator[Finding]:
+def _false_fires(planted: Planted, kind: str, spare: Sequence[RoutingResult]) -> Iterator[InstrumentFinding]:
     fired = [result.primary for result in spare if result.primary not in (None, NONE)]
     if len(fired) < ENOUGH:
         return
     said = f"chose a skill for {len(fired)} of {len(spare)} planted requests that need none"
     if kind == "local":
-        yield Finding(FALSE_FIRES, f"{said}: it has no threshold that stops them", len(fired), len(spare), "note")
+        yield InstrumentFinding(
+            FALSE_FIRES, f"{said}: it has no threshold that stops them", len(fired), len(spare), "note"
+        )
     elif len(set(fired)) == 1 and fired[0] not in (None, planted.name):
-        text = f"{said}, each time {shown(fired[0])}: see whether its description asks for every request"
-        yield Finding(FALSE_FIRES, text, len(fired), len(spare), "note")
+        text = f"{said}, each time {quote_model(fired[0])}: see whether its description asks for every request"
+        yield InstrumentFinding(FALSE_FIRES, text, len(fired), len(spare), "note")
     else:
-        yield Finding(FALSE_FIRES, f'{said}; "none" is not used as it should be', len(fired), len(spare))
+        yield InstrumentFinding(FALSE_FIRES, f'{said}; "none" is not used as it should be', len(fired), len(spare))
 
 
-def failures(answered: Sequence[Result], share: float, least: int) -> Iterator[Finding]:
+def failures(answered: Sequence[RoutingResult], share: float, least: int) -> Iterator[InstrumentFinding]:
     """A finding for each kind of failure that is more than `share` of the answers, if these are `least` or more."""
     advice = {
         "format_failure": "break the answer's format: what is measured is the format and not the choice",
@@ -87,13 +89,15 @@ def failures(answered: Sequence[Result], share: float, least: int) -> Iterator[F
     for status, key in FAILURES.items():
         hits = sum(result.status == status for result in answered)
         if len(answered) >= least and hits > share * len(answered):
-            yield Finding(key, f"{hits} of {len(answered)} answers {advice[status]}", hits, len(answered))
+            yield InstrumentFinding(key, f"{hits} of {len(answered)} answers {advice[status]}", hits, len(answered))
 
 
-def _no_answer(results: Iterable[Result], asked: int) -> Finding:
+def _no_answer(results: Iterable[RoutingResult], asked: int) -> InstrumentFinding:
     found = list(results)
     counts = sorted(Counter(result.status for result in found).items())
     why = ", ".join(f"{status} {count}" for status, count in counts) or "nothing was asked"
     errors = Counter(clean(result.error)[:_SHOWN] for result in found if result.error).most_common(1)
     said = f": {errors[0][0]}" if errors else ""
-    return Finding(NO_ANSWER, f"none of {asked} planted requests was answered ({why}){said}", 0, asked, "note")
+    return InstrumentFinding(
+        NO_ANSWER, f"none of {asked} planted requests was answered ({why}){said}", 0, asked, "note"
+    )

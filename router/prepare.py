@@ -12,41 +12,41 @@ from skill_health.core.console import clean
 from skill_health.core.roots import git_top
 from skill_health.revision import Revision, read_revision
 from skill_health.router.earlier import read_earlier
-from skill_health.router.forecast import Forecast, beyond_caps
+from skill_health.router.forecast import CallForecast, beyond_caps
 from skill_health.router.forecast_plan import forecast_plan, reservations, study_notes
 from skill_health.router.gap import description_gap
-from skill_health.router.inputs import Inputs, load_inputs
+from skill_health.router.inputs import RouterInputs, load_inputs
 from skill_health.router.opening import open_models, secrets_of, with_prices_of
-from skill_health.router.plan import Plan, to_manifest
+from skill_health.router.plan import RouterPlan, to_manifest
 from skill_health.router.prices import PriceTable, price_table
 from skill_health.router.records import Prompt
 from skill_health.router.run import Reserve
-from skill_health.router.run_folder import Place, find_place
+from skill_health.router.run_folder import RunLocation, find_place
 from skill_health.router.sentinel import plant
 from skill_health.router.splits import TEST, TRAIN
 from skill_health.router.template import load_template
 
 if TYPE_CHECKING:
-    from skill_health.router.choices import Choices
+    from skill_health.router.choices import RouterChoices
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedSweep:
     """A run that can begin. `train` are the prompts that thresholds were chosen on; `keys` are kept out of files."""
 
-    plan: Plan
-    place: Place
+    plan: RouterPlan
+    place: RunLocation
     train: tuple[Prompt, ...]
     prices: PriceTable
-    forecast: Forecast
+    forecast: CallForecast
     reserve: Reserve
     keys: tuple[str, ...]
     reports: str
 
 
 def prepare(
-    inputs: Inputs,
-    choices: Choices,
+    inputs: RouterInputs,
+    choices: RouterChoices,
     reports: str,
     time: datetime,
     *,
@@ -56,7 +56,7 @@ def prepare(
     anew: bool = False,
     keyless: bool = False,
     concurrency: int | None = None,
-) -> Prepared:
+) -> PreparedSweep:
     """Open the models, freeze what is asked, and find its folder.
 
     That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
@@ -66,7 +66,7 @@ def prepare(
     routing = inputs.config.router
     template, prices = load_template(choices.template), price_table(routing)
     models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless)
-    plan = Plan(inputs.catalogue, inputs.prompts, models, choices, template)
+    plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template)
     keys = secrets_of(models)
     manifest = {**to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports)), "gaps": _gaps(plan)}
     place = find_place(reports, manifest, time, named, anew, keys)
@@ -76,7 +76,7 @@ def prepare(
     done = {(str(name), str(spec), int(number)) for name, spec, number in place.done}
     notes = [*study_notes(plan, train), *_check_note(plan)]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
-    return Prepared(plan, place, train, prices, told, reservations(earlier), keys, reports)
+    return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
 
 
 def revision_of(root: str, reports: str) -> Revision:
@@ -85,14 +85,14 @@ def revision_of(root: str, reports: str) -> Revision:
     return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))
 
 
-def _gaps(plan: Plan) -> list[dict[str, Any]]:
+def _gaps(plan: RouterPlan) -> list[dict[str, Any]]:
     """What descriptions lack, where routers took part that may read bodies; sealed prompts give nothing away."""
     if all(model.wired for model in plan.models):
         return []
     return [asdict(gap) for gap in description_gap(plan.catalogue, [p for p in plan.prompts if p.split != TEST])]
 
 
-def _check_note(plan: Plan) -> list[str]:
+def _check_note(plan: RouterPlan) -> list[str]:
     wired = sum(model.wired for model in plan.models)
     if not wired:
         return []
@@ -100,7 +100,7 @@ def _check_note(plan: Plan) -> list[str]:
     return [f"instrument check: {calls} calls more, before all others; caps count them"]
 
 
-def short_caps(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> list[str]:
+def short_caps(prepared: PreparedSweep, max_runs: int | None, max_usd: float | None) -> list[str]:
     """One line for each cap that the forecast passes."""
     told = prepared.forecast
     calls = sum(each.load.calls for each, model in zip(told.models, prepared.plan.models, strict=True) if model.wired)
@@ -109,7 +109,7 @@ def short_caps(prepared: Prepared, max_runs: int | None, max_usd: float | None) 
 
 def read_inputs(
     paths: Sequence[str], options: Mapping[str, Any], listing: str | None
-) -> tuple[Inputs, tuple[Prompt, ...]]:
+) -> tuple[RouterInputs, tuple[Prompt, ...]]:
     """The inputs that a command line asks for, and the prompts of the split train, whatever the filters leave.
 
     Raises UsageError as `load_inputs` does.
@@ -122,7 +122,7 @@ def read_inputs(
     return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
 
 
-def selection_of(inputs: Inputs, options: Mapping[str, Any]) -> dict[str, Any]:
+def selection_of(inputs: RouterInputs, options: Mapping[str, Any]) -> dict[str, Any]:
     """Which of the collection's prompts a run asks, as its manifest says it."""
     filters = {name: list(options[name]) for name in ("prompt_ids", "skills", "split") if options.get(name)}
     if not filters:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from skill_health.router.prices import PACKAGE, Price, Rates
+from skill_health.router.prices import PACKAGE, Rates, TieredPrice
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HOMES = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic", "gemini": "google"}
 
 
-def published(protocol: str, model: str, base_url: str, as_of: date, version: str) -> Price | None:
+def published(protocol: str, model: str, base_url: str, as_of: date, version: str) -> TieredPrice | None:
     """The price of a model on a day, by its server's address or else by the protocol's own provider.
 
     None where the server, the model or one of the model's two main prices is not in the data.
@@ -33,7 +33,7 @@ def published(protocol: str, model: str, base_url: str, as_of: date, version: st
     return price_on(info, as_of, f"{PACKAGE} {version}: {provider.id}/{info.id}")
 
 
-def price_on(info: ModelInfo, day: date, source: str) -> Price | None:
+def price_on(info: ModelInfo, day: date, source: str) -> TieredPrice | None:
     """The price of a model of theirs on a day; one that depends on the time of day counts as its dearest."""
     midnight = datetime.combine(day, time(), UTC)
     seen: list[ModelPrice] = []
@@ -54,7 +54,7 @@ def _snapshot() -> DataSnapshot:
     return DataSnapshot(providers, from_auto_update=False)
 
 
-def _converted(found: ModelPrice, source: str) -> Price | None:
+def _converted(found: ModelPrice, source: str) -> TieredPrice | None:
     """Ours from theirs; where thinking is dearer than writing, all output costs as thinking does."""
     values: dict[str, Any] = {key: value for key, value in vars(found).items() if value is not None}
     if "input_mtok" not in values or "output_mtok" not in values:
@@ -75,10 +75,10 @@ def _converted(found: ModelPrice, source: str) -> Price | None:
         written = max(at("output_mtok", start, 0.0), at("output_reasoning_mtok", start, 0.0))
         cached, stored = at("cache_read_mtok", start, plain), at("cache_write_mtok", start, plain)
         rates.append(Rates(plain, written, cached, stored, start))
-    return Price(tuple(rates), at("requests_kcount", 0, 0.0) / 1000, source)
+    return TieredPrice(tuple(rates), at("requests_kcount", 0, 0.0) / 1000, source)
 
 
-def _dearest(prices: list[Price]) -> Price:
+def _dearest(prices: list[TieredPrice]) -> TieredPrice:
     """Rate by rate the highest of several prices of one model."""
     starts = sorted({rate.above for price in prices for rate in price.rates})
 
@@ -89,4 +89,4 @@ def _dearest(prices: list[Price]) -> Price:
         Rates(highest("input", start), highest("output", start), highest("cached", start), highest("cache_write", start), start)
         for start in starts
     ]  # fmt: skip
-    return Price(tuple(rates), max(price.request for price in prices), prices[0].source)
+    return TieredPrice(tuple(rates), max(price.request for price in prices), prices[0].source)

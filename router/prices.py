@@ -19,8 +19,8 @@ from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from skill_health.core.config import Price as Override
-from skill_health.core.config import Routing
+from skill_health.core.config import ModelPrice as Override
+from skill_health.core.config import RouterSettings
 from skill_health.core.digests import blake2b
 from skill_health.core.extras import installation
 from skill_health.router.records import Usage
@@ -45,7 +45,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class TieredPrice:
     """The price of one model: `rates` by rising `above`, the first from 0; and dollars for each request.
 
     `source` says whose price it is: "configuration", or package, version, provider and model.
@@ -67,7 +67,7 @@ class Price:
         return {"source": self.source, "request": self.request, "rates": [asdict(rate) for rate in self.rates]}
 
 
-FREE = Price((Rates(0.0, 0.0, 0.0, 0.0),), source="computed here")
+FREE = TieredPrice((Rates(0.0, 0.0, 0.0, 0.0),), source="computed here")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class PriceTable:
     overrides: Mapping[str, Override] = field(default_factory=dict)
     base_urls: Mapping[str, str] = field(default_factory=dict)
 
-    def price_of(self, protocol: str, spec: str, model: str) -> Price | None:
+    def price_of(self, protocol: str, spec: str, model: str) -> TieredPrice | None:
         """The price of a provider's model, None where it is not known.
 
         `protocol` names the module that asks; `spec` is the name as the user gave it, whose first part may be a
@@ -96,7 +96,7 @@ class PriceTable:
         return published(protocol, model, self.base_urls.get(spec.partition(":")[0], ""), self.as_of, self.installed)
 
 
-def price_table(routing: Routing, as_of: date | None = None) -> PriceTable:
+def price_table(routing: RouterSettings, as_of: date | None = None) -> PriceTable:
     """The prices in force under a configuration on a day (default: today, UTC). Imports no price data."""
     own = {spec: list(price) for spec, price in sorted(routing.prices.items())}
     installed = _installed()
@@ -123,18 +123,18 @@ def missing_price(spec: str, table: PriceTable) -> str:
     )
 
 
-def price_from(record: Mapping[str, Any]) -> Price:
+def price_from(record: Mapping[str, Any]) -> TieredPrice:
     """The price that a manifest holds. Raises ValueError where it is none."""
     try:
         rates = tuple(Rates(**rate) for rate in record["rates"])
         if rates[0].above != 0:
             raise ValueError("no price: the first rate must hold from 0")
-        return Price(rates, float(record["request"]), str(record["source"]))
+        return TieredPrice(rates, float(record["request"]), str(record["source"]))
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError(f"no price: {error}") from None
 
 
-def cost(price: Price | None, usage: Usage) -> float | None:
+def cost(price: TieredPrice | None, usage: Usage) -> float | None:
     """Dollars for one call by its reported usage, rounded to 1e-9.
 
     None where the price is not known, or the usage is missing or beyond belief; 0 where the model is free.
@@ -156,7 +156,7 @@ def cost(price: Price | None, usage: Usage) -> float | None:
     return float(total.quantize(_NANO, ROUND_HALF_EVEN))
 
 
-def at_most(price: Price, input_tokens: int, output_tokens: int) -> float:
+def at_most(price: TieredPrice, input_tokens: int, output_tokens: int) -> float:
     """The dollars that a call of at most so many tokens can cost, rounded up to 1e-9.
 
     All input is taken at the dearest rate that could apply to it: plain, read from a cache or written to one.
@@ -169,10 +169,10 @@ def at_most(price: Price, input_tokens: int, output_tokens: int) -> float:
     return float((total / _MILLION + _decimal(price.request)).quantize(_NANO, ROUND_CEILING))
 
 
-def _of_override(own: Override) -> Price:
+def _of_override(own: Override) -> TieredPrice:
     cached = own.input if own.cached is None else own.cached
     stored = own.input if own.cache_write is None else own.cache_write
-    return Price((Rates(own.input, own.output, cached, stored),))
+    return TieredPrice((Rates(own.input, own.output, cached, stored),))
 
 
 def _decimal(number: float) -> Decimal:

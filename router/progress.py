@@ -106,11 +106,11 @@ class Progress:
         self._width = len(text)
 
     def _write(self, text: str) -> None:
-        if not tell(self._stream, text):
+        if not write_progress(self._stream, text):
             self._stream, self._live = None, False
 
 
-def tell(stream: TextIO | None, text: str) -> bool:
+def write_progress(stream: TextIO | None, text: str) -> bool:
     """Write for people, who may be gone: a closed terminal is no reason to end a run. Whether it was written."""
     if stream is None:
         return False

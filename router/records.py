@@ -50,7 +50,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSkill:
     """One skill as a host lists it to a model.
 
     `text` is what is shown of the description (`state`: full, truncated or name-only), hashed with the name. `body` is
@@ -74,9 +74,9 @@ class Catalogue:
     `listing` is "full" or the key of a host. `omitted` are in the collection and not in the listing.
     """
 
-    shown: tuple[Listed, ...]
+    shown: tuple[ListedSkill, ...]
     listing: str = "full"
-    omitted: tuple[Listed, ...] = ()
+    omitted: tuple[ListedSkill, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RoutingRequest:
     """One question to a router: the labelled prompt, the skills in presentation order, and the text that is sent.
 
     `schema` is the JSON Schema of the answer in json_schema mode. `attempt` counts from 1; only a format failure has
@@ -110,7 +110,7 @@ class Request:
 
     prompt: Prompt
     replication: int
-    skills: tuple[Listed, ...]
+    skills: tuple[ListedSkill, ...]
     text: str
     schema: Mapping[str, Any] | None = None
     attempt: int = 1
@@ -139,7 +139,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RankedReply:
     """A reply as a ranking, or what is wrong with it.
 
     `ranking` holds names of shown skills and NONE, each once, the best first; it is () unless `kinds` is (). `kinds`
@@ -154,7 +154,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RoutingResult:
     """The outcome of one (prompt, model, replication), as a line of results.jsonl holds it.
 
     `first_status` and `first_kinds` are the first attempt's. Positions count from 1 in presentation order:

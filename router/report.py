@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.router.records import Result
+from skill_health.router.records import RoutingResult
 from skill_health.router.scores.agreement import agreement
 from skill_health.router.scores.calibration import calibration
 from skill_health.router.scores.comparisons import compare_models
 from skill_health.router.scores.confusion import matrix, pairs
 from skill_health.router.scores.drilldown import prompts
-from skill_health.router.scores.facts import Facts, read_facts
+from skill_health.router.scores.facts import RoutingRunFacts, read_facts
 from skill_health.router.scores.failures import coverage, failures
-from skill_health.router.scores.judge import Column, Sheet, judge
+from skill_health.router.scores.judge import ModelScores, RunScores, judge
 from skill_health.router.scores.length import length_slope
 from skill_health.router.scores.metrics import PRIMARY, measure
 from skill_health.router.scores.numbers import number, proportion
@@ -43,7 +43,7 @@ Report = Mapping[str, Any]
 
 def build_report(
     manifest: Mapping[str, Any],
-    results: Sequence[Result],
+    results: Sequence[RoutingResult],
     check: Mapping[str, Any] | None = None,
     effect: float = EFFECT,
 ) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def build_report(
     return settled
 
 
-def _counts(sheet: Sheet) -> dict[str, Any]:
+def _counts(sheet: RunScores) -> dict[str, Any]:
     facts = sheet.facts
     tested = facts.tested
     return {
@@ -94,14 +94,14 @@ def _counts(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def _models(sheet: Sheet, effect: float) -> list[dict[str, Any]]:
+def _models(sheet: RunScores, effect: float) -> list[dict[str, Any]]:
     """The models, the best top-1 first; those without one last, in the manifest's order."""
     tables = positions(sheet)
     found = [_model(column, sheet.facts, tables, effect) for column in sheet.columns]
     return sorted(found, key=lambda model: -(-1 if (top := model["metrics"][PRIMARY]["value"]) is None else top))
 
 
-def _model(column: Column, facts: Facts, tables: Mapping[str, Tables], effect: float) -> dict[str, Any]:
+def _model(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, Tables], effect: float) -> dict[str, Any]:
     metrics = measure(column, facts)
     model = column.model
     return {
@@ -126,7 +126,7 @@ def _model(column: Column, facts: Facts, tables: Mapping[str, Tables], effect: f
     }
 
 
-def _splits(column: Column, facts: Facts) -> Iterator[dict[str, Any]]:
+def _splits(column: ModelScores, facts: RoutingRunFacts) -> Iterator[dict[str, Any]]:
     """Top-1 for each split that the prompts name; nothing where they name none."""
     splits = sorted({prompt.split for prompt in facts.tested})
     if splits in ([], [""]):

@@ -10,21 +10,21 @@ from typing import Any
 
 from skill_health.router.budget import Budget
 from skill_health.router.journal import Journal
-from skill_health.router.meter import Meter
+from skill_health.router.meter import AttemptMeter
 from skill_health.router.outcome import Attempt, from_event, not_asked, read_attempt, to_event, to_result
-from skill_health.router.plan import Call, Key, Model, Plan, Questions
-from skill_health.router.records import Request, Result
+from skill_health.router.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
+from skill_health.router.records import RoutingRequest, RoutingResult
 from skill_health.router.results import to_line
 from skill_health.router.routers._load import PROVIDER
 from skill_health.router.schedule import GRACE, StopRun
-from skill_health.router.work import Work
+from skill_health.router.work import RunnerWork
 
 MOST_ATTEMPTS = 2
 OUTAGE = 20
-Reserve = Callable[[Model, Request], float]
+Reserve = Callable[[OpenModel, RoutingRequest], float]
 
 
-class Runner(Work[Call]):
+class RouterRunner(RunnerWork[PlannedCall]):
     """One run, or what is left of it.
 
     `reserve` says what one request can cost at most, in dollars. `on_result` is told of each result once it is durable.
@@ -32,14 +32,14 @@ class Runner(Work[Call]):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RouterPlan,
         journal: Journal,
         budget: Budget,
         reserve: Reserve,
     ) -> None:
         super().__init__(journal, budget)
         self.plan = plan
-        self.on_result: Callable[[Result], None] = lambda result: None
+        self.on_result: Callable[[RoutingResult], None] = lambda result: None
         self._reserve = reserve
         self._questions = Questions(plan)
         self._gone: dict[str, str] = {}
@@ -53,7 +53,7 @@ class Runner(Work[Call]):
         calls = [call for call in self.plan.calls() if call.key not in self.journal.results]
         await self.do(self._call, ((call.model.group, call) for call in calls), concurrency, limits, grace)
 
-    async def _call(self, call: Call) -> None:
+    async def _call(self, call: PlannedCall) -> None:
         spec = call.model.spec
         if spec in self.down:
             return
@@ -68,12 +68,12 @@ class Runner(Work[Call]):
             self._gone.setdefault(spec, attempts[-1].reply.error)
         await self._settle(not_asked(call.prompt, spec, call.replication, self._gone[spec]))
 
-    async def _settle(self, result: Result) -> None:
+    async def _settle(self, result: RoutingResult) -> None:
         await self.journal.add(to_line(result))
         self.on_result(result)
 
     async def ask(
-        self, key: Key, model: Model, request: Callable[[int], Request], names: Sequence[str]
+        self, key: Key, model: OpenModel, request: Callable[[int], RoutingRequest], names: Sequence[str]
     ) -> list[Attempt]:
         """The attempts at one call, recorded ones first; [] where a cap forbids one that is needed.
 
@@ -96,7 +96,7 @@ class Runner(Work[Call]):
                 break
         return attempts
 
-    def _recorded(self, key: Key, model: Model, names: Sequence[str]) -> dict[int, Attempt]:
+    def _recorded(self, key: Key, model: OpenModel, names: Sequence[str]) -> dict[int, Attempt]:
         """The attempts that an earlier process has seen end, and whose result it did not live to write."""
         found: dict[int, Attempt] = {}
         for event in self.journal.past.ends.get(key, ()):
@@ -111,7 +111,7 @@ class Runner(Work[Call]):
         if errors := self.errors.get(spec):
             self.down[spec] = f"{spec} did not answer {len(errors)} calls in a row: {errors[-1]}"
 
-    def _note_error(self, model: Model, attempt: Attempt) -> None:
+    def _note_error(self, model: OpenModel, attempt: Attempt) -> None:
         """A server that is down costs minutes of patience for each call: after many of them it is left alone."""
         if attempt.status != "provider_error":
             self.errors.pop(model.spec, None)
@@ -121,7 +121,7 @@ class Runner(Work[Call]):
                 self.give_up(model.spec)
 
     async def _attempt(
-        self, key: Key, number: int, model: Model, request: Request, names: Sequence[str], usd: float
+        self, key: Key, number: int, model: OpenModel, request: RoutingRequest, names: Sequence[str], usd: float
     ) -> tuple[Attempt, bool]:
         """The attempt, and whether a cap kept it from being sent again; `usd` is reserved for it."""
         name: dict[str, Any] = {"key": list(key), "attempt": number}
@@ -135,7 +135,7 @@ class Runner(Work[Call]):
                 await begin()
             return admitted
 
-        meter = Meter(usd, again, self.charge)
+        meter = AttemptMeter(usd, again, self.charge)
         actual: float | None = None
         try:
             await begin()

@@ -43,7 +43,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunLocation:
     """Where a run goes. `stored` is the manifest that it began with, None for a new run; `done` the keys it has."""
 
     folder: str
@@ -96,7 +96,7 @@ def find_place(
     anew: bool = False,
     secrets: tuple[str, ...] = (),
     kind: Kind | None = None,
-) -> Place:
+) -> RunLocation:
     """The folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
 
     Runs are alike by what they ask, not by when. A run is over when each of its calls has a result, be it missing
@@ -110,16 +110,16 @@ def find_place(
         stored, found = _stored(kind, folder, safe)
         if found:
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
-        return Place(folder, kind, safe, stored, _done(kind, folder, stored))
+        return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored))
     mark = frozen.identity(safe)
     runs = runs_folder(reports, kind.name)
     for name in () if anew else run_ids(reports, kind.name):
         folder = os.path.join(runs, name)
         if name.endswith(f"-{mark[:8]}") and (begun := _unfinished(kind, folder, safe)) is not None:
-            return Place(folder, kind, safe, begun, _done(kind, folder, begun))
+            return RunLocation(folder, kind, safe, begun, _done(kind, folder, begun))
     name = _new_name(runs, f"{time:%Y%m%dT%H%M%SZ}", mark[:8])
     fresh = {**safe, "run_id": name, "created": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
-    return Place(os.path.join(runs, name), kind, fresh)
+    return RunLocation(os.path.join(runs, name), kind, fresh)
 
 
 def _new_name(runs: str, time: str, mark: str) -> str:

@@ -13,10 +13,10 @@ from skill_health.core.near import nearest
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.core.validation import problems
 from skill_health.router.journal_read import MANIFEST, RESULTS, read_manifest
-from skill_health.router.records import Result
+from skill_health.router.records import RoutingResult
 from skill_health.router.results import read_results
-from skill_health.router.scores.facts import Facts, read_facts
-from skill_health.router.scores.judge import Sheet, judge
+from skill_health.router.scores.facts import RoutingRunFacts, read_facts
+from skill_health.router.scores.judge import RunScores, judge
 
 ROUTER, CHECK = "router", "check.json"
 """The kind of run that this package makes: the folder of its runs, and the first word of its schemas."""
@@ -24,13 +24,13 @@ LAST = "last"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RouterRun:
     """A run as its folder holds it. `check` is what the instrument check found, None where it was not made."""
 
     folder: str
     manifest: Mapping[str, Any]
-    facts: Facts
-    results: tuple[Result, ...]
+    facts: RoutingRunFacts
+    results: tuple[RoutingResult, ...]
     check: Mapping[str, Any] | None = None
 
     @property
@@ -39,7 +39,7 @@ class Run:
         return str(self.manifest["run_id"])
 
     @property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> RunScores:
         """Every result beside its label."""
         return judge(self.facts, self.results)
 
@@ -92,12 +92,12 @@ def read_checked_manifest(folder: str, kind: str = ROUTER) -> dict[str, Any]:
     return manifest
 
 
-def load_run(folder: str) -> Run:
+def load_run(folder: str) -> RouterRun:
     """A run with its results. Raises UsageError where a file of it is missing or damaged."""
     manifest = read_checked_manifest(folder)
     path = os.path.join(folder, RESULTS)
     results = tuple(read_results(path)) if os.path.exists(path) else ()
-    return Run(folder, manifest, read_facts(manifest), results, read_check(folder))
+    return RouterRun(folder, manifest, read_facts(manifest), results, read_check(folder))
 
 
 def read_check(folder: str) -> Mapping[str, Any] | None:

@@ -24,7 +24,7 @@ class StopRun(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CallLimits:
     """How many calls may be under way: `total` in all, and in each group its own number, where it has one."""
 
     total: int
@@ -38,7 +38,7 @@ class Limits:
 class Schedule(Generic[T]):
     """One run through the planned calls. `reason` says why it stopped, "" where it has not."""
 
-    def __init__(self, work: Callable[[T], Awaitable[None]], limits: Limits, grace: float = GRACE) -> None:
+    def __init__(self, work: Callable[[T], Awaitable[None]], limits: CallLimits, grace: float = GRACE) -> None:
         self.reason = ""
         self.under_way = 0
         self._work, self._limits, self._grace = work, limits, grace

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from skill_health.core.stopwords import STOP
 from skill_health.core.tfidf import terms
-from skill_health.router.records import Catalogue, Listed, Prompt
+from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
 NAME = "zorbulent-quaffler-tuning"
 DESCRIPTION = (
@@ -55,7 +55,7 @@ def plant(catalogue: Catalogue, none_allowed: bool) -> Planted:
     name = NAME
     while name in taken:
         name += "-2"
-    sentinel = Listed(name=name, text=DESCRIPTION, description=DESCRIPTION, body=DESCRIPTION, when=DESCRIPTION)
+    sentinel = ListedSkill(name=name, text=DESCRIPTION, description=DESCRIPTION, body=DESCRIPTION, when=DESCRIPTION)
     prompts = [Prompt(f"check:sentinel-{at}", text, name) for at, text in enumerate(WANTED, 1)]
     if none_allowed:
         words = {word for skill in catalogue.shown for word in _words((skill.name, skill.text))}

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from skill_health.router.records import Listed, Mode
+from skill_health.router.records import ListedSkill, Mode
 from skill_health.router.template import PLACEHOLDERS, Template, answer_schema, render
 
 
-def question_size(template: Template, skills: Sequence[Listed], mode: Mode) -> Callable[[str], int]:
+def question_size(template: Template, skills: Sequence[ListedSkill], mode: Mode) -> Callable[[str], int]:
     """A function from a prompt's text to the bytes of its question about these skills, in whatever order they stand.
 
     In json_schema mode the schema that is sent along counts too.

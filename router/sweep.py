@@ -14,7 +14,7 @@ from typing import Any
 
 from skill_health.core.digests import blake2b
 from skill_health.router.comparable import Relisted, named
-from skill_health.router.records import Listed, Prompt, Result
+from skill_health.router.records import ListedSkill, Prompt, RoutingResult
 
 AFFECTED, CONTROLS = "affected", "controls"
 SETTINGS = ("mode", "listing", "orders", "index", "seed")
@@ -40,7 +40,7 @@ class Selection:
 
 
 def select(
-    prompts: Sequence[Prompt], changed: Collection[str], baseline: Iterable[Result], controls: int, seed: int
+    prompts: Sequence[Prompt], changed: Collection[str], baseline: Iterable[RoutingResult], controls: int, seed: int
 ) -> Selection:
     """What to run again when the listed texts of these skills have changed.
 
@@ -68,7 +68,7 @@ def _named(prompt: Prompt, changed: Collection[str]) -> Iterator[str]:
 
 
 def _confusions(
-    prompts: Mapping[str, Prompt], changed: Collection[str], results: Iterable[Result]
+    prompts: Mapping[str, Prompt], changed: Collection[str], results: Iterable[RoutingResult]
 ) -> set[tuple[str, str]]:
     found = set()
     for result in results:
@@ -109,7 +109,7 @@ def _filters(selection: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in selection.items() if key != "of"}
 
 
-def agrees(then: Iterable[Listed], seen: Iterable[Listed], changed: Iterable[Relisted]) -> bool:
+def agrees(then: Iterable[ListedSkill], seen: Iterable[ListedSkill], changed: Iterable[Relisted]) -> bool:
     """Whether a run saw the changed skills as they were listed before the change."""
     texts, listed = ({skill.name: skill.text for skill in skills} for skills in (then, seen))
     return all(listed.get(skill.name) == texts.get(skill.name) for skill in changed)

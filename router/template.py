@@ -16,7 +16,7 @@ from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small
 from skill_health.core.patterns import lazy
-from skill_health.router.records import NONE, Listed
+from skill_health.router.records import NONE, ListedSkill
 
 PLACEHOLDERS = ("{{SKILL_COUNT}}", "{{SKILL_BLOCK}}", "{{USER_PROMPT}}")
 _FOLDER = os.path.join(os.path.dirname(__file__), "templates")
@@ -76,13 +76,13 @@ def _template(data: bytes, shown: str, name: str) -> Template:
     return Template(name, version, text, none_allowed, digest)
 
 
-def render(template: Template, skills: Sequence[Listed], prompt: str) -> str:
+def render(template: Template, skills: Sequence[ListedSkill], prompt: str) -> str:
     """The whole text of one question. Placeholders inside skills and prompts stay what they are: text."""
     values = dict(zip(PLACEHOLDERS, (str(len(skills)), block(skills), prompt), strict=True))
     return _ANY.sub(lambda match: values[match.group()], template.text)
 
 
-def block(skills: Sequence[Listed]) -> str:
+def block(skills: Sequence[ListedSkill]) -> str:
     """The listing: `N. name`, below it the description as the host shows it.
 
     Descriptions are indented, so that no line of them can pass for an entry of its own.
@@ -90,7 +90,7 @@ def block(skills: Sequence[Listed]) -> str:
     return "\n\n".join(_entry(number, skill) for number, skill in enumerate(skills, 1))
 
 
-def _entry(number: int, skill: Listed) -> str:
+def _entry(number: int, skill: ListedSkill) -> str:
     lines = [
         f"{number}. {' '.join(skill.name.split())}",
         *(f"   {line.strip()}" for line in skill.text.splitlines() if line.strip()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.router.blocks import Block, Heading, Sentence
+from skill_health.router.blocks import Block, Sentence, TitleBlock
 from skill_health.router.losses import ALL, ALPHA, COMPUTED
 from skill_health.router.routers._load import LOCAL
 
@@ -13,7 +13,7 @@ from skill_health.router.routers._load import LOCAL
 def verdict(found: Mapping[str, Any]) -> Iterator[Block]:
     """The losses that count, or that there are none, and how to read the rest."""
     limit = f"{found['max_loss']:.3f}"
-    yield Heading("Verdict")
+    yield TitleBlock("Verdict")
     if found["untrusted"]:
         yield Sentence(
             f"Not to be trusted: {', '.join(found['untrusted'])} failed the instrument check in this run.", strong=True

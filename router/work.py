@@ -8,12 +8,12 @@ from typing import Generic, TypeVar
 
 from skill_health.router.budget import Budget
 from skill_health.router.journal import Journal
-from skill_health.router.schedule import GRACE, Limits, Schedule, StopRun
+from skill_health.router.schedule import GRACE, CallLimits, Schedule, StopRun
 
 T = TypeVar("T")
 
 
-class Work(Generic[T]):
+class RunnerWork(Generic[T]):
     """One run, or what is left of it.
 
     `capped` is the cap that kept work from being done, "" where none did; `down` says of each model that failed for
@@ -42,7 +42,7 @@ class Work(Generic[T]):
         grace: float = GRACE,
     ) -> None:
         """Do the planned (group, item) pairs; `limits` are those of the groups."""
-        self._schedule = Schedule(each, Limits(concurrency, limits), grace)
+        self._schedule = Schedule(each, CallLimits(concurrency, limits), grace)
         await self._schedule.run(planned)
 
     def interrupt(self) -> bool:

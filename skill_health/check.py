@@ -24,7 +24,7 @@ _DIGITS = lazy(r"\d+")
 _EXCERPT = 240
 
 
-class Checked(NamedTuple):
+class CheckedSkill(NamedTuple):
     """What is known of one skill after its rules ran. `inputs` maps a path to what it was found to be."""
 
     findings: tuple[Finding, ...]
@@ -94,7 +94,9 @@ def summary_of(skill: Skill) -> dict[str, Any]:
     }
 
 
-def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext, collectors: Sequence[Rule] = ()) -> Checked:
+def check_skill(
+    skill: Skill, rules: Sequence[Rule], context: FileContext, collectors: Sequence[Rule] = ()
+) -> CheckedSkill:
     """Run the per-skill rules, and collect the facts that others need."""
     findings: list[Finding] = []
     facts: dict[str, Any] = {"summary": summary_of(skill)}
@@ -104,7 +106,7 @@ def check_skill(skill: Skill, rules: Sequence[Rule], context: FileContext, colle
     for rule in collectors:
         if rule.collect is not None:
             facts[rule.code] = rule.collect(skill, context)
-    return Checked(tuple(findings), facts, measure(skill)._asdict(), read_ignores(skill), context.inputs)
+    return CheckedSkill(tuple(findings), facts, measure(skill)._asdict(), read_ignores(skill), context.inputs)
 
 
 def as_findings(rule: Rule, hits: Iterable[Hit], skill: Skill | None, context: Any) -> list[Finding]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from skill_health.core.claim_dates import Review
 from skill_health.drift import Drift
-from skill_health.today import Today
+from skill_health.today import TodayRun
 
 
-def claims_sections(drift: Drift, today: Today, prefix: str) -> Iterator[tuple[str, list[str]]]:
+def claims_sections(drift: Drift, today: TodayRun, prefix: str) -> Iterator[tuple[str, list[str]]]:
     """Titles and lines: claims that became stale, that were reviewed, and that will be stale soon."""
     yield "Claims that became stale", [_stale(today.reviews[claim], prefix) for claim in drift.stale]
     yield "Claims no longer stale", list(drift.reviewed)

@@ -93,12 +93,12 @@ def fail(message: str, code: int) -> int:
     if sys.stderr is not None:
         # A terminal that is gone takes no message; the code still says how it ended.
         with suppress(OSError, ValueError):
-            sys.stderr.write(f"{NAME}: {line(message)}\n")
+            sys.stderr.write(f"{NAME}: {escape_line(message)}\n")
             sys.stderr.flush()
     return code
 
 
-def line(text: str) -> str:
+def escape_line(text: str) -> str:
     """The text as one line without control characters: it may quote what a skill contains."""
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in " ".join(text.split()))
 

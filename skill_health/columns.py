@@ -13,7 +13,7 @@ _ASCII = str.maketrans({
 })  # fmt: skip
 
 
-def line(text: str) -> str:
+def table_line(text: str) -> str:
     """The text on one line, without control characters."""
     return clean(text.replace("\n", " ").replace("\r", " "))
 
@@ -29,7 +29,7 @@ def columns(text: str) -> int:
 
 def cut(text: str, width: int) -> str:
     """The text on one line of at most `width` columns, at least 1; what is left out is marked."""
-    shown = line(text)
+    shown = table_line(text)
     if columns(shown) <= width:
         return shown
     while shown and columns(shown) > width - 1:
@@ -39,7 +39,7 @@ def cut(text: str, width: int) -> str:
 
 def squeezed(text: str, width: int) -> str:
     """The same, but the middle is left out: for names that differ in how they begin or in how they end."""
-    shown = line(text)
+    shown = table_line(text)
     if columns(shown) <= width:
         return shown
     half = (width - 1) // 2
@@ -59,7 +59,7 @@ def wrapped(text: str, width: int, hang: str = "") -> list[str]:
     """The text on as many lines as it takes, at least one; all but the first begin with `hang`."""
     lines: list[str] = []
     current = ""
-    for word in line(text).split():
+    for word in table_line(text).split():
         while word:
             start = hang if lines else ""
             longer = f"{current} {word}" if current else start + word

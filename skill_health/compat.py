@@ -14,9 +14,9 @@ from typing import Any
 
 from skill_health.core.files import read_bytes
 from skill_health.core.patterns import lazy
-from skill_health.core.registries import Record
-from skill_health.engine import Result
-from skill_health.scoring import Flag, Part, Score
+from skill_health.core.registries import RegistryRecord
+from skill_health.engine import LintResult
+from skill_health.scoring import Flag, Score, ScorePart
 
 SECTIONS = ("When to Activate", "Core Concepts", "Practical Guidance", "Gotchas", "Integration", "References")
 _FIRST_PERSON = lazy(r"\b(I can|Use me|You can use this)\b")
@@ -45,7 +45,7 @@ _WEIGHTS = {
 }  # fmt: skip
 
 
-def compat_report(result: Result) -> dict[str, Any]:
+def compat_report(result: LintResult) -> dict[str, Any]:
     """The published checker's JSON report for the skills asked for, key for key."""
     registries = result.registries
     claims = registries.claims if registries else None
@@ -75,13 +75,13 @@ def compat_report(result: Result) -> dict[str, Any]:
     return {"ok": flagged == 0, "summary": summary, "skills": skills}
 
 
-def compat_scores(result: Result) -> dict[str, Score]:
+def compat_scores(result: LintResult) -> dict[str, Score]:
     """The same scores in the form that the other profiles have."""
     report = compat_report(result)
     scores = {}
     for skill in report["skills"]:
         values = _components(skill)
-        parts = tuple(Part(name, w, w, round(values[name], 4), "") for name, w in _WEIGHTS.items())
+        parts = tuple(ScorePart(name, w, w, round(values[name], 4), "") for name, w in _WEIGHTS.items())
         reasons = [f"no section '{title[3:]}'" for title in skill["missing_sections"]] + skill["frontmatter_issues"]
         reasons += [f"{skill['line_count']} lines, over 500"] * (not skill["line_count_ok"])
         reasons += [f"score {skill['score']:.4f} is below 0.75"] * (skill["score"] < 0.75)
@@ -161,7 +161,7 @@ def _frontmatter_issues(folder: str, text: str) -> list[str]:
     return issues
 
 
-def _owners(records: Sequence[Record] | None, key: str) -> dict[str, int]:
+def _owners(records: Sequence[RegistryRecord] | None, key: str) -> dict[str, int]:
     return dict(Counter(str(record.data[key]) for record in records or () if record.data.get(key)))
 
 

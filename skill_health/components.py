@@ -10,7 +10,7 @@ from skill_health.core.measure import Measures
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class SkillFacts:
     """What is known of a skill beyond its own text. None means not known or not kept: it is left out, not zero.
 
     `links`: total and broken; `claims`: total, sourced and with_id; `activation`: positive and negative cases
@@ -43,7 +43,7 @@ def missing_sections(measures: Measures, settings: Settings) -> list[str]:
     return titles + [role.replace("_", " ") for role in settings.get("roles", ()) if role not in measures.roles]
 
 
-def sections(measures: Measures, _facts: Facts, settings: Settings) -> Grade:
+def sections(measures: Measures, _facts: SkillFacts, settings: Settings) -> Grade:
     """The share of the expected sections that are there."""
     wanted = len(settings.get("headings", ())) + len(settings.get("roles", ()))
     if not wanted:
@@ -53,21 +53,21 @@ def sections(measures: Measures, _facts: Facts, settings: Settings) -> Grade:
     return Grade((wanted - len(missing)) / wanted, note, {"present": wanted - len(missing), "expected": wanted})
 
 
-def gotchas(measures: Measures, _facts: Facts, settings: Settings) -> Grade:
+def gotchas(measures: Measures, _facts: SkillFacts, settings: Settings) -> Grade:
     """Entries of the sections of gotchas against a target; of one section where the profile names its heading."""
     heading = settings.get("heading")
     count = measures.gotchas.get(heading, 0) if heading else measures.gotcha_count
     return _against(count, settings.get("target", 3), "gotchas")
 
 
-def examples(measures: Measures, _facts: Facts, settings: Settings) -> Grade:
+def examples(measures: Measures, _facts: SkillFacts, settings: Settings) -> Grade:
     """Examples of every counted form against a target."""
     counts = {name: getattr(measures, name) for name in settings.get("counted", ("code_examples",))}
     grade = _against(sum(counts.values()), settings.get("target", 2), "examples")
     return Grade(grade.value, grade.note, {**grade.evidence, **counts})
 
 
-def links(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
+def links(_measures: Measures, facts: SkillFacts, settings: Settings) -> Grade:
     """The share of links inside the repository that lead somewhere."""
     if facts.links is None:
         return Grade(None, "links were not checked")
@@ -78,7 +78,7 @@ def links(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
     return Grade(min(1.0, kept / total), f"{broken} broken" if broken else "", {"total": total, "broken": broken})
 
 
-def claims(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
+def claims(_measures: Measures, facts: SkillFacts, settings: Settings) -> Grade:
     """The share of numeric claims that name their source."""
     if facts.claims is None:
         return Grade(None, "claims were not checked")
@@ -91,7 +91,7 @@ def claims(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
     return Grade(min(1.0, sourced / total), f"{open_claims} without a source" if open_claims else "", evidence)
 
 
-def activation(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
+def activation(_measures: Measures, facts: SkillFacts, settings: Settings) -> Grade:
     """Cases that should and should not activate the skill, each against its target."""
     if facts.activation is None:
         return Grade(None, "no registry of activation cases or router prompts")
@@ -105,7 +105,7 @@ def activation(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
     return Grade(value, ", ".join(short), have)
 
 
-def mechanisms(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
+def mechanisms(_measures: Measures, facts: SkillFacts, settings: Settings) -> Grade:
     """Registered mechanisms of the skill, each credited by its status, against a target."""
     if facts.mechanisms is None:
         return Grade(None, "no registry of mechanisms")
@@ -115,7 +115,7 @@ def mechanisms(_measures: Measures, facts: Facts, settings: Settings) -> Grade:
     return Grade(grade.value, grade.note, dict(sorted(facts.mechanisms.items())))
 
 
-def frontmatter(measures: Measures, _facts: Facts, settings: Settings) -> Grade:
+def frontmatter(measures: Measures, _facts: SkillFacts, settings: Settings) -> Grade:
     """Nothing where the frontmatter is invalid, else one less the deductions for lesser issues."""
     invalid = [issue for issue in measures.issues if issue in settings.get("invalid", ())]
     deduct = settings.get("deduct", {})
@@ -132,7 +132,7 @@ def _against(count: float, target: int, what: str) -> Grade:
     return Grade(min(1.0, count / target), note, {"count": count, "target": target})
 
 
-COMPONENTS: dict[str, Callable[[Measures, Facts, Settings], Grade]] = {
+COMPONENTS: dict[str, Callable[[Measures, SkillFacts, Settings], Grade]] = {
     "sections": sections,
     "gotchas": gotchas,
     "examples": examples,

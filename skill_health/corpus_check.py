@@ -10,10 +10,10 @@ from skill_health.check import FileContext, as_findings
 from skill_health.core.config import Config
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Span
-from skill_health.rules._api import Corpus, Finding, Summary
+from skill_health.rules._api import Corpus, Finding, SkillSummary
 from skill_health.rules._load import all_rules
 from skill_health.select import selected
-from skill_health.session import Session
+from skill_health.session import LintSession
 
 
 class CorpusFiles(FileContext):
@@ -24,7 +24,7 @@ class CorpusFiles(FileContext):
         self.as_of = as_of
 
 
-def check_corpus(session: Session, as_of: date) -> tuple[list[Finding], dict[str, str]]:
+def check_corpus(session: LintSession, as_of: date) -> tuple[list[Finding], dict[str, str]]:
     """The findings of the collection-wide rules, and the files that they depend on (see `inputs`)."""
     context = CorpusFiles(session.discovery.root, session.config, session.registries(), as_of)
     summaries = (_summary(path, json.loads(record["facts"])) for path, record in sorted(session.records.items()))
@@ -36,9 +36,9 @@ def check_corpus(session: Session, as_of: date) -> tuple[list[Finding], dict[str
     return findings, context.inputs
 
 
-def _summary(path: str, facts: dict[str, Any]) -> Summary:
+def _summary(path: str, facts: dict[str, Any]) -> SkillSummary:
     own = facts["summary"]
-    return Summary(
+    return SkillSummary(
         path, path.rpartition("/")[0], own["name"], own["description"], Span(*own["name_span"]),
         Span(*own["description_span"]), own["digest"], own["hidden"], facts,
     )  # fmt: skip

@@ -14,8 +14,8 @@ from skill_health.core.history import append_history
 from skill_health.core.history_tail import read_backwards
 from skill_health.core.roots import git_top
 from skill_health.drift import Drift, compare
-from skill_health.drift_sections import Section, sections
-from skill_health.earlier import Earlier, find_earlier
+from skill_health.drift_sections import DriftSection, sections
+from skill_health.earlier import EarlierRuns, find_earlier
 from skill_health.effect_history import Effects, read_effects
 from skill_health.effect_section import effect_sections
 from skill_health.history_line import to_record
@@ -23,40 +23,40 @@ from skill_health.lint import lint
 from skill_health.profiles import COMPAT
 from skill_health.record_digest import digests_now
 from skill_health.revision import read_revision
-from skill_health.router_history import Routing, read_routing
+from skill_health.router_history import RoutingHistory, read_routing
 from skill_health.router_names import texts_now
 from skill_health.router_section import routing_sections
 from skill_health.rules._load import all_rules
 from skill_health.snapshot import snapshot
-from skill_health.today import Today, look
+from skill_health.today import TodayRun, check_today
 from skill_health.verdict import reasons
 
 SNAPSHOT, HISTORY, DRIFT = "skill-health.json", "skill-health-history.jsonl", "skill-health-drift.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DailyOutcome:
     """What a daily run found. `snapshot` is the text of its JSON report; `prefix` leads from here to the root.
 
     `notes` are for people: what could not be read on the way. `routing` is what the router's history says,
     `effects` what the history of the effectiveness benchmark does.
     """
 
-    today: Today
-    earlier: Earlier
+    today: TodayRun
+    earlier: EarlierRuns
     drift: Drift
     reasons: list[str]
     snapshot: str
     prefix: str
     notes: tuple[str, ...]
     config: Config
-    routing: Routing | None = None
+    routing: RoutingHistory | None = None
     effects: Effects | None = None
 
 
 def run_daily(
     paths: Sequence[str], root: str, config: Config, as_of: date, time: str, folder: str, jobs: int, use_cache: bool
-) -> Outcome:
+) -> DailyOutcome:
     """Lint, score and compare with the history in `folder`; nothing is written.
 
     `time` is when, in UTC to the second. Raises UsageError as `lint` does, and for a history that cannot be read.
@@ -64,7 +64,7 @@ def run_daily(
     report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
     revision = read_revision(root, git_top(root) is not None, _own_files(root, folder))
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
-    today = look(report, result, config, as_of, time, asked, revision)
+    today = check_today(report, result, config, as_of, time, asked, revision)
     earlier = find_earlier(read_backwards(os.path.join(folder, HISTORY)), today.line, config.daily.window)
     before = earlier.last or earlier.other
     # Skills that were not asked for then are not new now.
@@ -80,10 +80,10 @@ def run_daily(
     routing = read_routing(folder, texts_now(root, result.facts))
     names = {facts["summary"]["name"] for facts in result.facts.values()}
     effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts), names)
-    return Outcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects)
+    return DailyOutcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects)
 
 
-def as_text(outcome: Outcome, color: bool = False) -> str:
+def as_text(outcome: DailyOutcome, color: bool = False) -> str:
     """The short form for a terminal, with paths as seen from the current directory."""
     head, collection = _head(outcome), _collection(outcome)
     parts = _parts(outcome, outcome.prefix)
@@ -92,19 +92,19 @@ def as_text(outcome: Outcome, color: bool = False) -> str:
     return drift_text.render(head, why, collection, parts, color)
 
 
-def as_markdown(outcome: Outcome) -> str:
+def as_markdown(outcome: DailyOutcome) -> str:
     """The whole report, with paths as seen from the root."""
     return drift_markdown.render(_head(outcome), outcome.reasons, _collection(outcome), _parts(outcome))
 
 
-def as_json(outcome: Outcome) -> str:
+def as_json(outcome: DailyOutcome) -> str:
     """The whole report for other programs."""
     return drift_json.render(
         outcome.drift, outcome.today, outcome.earlier, outcome.reasons, outcome.routing, outcome.effects
     )
 
 
-def write(outcome: Outcome, folder: str) -> Iterator[str]:
+def write(outcome: DailyOutcome, folder: str) -> Iterator[str]:
     """Write the three files and yield the path of each once it is there.
 
     The history is last: a run that is stopped before is as if it had not been, and its drift is found again.
@@ -117,18 +117,18 @@ def write(outcome: Outcome, folder: str) -> Iterator[str]:
     yield os.path.join(folder, HISTORY)
 
 
-def _parts(outcome: Outcome, prefix: str = "") -> list[Section]:
+def _parts(outcome: DailyOutcome, prefix: str = "") -> list[DriftSection]:
     parts = sections(outcome.drift, outcome.today, _rule_names(), prefix)
     return [*parts, *routing_sections(outcome.routing), *effect_sections(outcome.effects)]
 
 
-def _head(outcome: Outcome) -> list[str]:
+def _head(outcome: DailyOutcome) -> list[str]:
     others = [note for part in (outcome.routing, outcome.effects) if part for note in part.problems]
     notes = [f"Note: {note}." for note in (*outcome.notes, *outcome.earlier.problems, *others)]
     return [drift_head.today_is(outcome.today.line), *drift_head.comparison(outcome.drift, outcome.earlier), *notes]
 
 
-def _collection(outcome: Outcome) -> list[str]:
+def _collection(outcome: DailyOutcome) -> list[str]:
     return list(drift_head.collection(outcome.drift, outcome.earlier))
 
 

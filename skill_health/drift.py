@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 
-from skill_health.history_line import Line, SkillLine
+from skill_health.history_line import HistoryLine, SkillLine
 from skill_health.renames import renames
 
 NO_SKILL = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NumberChange:
     """A number before and after. None: it was not known or did not apply, which is not zero."""
 
     name: str
@@ -28,10 +28,10 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ComponentChange:
     """A component that changed, and the counts behind it on both sides."""
 
-    value: Change
+    value: NumberChange
     before: Mapping[str, float] = field(default_factory=dict)
     after: Mapping[str, float] = field(default_factory=dict)
 
@@ -42,15 +42,15 @@ class SkillDrift:
 
     path: str
     was: str
-    score: Change
+    score: NumberChange
     flagged: tuple[bool | None, bool | None] = (None, None)
-    parts: tuple[Part, ...] = ()
-    counts: tuple[Change, ...] = ()
+    parts: tuple[ComponentChange, ...] = ()
+    counts: tuple[NumberChange, ...] = ()
     relisted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingDelta:
     """A content key that one line has `n` times more than the other, in the skill at `path` ("" for none)."""
 
     path: str
@@ -77,23 +77,23 @@ class Drift:
     `stale` are the claims that are overdue now and were not, `reviewed` those that no longer are.
     """
 
-    before: Line | None
-    after: Line
+    before: HistoryLine | None
+    after: HistoryLine
     full: bool = False
     skills: tuple[SkillDrift, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    same: Change | None = None
+    same: NumberChange | None = None
     same_n: int = 0
-    new: tuple[Found, ...] = ()
-    fixed: tuple[Found, ...] = ()
-    rules: tuple[Change, ...] = ()
+    new: tuple[FindingDelta, ...] = ()
+    fixed: tuple[FindingDelta, ...] = ()
+    rules: tuple[NumberChange, ...] = ()
     stale: tuple[str, ...] = ()
     reviewed: tuple[str, ...] = ()
 
 
-def compare(before: Line, after: Line, full: bool = True) -> Drift:
+def compare(before: HistoryLine, after: HistoryLine, full: bool = True) -> Drift:
     """What has changed from one line to another.
 
     Not `full`: the lines were made by different rules or settings, so that scores and findings are left out.
@@ -114,7 +114,7 @@ def compare(before: Line, after: Line, full: bool = True) -> Drift:
     overdue, overdue_now = set(before.stale or ()), set(after.stale or ())
     return Drift(
         before, after, True, skills, added, removed, renamed,
-        same=Change("same", _mean([old for old, _ in both]), _mean([new for _, new in both])),
+        same=NumberChange("same", _mean([old for old, _ in both]), _mean([new for _, new in both])),
         same_n=len(both),
         new=_more((new, new_keys[new], old_keys[old]) for old, new in homes),
         fixed=_more((old, old_keys[old], new_keys[new]) for old, new in homes),
@@ -127,28 +127,28 @@ def compare(before: Line, after: Line, full: bool = True) -> Drift:
 def _skill(was: str, path: str, old: SkillLine, new: SkillLine, full: bool) -> SkillDrift:
     relisted = (old.name, old.description, old.listed) != (new.name, new.description, new.listed)
     if not full:
-        return SkillDrift(path, was, Change(new.name, None, None), relisted=relisted)
+        return SkillDrift(path, was, NumberChange(new.name, None, None), relisted=relisted)
     parts = tuple(
-        Part(change, old.evidence.get(change.name, {}), new.evidence.get(change.name, {}))
+        ComponentChange(change, old.evidence.get(change.name, {}), new.evidence.get(change.name, {}))
         for change in _changes(old.components, new.components)
     )
-    score, flagged = Change(new.name, old.score, new.score), (old.flagged, new.flagged)
+    score, flagged = NumberChange(new.name, old.score, new.score), (old.flagged, new.flagged)
     return SkillDrift(path, was, score, flagged, parts, _counts(old.counts, new.counts), relisted)
 
 
-def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Change, ...]:
+def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[NumberChange, ...]:
     """Findings by rule. The same rules ran on both sides, so what one side does not name is 0 there."""
     every = dict.fromkeys([*before, *after], 0)
     return _changes(every | dict(before), every | dict(after))
 
 
-def _changes(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[Change, ...]:
+def _changes(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[NumberChange, ...]:
     names = sorted(before.keys() | after.keys())
-    every = (Change(name, before.get(name), after.get(name)) for name in names)
+    every = (NumberChange(name, before.get(name), after.get(name)) for name in names)
     return tuple(change for change in every if change.before != change.after)
 
 
-def _keys(line: Line) -> Mapping[str | None, Sequence[str]]:
+def _keys(line: HistoryLine) -> Mapping[str | None, Sequence[str]]:
     """The content keys of each skill; None stands for a skill that is not there."""
     return {None: (), NO_SKILL: line.other} | {path: skill.findings for path, skill in line.skills.items()}
 
@@ -157,13 +157,13 @@ def _by_rule(keys: Mapping[str | None, Sequence[str]]) -> dict[str, int]:
     return Counter(key.split(":")[1] for found in keys.values() for key in found)
 
 
-def _more(sides: Iterable[tuple[str | None, Sequence[str], Sequence[str]]]) -> tuple[Found, ...]:
+def _more(sides: Iterable[tuple[str | None, Sequence[str], Sequence[str]]]) -> tuple[FindingDelta, ...]:
     """What the first of two collections of keys has more of, place by place."""
     surplus = ((path or NO_SKILL, Counter(one) - Counter(other)) for path, one, other in sides)
-    return tuple(sorted((Found(path, key, n) for path, more in surplus for key, n in more.items()), key=_order))
+    return tuple(sorted((FindingDelta(path, key, n) for path, more in surplus for key, n in more.items()), key=_order))
 
 
-def _order(found: Found) -> tuple[int, str, str]:
+def _order(found: FindingDelta) -> tuple[int, str, str]:
     return ("error", "warning", "info").index(found.severity), found.path, found.key
 
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from skill_health.drift import Change, Drift
+from skill_health.drift import Drift, NumberChange
 from skill_health.drift_sections import arrow, number
-from skill_health.earlier import Earlier
-from skill_health.history_line import Line
+from skill_health.earlier import EarlierRuns
+from skill_health.history_line import HistoryLine
 from skill_health.profiles import COMPAT
 
 
-def run_of(line: Line) -> str:
+def run_of(line: HistoryLine) -> str:
     """`2026-11-21T04:00:00Z, commit 1a2b3c4d5e6f with uncommitted changes`."""
     commit = f", commit {line.commit[:12]}" if line.commit else ""
     return line.time + commit + (" with uncommitted changes" if line.dirty else "")
 
 
-def today_is(line: Line) -> str:
+def today_is(line: HistoryLine) -> str:
     """The run itself, in one line."""
     return f"Run of {run_of(line)}; profile {line.profile}; claims judged on {line.as_of}."
 
 
-def comparison(drift: Drift, earlier: Earlier) -> Iterator[str]:
+def comparison(drift: Drift, earlier: EarlierRuns) -> Iterator[str]:
     """What today is compared with, and why with nothing better."""
     if earlier.last:
         later = f", the last comparable one; {_runs(earlier.passed)} after it" if earlier.passed else ""
@@ -37,7 +37,7 @@ def comparison(drift: Drift, earlier: Earlier) -> Iterator[str]:
         yield "This is the first run: there is nothing to compare with yet."
 
 
-def collection(drift: Drift, earlier: Earlier) -> Iterator[str]:
+def collection(drift: Drift, earlier: EarlierRuns) -> Iterator[str]:
     """The collection's numbers with those of the earlier run, and the trailing window."""
     after = drift.after.summary
     before = asdict(earlier.last.summary) if earlier.last else asdict(earlier.plan) if earlier.plan else {}
@@ -46,7 +46,7 @@ def collection(drift: Drift, earlier: Earlier) -> Iterator[str]:
         if old is None or old == new:
             yield f"{name} {number(new)}"
         else:
-            yield f"{name} {arrow(Change(name, old, new))}"
+            yield f"{name} {arrow(NumberChange(name, old, new))}"
     moved = drift.added or drift.removed
     if drift.same and drift.same_n and moved and drift.same.before is not None:
         yield f"mean of the {drift.same_n} skills scored in both runs {arrow(drift.same)}"

@@ -6,25 +6,25 @@ import json
 from typing import Any
 
 from skill_health.core.claim_dates import Review
-from skill_health.drift import Change, Drift, Found, SkillDrift
+from skill_health.drift import Drift, FindingDelta, NumberChange, SkillDrift
 from skill_health.drift_sections import places
-from skill_health.earlier import Earlier
+from skill_health.earlier import EarlierRuns
 from skill_health.effect_history import Effects
 from skill_health.effect_section import effect_record
-from skill_health.history_line import Line
-from skill_health.router_history import Routing
+from skill_health.history_line import HistoryLine
+from skill_health.router_history import RoutingHistory
 from skill_health.router_section import routing_record
-from skill_health.today import Today
+from skill_health.today import TodayRun
 
 SCHEMA = "skill-health/drift/1"
 
 
 def render(
     drift: Drift,
-    today: Today,
-    earlier: Earlier,
+    today: TodayRun,
+    earlier: EarlierRuns,
     reasons: list[str],
-    routing: Routing | None = None,
+    routing: RoutingHistory | None = None,
     effects: Effects | None = None,
 ) -> str:
     """The document as text: keys in a fixed order, ASCII only, no absolute path."""
@@ -34,10 +34,10 @@ def render(
 
 def document(
     drift: Drift,
-    today: Today,
-    earlier: Earlier,
+    today: TodayRun,
+    earlier: EarlierRuns,
     reasons: list[str],
-    routing: Routing | None = None,
+    routing: RoutingHistory | None = None,
     effects: Effects | None = None,
 ) -> dict[str, Any]:
     """The document as JSON values. `basis` says how much could be compared: nothing, the listing, all."""
@@ -50,7 +50,7 @@ def document(
         "differences": list(earlier.differences),
         "passed": earlier.passed,
         "reasons": reasons,
-        "mean": _change(Change("mean", mean_before(earlier), after.summary.mean)),
+        "mean": _change(NumberChange("mean", mean_before(earlier), after.summary.mean)),
         "same": {"skills": drift.same_n, **_change(drift.same)} if drift.same else None,
         "window": {
             "runs": window.n, "since": window.since or None, "median": window.median, "above": window.above,
@@ -75,18 +75,18 @@ def document(
     }  # fmt: skip
 
 
-def mean_before(earlier: Earlier) -> float | None:
+def mean_before(earlier: EarlierRuns) -> float | None:
     """The collection's mean in the run that today's is compared with, where there is one."""
     if earlier.last:
         return earlier.last.summary.mean
     return earlier.plan.mean if earlier.plan else None
 
 
-def _run(line: Line) -> dict[str, Any]:
+def _run(line: HistoryLine) -> dict[str, Any]:
     return {key: getattr(line, key) for key in ("time", "commit", "dirty", "version", "profile", "as_of")}
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: NumberChange) -> dict[str, Any]:
     return {"before": change.before, "after": change.after}
 
 
@@ -95,7 +95,7 @@ def _moved(skill: SkillDrift) -> bool:
     return not same or bool(skill.parts or skill.counts or skill.relisted or skill.path != skill.was)
 
 
-def _skill(skill: SkillDrift, today: Today) -> dict[str, Any]:
+def _skill(skill: SkillDrift, today: TodayRun) -> dict[str, Any]:
     score = today.scores.get(skill.path)
     notes = {part.name: part.note for part in score.parts} if score else {}
     return {
@@ -112,11 +112,11 @@ def _skill(skill: SkillDrift, today: Today) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _found(found: Found) -> dict[str, Any]:
+def _found(found: FindingDelta) -> dict[str, Any]:
     return {"skill": found.path, "key": found.key, "severity": found.severity, "code": found.code, "n": found.n}
 
 
-def _places(found: Found, today: Today) -> list[dict[str, Any]]:
+def _places(found: FindingDelta, today: TodayRun) -> list[dict[str, Any]]:
     return [{"path": f.path, "line": f.line, "col": f.col, "message": f.message} for f in places(found, today)]
 
 

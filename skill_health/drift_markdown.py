@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skill_health.core.console import markdown_text
-from skill_health.drift_sections import Section
+from skill_health.drift_sections import DriftSection
 
 _MOST = 200
 _WIDEST = 400
 
 
-def render(head: Sequence[str], reasons: Sequence[str], collection: Sequence[str], parts: Sequence[Section]) -> str:
+def render(
+    head: Sequence[str], reasons: Sequence[str], collection: Sequence[str], parts: Sequence[DriftSection]
+) -> str:
     """A whole document: the run, the verdict, the collection, and every section. Each is given as plain text."""
     lines = ["# Skill health: drift", ""]
     for sentence in head:
@@ -26,7 +28,7 @@ def render(head: Sequence[str], reasons: Sequence[str], collection: Sequence[str
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: DriftSection) -> Iterator[str]:
     yield f"## {_text(section.title)} ({len(section.items)})"
     yield ""
     for item in section.items[:_MOST]:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skill_health.claims_news import claims_sections
-from skill_health.drift import Change, Drift, Found, SkillDrift
+from skill_health.drift import Drift, FindingDelta, NumberChange, SkillDrift
 from skill_health.rules._api import Finding
-from skill_health.today import Today
+from skill_health.today import TodayRun
 
 _SWEEP = "skill-health router sweep --since {}"
 
@@ -25,7 +25,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DriftSection:
     """A title, its entries, what to know about them, and a command to run next where there is one."""
 
     title: str
@@ -34,7 +34,7 @@ class Section:
     command: str = ""
 
 
-def sections(drift: Drift, today: Today, rules: Mapping[str, str], prefix: str = "") -> Iterator[Section]:
+def sections(drift: Drift, today: TodayRun, rules: Mapping[str, str], prefix: str = "") -> Iterator[DriftSection]:
     """The sections that have anything to say. `rules` are the rules' names by code; `prefix` leads to the root."""
     fell = [s for s in drift.skills if (s.score.by or 0) < 0]
     rose = [s for s in drift.skills if (s.score.by or 0) > 0]
@@ -64,24 +64,24 @@ def number(value: int | float | None) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def arrow(change: Change) -> str:
+def arrow(change: NumberChange) -> str:
     """`0.9000 -> 0.8000 (-0.1000)`."""
     shown, by = f"{number(change.before)} -> {number(change.after)}", change.by
     return shown if by is None else f"{shown} ({by:+d})" if isinstance(by, int) else f"{shown} ({by:+.4f})"
 
 
-def _section(title: str, items: Iterable[Item], note: str = "", command: str = "") -> Iterator[Section]:
+def _section(title: str, items: Iterable[Item], note: str = "", command: str = "") -> Iterator[DriftSection]:
     if found := tuple(items):
-        yield Section(title, found, note, command)
+        yield DriftSection(title, found, note, command)
 
 
-def _scores(skills: Iterable[SkillDrift], today: Today, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
+def _scores(skills: Iterable[SkillDrift], today: TodayRun, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
     for skill in skills:
         details = [*_parts(skill, today), *(_count(change, rules) for change in skill.counts)]
         yield Item(f"{prefix}{skill.path}: {arrow(skill.score)}", tuple(details))
 
 
-def _parts(skill: SkillDrift, today: Today) -> Iterator[str]:
+def _parts(skill: SkillDrift, today: TodayRun) -> Iterator[str]:
     score = today.scores.get(skill.path)
     notes = {part.name: part.note for part in score.parts} if score else {}
     for part in skill.parts:
@@ -99,7 +99,7 @@ def _counted(value: float | None) -> str:
     return "none" if value is None else f"{value:g}"
 
 
-def _count(change: Change, rules: Mapping[str, str]) -> str:
+def _count(change: NumberChange, rules: Mapping[str, str]) -> str:
     return f"{_rule(change.name, rules)}: {arrow(change)}"
 
 
@@ -112,7 +112,7 @@ def _unscored(skills: Iterable[SkillDrift], prefix: str) -> Iterator[Item]:
         yield Item(f"{prefix}{skill.path}: {arrow(skill.score)}")
 
 
-def _flagged(drift: Drift, today: Today, prefix: str) -> Iterator[Item]:
+def _flagged(drift: Drift, today: TodayRun, prefix: str) -> Iterator[Item]:
     """The skills that were not flagged before; all that are, where that is not known."""
     before = {skill.path: skill.flagged[0] for skill in drift.skills}
     before |= dict.fromkeys(drift.added, True) if drift.full else {}
@@ -121,12 +121,12 @@ def _flagged(drift: Drift, today: Today, prefix: str) -> Iterator[Item]:
             yield Item(prefix + path, _flags(path, today))
 
 
-def _flags(path: str, today: Today) -> tuple[str, ...]:
+def _flags(path: str, today: TodayRun) -> tuple[str, ...]:
     score = today.scores.get(path)
     return tuple(flag.message for flag in score.flags) if score else ()
 
 
-def _new(new: Iterable[Found], today: Today, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
+def _new(new: Iterable[FindingDelta], today: TodayRun, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
     for found in new:
         f, *others = places(found, today)
         lines = ", ".join(str(other.line) for other in others[:9])
@@ -135,7 +135,7 @@ def _new(new: Iterable[Found], today: Today, rules: Mapping[str, str], prefix: s
         yield Item(f"{prefix}{f.path}:{f.line}:{f.col}: {what}{more if others else ''}")
 
 
-def places(found: Found, today: Today) -> Sequence[Finding]:
+def places(found: FindingDelta, today: TodayRun) -> Sequence[Finding]:
     """Where something new is. Of several that read the same the last ones are taken for the new ones."""
     return today.findings[found.path][found.key][-found.n :]
 
@@ -148,14 +148,14 @@ def _fixed(drift: Drift, rules: Mapping[str, str], prefix: str) -> Iterator[Item
         yield Item(f"{where}{gone}: {found.severity} {_rule(found.code, rules)}{times}")
 
 
-def _added(drift: Drift, today: Today, prefix: str) -> Iterator[Item]:
+def _added(drift: Drift, today: TodayRun, prefix: str) -> Iterator[Item]:
     for path in drift.added:
         skill = today.line.skills[path]
         flagged = ", flagged" if skill.flagged else ""
         yield Item(f"{prefix}{path}: {number(skill.score)}{flagged}", _flags(path, today))
 
 
-def _relisted(drift: Drift, prefix: str) -> Iterator[Section]:
+def _relisted(drift: Drift, prefix: str) -> Iterator[DriftSection]:
     """What a router sees differently; the command sweeps just those skills again."""
     changed = [Item(prefix + skill.path) for skill in drift.skills if skill.relisted]
     before = drift.before

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skill_health.core.console import clean, paint
-from skill_health.drift_sections import Section
+from skill_health.drift_sections import DriftSection
 
 _MOST = 8
 _DETAILS = 6
@@ -15,7 +15,7 @@ _LONG = {"Findings by rule"}
 
 
 def render(
-    head: Sequence[str], reasons: Sequence[str], collection: Sequence[str], parts: Sequence[Section], color: bool
+    head: Sequence[str], reasons: Sequence[str], collection: Sequence[str], parts: Sequence[DriftSection], color: bool
 ) -> str:
     """The run, the collection, the beginning of every section, and last the verdict, one line for each limit."""
     lines = [*map(_text, head), "", *(f"  {_text(line)}" for line in collection), ""]
@@ -28,7 +28,7 @@ def render(
     return "\n".join(lines) + "\n"
 
 
-def _section(section: Section, color: bool) -> Iterator[str]:
+def _section(section: DriftSection, color: bool) -> Iterator[str]:
     title = f"{section.title} ({len(section.items)})"
     yield paint(_text(title), "yellow" if section.title in _BAD else "bold", color)
     for item in section.items[:_MOST]:

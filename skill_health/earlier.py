@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from skill_health.history_line import SCHEMA, Line, from_record
+from skill_health.history_line import SCHEMA, HistoryLine, from_record
 from skill_health.plan_history import PlanLine, plan_line
 from skill_health.profiles import COMPAT
 
@@ -17,7 +17,7 @@ _WHOLE = ((".",), ("skills",))
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ScoreWindow:
     """The collection's mean over the last comparable runs, today's left out; how many lay above, at and below it.
 
     `since` is when the first of them ran, "" for one without a date.
@@ -32,7 +32,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierRuns:
     """What is known from before.
 
     `last` is the last comparable line. Where there is none, `plan` is the last line of the plan's own checker that
@@ -41,16 +41,16 @@ class Earlier:
     with. `problems` are lines that are none.
     """
 
-    last: Line | None = None
+    last: HistoryLine | None = None
     plan: PlanLine | None = None
-    other: Line | None = None
+    other: HistoryLine | None = None
     differences: tuple[str, ...] = ()
     passed: int = 0
-    window: Window | None = None
+    window: ScoreWindow | None = None
     problems: tuple[str, ...] = ()
 
 
-def find_earlier(lines: Iterable[tuple[int, bytes]], today: Line, span: int) -> Earlier:
+def find_earlier(lines: Iterable[tuple[int, bytes]], today: HistoryLine, span: int) -> EarlierRuns:
     """Look through a history for what today's line can be compared with.
 
     `lines` are numbered and come last line first (`read_backwards`); no more of them are read than needed. `span` is
@@ -62,7 +62,7 @@ def find_earlier(lines: Iterable[tuple[int, bytes]], today: Line, span: int) -> 
             break
         found.look_at(number, raw)
     other = None if found.last else found.other or found.elsewhere
-    return Earlier(
+    return EarlierRuns(
         last=found.last,
         plan=None if found.last else found.plan,
         other=other,
@@ -77,13 +77,13 @@ def find_earlier(lines: Iterable[tuple[int, bytes]], today: Line, span: int) -> 
 class _Search:
     """What has been found on the way back. `elsewhere` is the last line of other paths."""
 
-    today: Line
-    last: Line | None = None
+    today: HistoryLine
+    last: HistoryLine | None = None
     plan: PlanLine | None = None
-    other: Line | None = None
-    elsewhere: Line | None = None
+    other: HistoryLine | None = None
+    elsewhere: HistoryLine | None = None
     passed: int = 0
-    series: list[Line | PlanLine] = field(default_factory=list)
+    series: list[HistoryLine | PlanLine] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     unknown: int = 0
     undated: int = 0
@@ -106,7 +106,7 @@ class _Search:
         except ValueError:
             self._take_foreign(plan_line(record))
 
-    def _take(self, line: Line, record: Mapping[str, Any]) -> None:
+    def _take(self, line: HistoryLine, record: Mapping[str, Any]) -> None:
         same = not any(differences(line, self.today))
         if self.last is None:
             # Only a line that is compared with needs its skills, and only then must they be sound.
@@ -131,7 +131,7 @@ class _Search:
             self.undated += 1
 
 
-def _cannot_match(raw: bytes, today: Line) -> bool:
+def _cannot_match(raw: bytes, today: HistoryLine) -> bool:
     """Whether a line is certainly neither comparable nor the plan's: cheaper to see than to parse."""
     return b'"corpus_score"' not in raw and not (today.configuration.encode() in raw and today.rules.encode() in raw)
 
@@ -146,7 +146,7 @@ def _left_out(unknown: int, undated: int) -> Iterator[str]:
         )
 
 
-def differences(before: Line, today: Line) -> Iterator[str]:
+def differences(before: HistoryLine, today: HistoryLine) -> Iterator[str]:
     """Why two lines cannot be compared; nothing where they can."""
     if before.profile != today.profile:
         yield f"the profile was {before.profile} and is {today.profile}"
@@ -160,19 +160,19 @@ def differences(before: Line, today: Line) -> Iterator[str]:
         yield f"the paths were {', '.join(before.paths)} and are {', '.join(today.paths)}"
 
 
-def _window(series: list[Line | PlanLine], today: Line) -> Window | None:
+def _window(series: list[HistoryLine | PlanLine], today: HistoryLine) -> ScoreWindow | None:
     means = [mean for line in series if (mean := _mean(line)) is not None]
     now = today.summary.mean
     if not means or now is None:
         return None
     above, equal = sum(mean > now for mean in means), sum(mean == now for mean in means)
     first = next(line for line in reversed(series) if _mean(line) is not None)
-    since = first.time if isinstance(first, Line) else ""
-    return Window(len(means), round(median(means), 4), above, equal, len(means) - above - equal, since)
+    since = first.time if isinstance(first, HistoryLine) else ""
+    return ScoreWindow(len(means), round(median(means), 4), above, equal, len(means) - above - equal, since)
 
 
-def _mean(line: Line | PlanLine) -> float | None:
-    return line.summary.mean if isinstance(line, Line) else line.mean
+def _mean(line: HistoryLine | PlanLine) -> float | None:
+    return line.summary.mean if isinstance(line, HistoryLine) else line.mean
 
 
 def _lines(n: int) -> str:

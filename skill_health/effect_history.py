@@ -31,7 +31,7 @@ _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ModelEffect:
     """What the last run of a model says of a skill, or of the whole collection where `skill` is None.
 
     `delta` is the difference in success, target against control, between -1 and 1. `scored` of `trials` count, over
@@ -60,10 +60,10 @@ class Effect:
 class Effects:
     """The last line of each model and skill, by model and then by skill, the collection's first; and the problems."""
 
-    lines: tuple[Effect, ...] = ()
+    lines: tuple[ModelEffect, ...] = ()
     problems: tuple[str, ...] = ()
 
-    def of(self, skill: str | None) -> tuple[Effect, ...]:
+    def of(self, skill: str | None) -> tuple[ModelEffect, ...]:
         """What the models say of a skill, the latest first; those that asked no model come last."""
         found = [each for each in self.lines if each.skill == skill]
         found.sort(key=lambda each: each.time, reverse=True)
@@ -81,7 +81,7 @@ def read_effects(
     path = os.path.join(folder, HISTORY)
     if not os.path.lexists(path):
         return None
-    last: dict[tuple[str, str | None], Effect] = {}
+    last: dict[tuple[str, str | None], ModelEffect] = {}
     seen: set[tuple[str, str]] = set()
     wrong = 0
     try:
@@ -108,12 +108,12 @@ def read_effects(
     return Effects(tuple(_marked(last[key], digests) for key in order), (damaged,) if wrong else ())
 
 
-def _marked(effect: Effect, digests: Mapping[str, str | None]) -> Effect:
+def _marked(effect: ModelEffect, digests: Mapping[str, str | None]) -> ModelEffect:
     now = None if effect.skill is None else digests.get(effect.skill)
     return replace(effect, changed=now != effect.digest) if now and effect.digest else effect
 
 
-def _line(raw: bytes) -> Effect | None:
+def _line(raw: bytes) -> ModelEffect | None:
     """One line as far as it is shown; None for an object of another kind. Raises ValueError for a damaged one."""
     if len(raw) > _MOST_BYTES:
         raise ValueError("too long")
@@ -127,7 +127,7 @@ def _line(raw: bytes) -> Effect | None:
     if scored > trials or verdict not in VERDICTS:
         raise ValueError("more was scored than planned, or no such verdict")
     skill = record.get("skill")
-    return Effect(
+    return ModelEffect(
         model=_matching(record.get("model"), None),
         skill=None if skill is None else _matching(skill, None),
         time=_matching(record.get("created"), _TIME),
@@ -187,6 +187,6 @@ def _reasons(value: Any) -> tuple[str, ...]:
     return tuple(value[:_REASONS])
 
 
-def told(number: Estimate) -> Mapping[str, Any]:
+def estimate_json(number: Estimate) -> Mapping[str, Any]:
     """An estimate as JSON values, as far as a reader of a history knows it."""
     return {key: getattr(number, key) for key in ("value", "low", "high", "n", "clusters", "note")}

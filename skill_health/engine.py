@@ -8,7 +8,7 @@ from skill_health.core.config import Config
 from skill_health.core.corpus import Discovery, Entry
 from skill_health.finish import finish
 from skill_health.rules._api import Finding
-from skill_health.session import Session
+from skill_health.session import LintSession
 
 if TYPE_CHECKING:
     from skill_health.core.registries import Registries
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _KEPT = ("summary", "LI001", "CL001")
 
 
-class Result(NamedTuple):
+class LintResult(NamedTuple):
     """The findings of the skills asked for, sorted, and what else is known of the collection.
 
     `facts` maps the path of each SKILL.md to what was measured in it (empty unless asked for); `ignored`
@@ -42,14 +42,14 @@ def run(
     use_cache: bool = True,
     facts: bool = False,
     paths: Sequence[str] = (),
-) -> Result:
+) -> LintResult:
     """Check every skill of the collection and report on those that were asked for.
 
     `jobs` is the number of worker processes (0: one for each processor when there is enough to do);
     `facts` asks for the facts of all skills; `paths` are files outside any skill, relative to the root,
     whose findings are wanted too. Raises UsageError for a selector that names no rule.
     """
-    session = Session.open(discovery, config, use_cache)
+    session = LintSession.open(discovery, config, use_cache)
     session.check(jobs)
     corpus_findings = session.check_corpus(as_of)
     if use_cache:
@@ -65,7 +65,7 @@ def run(
             every[entry.path] = {key: known[key] for key in _KEPT if key in known} | {
                 "measures": json.loads(record["measures"])
             }
-    return Result(
+    return LintResult(
         discovery.root, discovery.entries, tuple(findings), every, ignored, discovery.warnings,
         session.registries() if facts else None,
     )  # fmt: skip

@@ -8,10 +8,10 @@ from skill_health import ignores, records
 from skill_health.core.config import Config
 from skill_health.core.ignores import Patterns, compile_patterns, ignored_within
 from skill_health.rules._api import Finding, Severity, named_by
-from skill_health.session import Session
+from skill_health.session import LintSession
 
 
-def finish(session: Session, corpus_findings: list[Finding], paths: set[str]) -> tuple[list[Finding], int]:
+def finish(session: LintSession, corpus_findings: list[Finding], paths: set[str]) -> tuple[list[Finding], int]:
     """The findings to show, sorted by place, and how many inline comments silenced."""
     entries = session.discovery.entries
     wanted = {entry.path for entry in entries if entry.target}

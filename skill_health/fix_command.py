@@ -12,12 +12,12 @@ from skill_health.core.console import clean, paint, wants_color
 from skill_health.core.corpus import discover
 from skill_health.core.registries import load_registries
 from skill_health.core.secrets import redact
-from skill_health.fixes import Plan, plan_fixes, write_plan
+from skill_health.fixes import FixPlan, plan_fixes, write_plan
 from skill_health.rules._load import all_rules
 from skill_health.select import selected
 
 
-def fix(paths: Sequence[str], root: str, config: Config, unsafe: bool, show_only: bool, color: str) -> Plan:
+def fix(paths: Sequence[str], root: str, config: Config, unsafe: bool, show_only: bool, color: str) -> FixPlan:
     """Fix the skills that were asked for, or print the changes as a unified diff. Returns what was planned."""
     discovery = discover(paths, config, root)
     entries = [entry for entry in discovery.entries if entry.target]
@@ -34,7 +34,7 @@ def fix(paths: Sequence[str], root: str, config: Config, unsafe: bool, show_only
     return plan
 
 
-def diff_lines(plan: Plan, color: bool) -> Iterator[str]:
+def diff_lines(plan: FixPlan, color: bool) -> Iterator[str]:
     """The plan as a unified diff, safe to print; renames first."""
     for path, name in plan.renames:
         yield clean(f"rename {path} -> {name}")

@@ -22,7 +22,7 @@ _MAX_PASSES = 10
 
 
 @dataclass
-class Plan:
+class FixPlan:
     """What would change: path -> (bytes before, bytes after), and renames as (path, new name)."""
 
     changes: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class _Overlay(FileContext):
 
 def plan_fixes(
     root: str, entries: Iterable[Entry], rules: Sequence[Rule], config: Config, registries: Registries, unsafe: bool
-) -> Plan:
+) -> FixPlan:
     """Fix every skill in memory, pass after pass, until no fix is left (or ten passes are done)."""
-    plan = Plan()
+    plan = FixPlan()
     for entry in entries:
         if not entry.problem:
             _plan_skill(plan, root, entry, rules, config, registries, unsafe)
@@ -54,7 +54,7 @@ def plan_fixes(
 
 
 def _plan_skill(
-    plan: Plan, root: str, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries, unsafe: bool
+    plan: FixPlan, root: str, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries, unsafe: bool
 ) -> None:
     before: dict[str, bytes] = {entry.path: read_bytes(os.path.join(root, entry.path))[0]}
     now = dict(before)
@@ -71,7 +71,9 @@ def _plan_skill(
             plan.changes[path] = (before[path], now[path])
 
 
-def _apply(plan: Plan, root: str, findings: Sequence[Finding], before: dict[str, bytes], now: dict[str, bytes]) -> bool:
+def _apply(
+    plan: FixPlan, root: str, findings: Sequence[Finding], before: dict[str, bytes], now: dict[str, bytes]
+) -> bool:
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for finding in findings:
         assert finding.fix is not None
@@ -93,7 +95,7 @@ def _apply(plan: Plan, root: str, findings: Sequence[Finding], before: dict[str,
     return moved
 
 
-def write_plan(root: str, plan: Plan) -> list[str]:
+def write_plan(root: str, plan: FixPlan) -> list[str]:
     """Carry a plan out: (notes on what was left alone). A file that changed since it was planned is not touched."""
     notes = []
     for path, (old, new) in sorted(plan.changes.items()):

@@ -45,7 +45,7 @@ class SkillLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class CollectionSummary:
     """The collection on one day. `errors`, `warnings` and `infos` count findings, in a baseline or not."""
 
     skills: int = 0
@@ -59,7 +59,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HistoryLine:
     """One run. `paths` are what was asked for, relative to the root; `skills` is keyed by the path of SKILL.md.
 
     `other` are the findings of no skill, such as those of registries. `stale` and `due` are claim ids; both are None
@@ -76,21 +76,21 @@ class Line:
     paths: tuple[str, ...] = (".",)
     commit: str | None = None
     dirty: bool | None = None
-    summary: Summary = field(default_factory=Summary)
+    summary: CollectionSummary = field(default_factory=CollectionSummary)
     skills: Mapping[str, SkillLine] = field(default_factory=dict)
     other: tuple[str, ...] = ()
     stale: tuple[str, ...] | None = None
     due: tuple[str, ...] | None = None
 
 
-def to_record(line: Line) -> dict[str, Any]:
+def to_record(line: HistoryLine) -> dict[str, Any]:
     """The JSON object of a line, as the schema has it."""
     record = asdict(line)
     stale, due = record.pop("stale"), record.pop("due")
     return {"schema": SCHEMA, **record, "claims": None if stale is None else {"stale": stale, "due": due or ()}}
 
 
-def from_record(record: Mapping[str, Any], skills: bool = True) -> Line:
+def from_record(record: Mapping[str, Any], skills: bool = True) -> HistoryLine:
     """The line that a JSON object is. Raises ValueError where it is none of this version.
 
     Not `skills`: the line without its skills, which are not looked at either; a long history is read much faster so.
@@ -101,9 +101,9 @@ def from_record(record: Mapping[str, Any], skills: bool = True) -> Line:
     claims = values.pop("claims")
     own = sorted(values["skills"].items()) if skills else ()
     known = {} if claims is None else _checked(claims, {"stale": _texts, "due": _texts})
-    return Line(
+    return HistoryLine(
         **values
-        | {"summary": Summary(**_checked(values["summary"], _SUMMARY))}
+        | {"summary": CollectionSummary(**_checked(values["summary"], _SUMMARY))}
         | {"skills": {path: SkillLine(**_checked(skill, _SKILL)) for path, skill in own}}
         | known
     )

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 
-from skill_health.core.config import Sources
+from skill_health.core.config import SourceGlobs
 from skill_health.core.patterns import lazy
 from skill_health.core.sources import expand
 from skill_health.init_layout import Layout
@@ -51,7 +51,7 @@ def entry(baseline: str) -> str:
 
 def places(root: str, kind: str, paths: Iterable[str]) -> list[str]:
     """The globs of a kind of registry: those of the default ones that match something here, and these files."""
-    usual = [pattern for pattern in getattr(Sources(), kind) if any(expand(root, pattern))]
+    usual = [pattern for pattern in getattr(SourceGlobs(), kind) if any(expand(root, pattern))]
     globs = [_source(path) for path in paths]
     if kind == "tasks":
         tops = (os.path.dirname(os.path.dirname(path)) for path in paths)

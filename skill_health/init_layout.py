@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from skill_health.core.config import Sources
+from skill_health.core.config import SourceGlobs
 from skill_health.core.config_file import FILE_NAME
 from skill_health.core.corpus import Discovery
 from skill_health.core.listing import AGENT_FOLDERS
@@ -97,7 +97,7 @@ def kept_files(root: str) -> Iterator[str]:
 
 def further(root: str, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Which of these files are registries, judged by their first record, by kind; the default places left out."""
-    usual = registry_paths(root, Sources())
+    usual = registry_paths(root, SourceGlobs())
     found: dict[str, list[str]] = {}
     for path in sorted(files):
         if not usual(path) and (kind := registry_kind(os.path.join(root, path))):

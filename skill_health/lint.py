@@ -11,7 +11,7 @@ from skill_health import __version__
 from skill_health.core.config import Config, config_with, load_config
 from skill_health.core.corpus import Discovery, discover, find_root
 from skill_health.core.errors import UsageError
-from skill_health.engine import Result, run
+from skill_health.engine import LintResult, run
 from skill_health.formats._api import Report
 
 
@@ -35,7 +35,7 @@ def lint(
     jobs: int = 0,
     use_cache: bool = True,
     score: bool = False,
-) -> tuple[Report, Result]:
+) -> tuple[Report, LintResult]:
     """Discover, check and, where asked for, score.
 
     Raises UsageError for a path that does not exist, and where a folder is named and no skill is found.

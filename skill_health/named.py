@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from skill_health.core.config import Config, Sources
+from skill_health.core.config import Config, SourceGlobs
 from skill_health.core.ignores import compile_patterns, ignored_within
 from skill_health.core.roots import relative, resolve, skill_above
 from skill_health.core.sources import KINDS, expand
@@ -39,7 +39,7 @@ def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bo
     return tuple(kept)
 
 
-def registry_paths(root: str, sources: Sources) -> Callable[[str], bool]:
+def registry_paths(root: str, sources: SourceGlobs) -> Callable[[str], bool]:
     """Whether a path relative to the root is one of the registries that `sources` names, or in the folder of a task."""
     files: set[str] = set()
     folders: set[str] = set()

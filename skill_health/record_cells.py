@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from skill_health.core.estimates import Estimate
-from skill_health.effect_history import Effect, Effects
-from skill_health.record_next import Place
+from skill_health.effect_history import Effects, ModelEffect
+from skill_health.record_next import CommandBuilder
 from skill_health.record_routing import RoutedSkills
-from skill_health.router_history import Routed
-from skill_health.skill_record import Benefit, Health, Route, SkillRecord
+from skill_health.router_history import ModelRouting
+from skill_health.skill_record import SkillEffects, SkillHealth, SkillRecord, SkillRouting
 
 HEAD = ("skill", "health", "recall %", "effect, points")
 OLD, SIMULATED, LOCAL, LOOK = "*", "~", "^", "!"
@@ -23,19 +23,19 @@ MARKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class CollectionStatus:
     """All records of a collection, the models behind them, and what could not be read."""
 
     records: tuple[SkillRecord, ...]
     routed: RoutedSkills | None
     effects: Effects | None
-    place: Place
+    place: CommandBuilder
     version: str
     profile: str
     notes: tuple[str, ...] = ()
 
 
-def health_cell(health: Health) -> str:
+def health_cell(health: SkillHealth) -> str:
     """The score; what fails the skill where something does."""
     if health.state == "failed":
         counts = (("error", health.errors), ("warning", health.warnings), ("info", health.infos))
@@ -45,7 +45,7 @@ def health_cell(health: Health) -> str:
     return f"{score} {LOOK}" if health.flags or health.warnings else score
 
 
-def routing_cell(routing: Route) -> str:
+def routing_cell(routing: SkillRouting) -> str:
     """Recall by the best model, or why there is none."""
     if routing.state == "fix first":
         return routing.state
@@ -61,7 +61,7 @@ def routing_cell(routing: Route) -> str:
     return f"{_whole(best.recall, '')} n {best.recall.n}{_marked(marks)}"
 
 
-def effect_cell(effect: Benefit) -> str:
+def effect_cell(effect: SkillEffects) -> str:
     """The verdict and the difference of the latest run, or why there is none."""
     if effect.state == "fix first":
         return effect.state
@@ -86,7 +86,7 @@ def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
     return "".join(sign for sign, there in marks if there)
 
 
-def routing_line(run: Routed) -> str:
+def routing_line(run: ModelRouting) -> str:
     """A model of the router as a whole."""
     known = Estimate(run.top1, run.low, run.high, run.top1_n)
     marks = [
@@ -97,7 +97,7 @@ def routing_line(run: Routed) -> str:
     return f"{run.model}: top-1 {_whole(known, '')} % of {run.top1_n} calls, {run.time[:10]}, run {run.run_id}{said}"
 
 
-def effect_line(effect: Effect) -> str:
+def effect_line(effect: ModelEffect) -> str:
     """An agent over the whole collection."""
     biased = "".join(f"; biased: {why}" for why in effect.biased)
     simulated = ", SIMULATED" if effect.simulated else ""
@@ -108,13 +108,13 @@ def effect_line(effect: Effect) -> str:
     )
 
 
-def rows(status: Status) -> Iterator[tuple[str, str, str, str]]:
+def rows(status: CollectionStatus) -> Iterator[tuple[str, str, str, str]]:
     """One row for each skill."""
     for each in status.records:
         yield each.name, health_cell(each.health), routing_cell(each.routing), effect_cell(each.effect)
 
 
-def summary(status: Status) -> str:
+def summary(status: CollectionStatus) -> str:
     """How many skills answer each question well."""
     n = len(status.records)
     said = [

@@ -6,24 +6,24 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.effect_history import told
+from skill_health.effect_history import estimate_json
 from skill_health.effect_section import line_record
-from skill_health.record_cells import Status
-from skill_health.record_next import Step, grouped, steps
+from skill_health.record_cells import CollectionStatus
+from skill_health.record_next import NextStep, grouped, steps
 from skill_health.record_routing import SkillRouted
-from skill_health.router_history import Routed
+from skill_health.router_history import ModelRouting
 from skill_health.skill_record import SkillRecord
 from skill_health.today import plain_values
 
 SCHEMA = "skill-health/skill-record/1"
 
 
-def render(status: Status, digests: Mapping[str, str | None]) -> str:
+def render(status: CollectionStatus, digests: Mapping[str, str | None]) -> str:
     """The document as text: keys in a fixed order, ASCII only, no absolute path."""
     return json.dumps(plain_values(document(status, digests)), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def document(status: Status, digests: Mapping[str, str | None]) -> dict[str, Any]:
+def document(status: CollectionStatus, digests: Mapping[str, str | None]) -> dict[str, Any]:
     """The document as JSON values."""
     routed, effects = status.routed, status.effects
     whole = effects.of(None) if effects else ()
@@ -39,7 +39,7 @@ def document(status: Status, digests: Mapping[str, str | None]) -> dict[str, Any
     }
 
 
-def _skill(record: SkillRecord, status: Status, digests: Mapping[str, str | None]) -> dict[str, Any]:
+def _skill(record: SkillRecord, status: CollectionStatus, digests: Mapping[str, str | None]) -> dict[str, Any]:
     health, routing, effect = record.health, record.routing, record.effect
     return {
         "name": record.name,
@@ -64,11 +64,11 @@ def _routed(each: SkillRouted) -> dict[str, Any]:
     return {
         "model": each.run.model, "run_id": each.run.run_id, "time": each.run.time, "local": each.local,
         "simulated": each.run.simulated, "trusted": each.run.trusted, "selection": each.run.selection,
-        "recall": told(each.recall), "precision": told(each.precision), "changed": each.changed, "listed": each.listed,
+        "recall": estimate_json(each.recall), "precision": estimate_json(each.precision), "changed": each.changed, "listed": each.listed,
     }  # fmt: skip
 
 
-def _run(run: Routed) -> dict[str, Any]:
+def _run(run: ModelRouting) -> dict[str, Any]:
     own = ("model", "run_id", "time", "n", "planned", "selection", "simulated", "trusted")
     return {name: getattr(run, name) for name in own} | {
         "top1": {"value": run.top1, "low": run.low, "high": run.high},
@@ -76,5 +76,5 @@ def _run(run: Routed) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: NextStep) -> dict[str, Any]:
     return {"gap": step.gap, "advice": step.advice, "command": step.command}

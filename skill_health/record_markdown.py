@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.core.console import clean, markdown_text
-from skill_health.record_cells import HEAD, MARKS, Status, effect_line, routing_line, rows, summary
+from skill_health.record_cells import HEAD, MARKS, CollectionStatus, effect_line, routing_line, rows, summary
 from skill_health.record_next import grouped
 
 _WIDEST = 400
 
 
-def render(status: Status) -> str:
+def render(status: CollectionStatus) -> str:
     """One table of the skills, the models behind it, and what comes next."""
     return "\n".join(_lines(status)).rstrip() + "\n"
 
 
-def _lines(status: Status) -> Iterator[str]:
+def _lines(status: CollectionStatus) -> Iterator[str]:
     yield from ("# Skill health: status", "", _text(summary(status)), "")
     if status.records:
         yield f"| {' | '.join(HEAD)} |"

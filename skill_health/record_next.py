@@ -13,7 +13,7 @@ _CHECK = "skill-health effectiveness check"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """A gap in a few words, what to do about it, and a command ("" where it is not a command that does it)."""
 
     gap: str
@@ -22,7 +22,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CommandBuilder:
     """How a command names what it is about: what was asked for, and what leads from here to the root."""
 
     paths: tuple[str, ...] = ()
@@ -46,51 +46,51 @@ def _word(path: str) -> str:
     return shlex.quote(clean(f"./{path}" if path.startswith("-") else path))
 
 
-def steps(record: SkillRecord, place: Place) -> tuple[Step, ...]:
+def steps(record: SkillRecord, place: CommandBuilder) -> tuple[NextStep, ...]:
     """The gaps of a skill in the order of the questions; after one that it fails there is no later one."""
     if record.health.state == "failed":
         folder = place.prefix + (record.path.rpartition("/")[0] or ".")
-        return (Step("fix first", "mend what is wrong with it", f"skill-health lint{place.words(folder)}"),)
+        return (NextStep("fix first", "mend what is wrong with it", f"skill-health lint{place.words(folder)}"),)
     routing = tuple(_routing(record, place))
     if record.routing.state == "failed":
         return routing
     return (*routing, *_effect(record, place))
 
 
-def _routing(record: SkillRecord, place: Place) -> Iterator[Step]:
+def _routing(record: SkillRecord, place: CommandBuilder) -> Iterator[NextStep]:
     state, measured = record.routing.state, place.router()
     if state == "failed":
-        yield Step("not found", "most requests for it go elsewhere: reword its description, then", measured)
+        yield NextStep("not found", "most requests for it go elsewhere: reword its description, then", measured)
     elif state == "not listed":
-        yield Step("not listed", "hosts do not offer it to the model (disable-model-invocation): nothing to route")
+        yield NextStep("not listed", "hosts do not offer it to the model (disable-model-invocation): nothing to route")
     elif not record.routing.prompts and state in ("not measured", "not testable"):
-        yield Step(
+        yield NextStep(
             "no prompts", "label some requests that it should answer, and some that it should not, then", measured
         )
     elif state in ("not measured", "not testable"):
-        yield Step("routing not measured", "ask which requests find it:", measured)
+        yield NextStep("routing not measured", "ask which requests find it:", measured)
     elif state == "stale":
-        yield Step("routing out of date", "its description has changed since it was measured:", measured)
+        yield NextStep("routing out of date", "its description has changed since it was measured:", measured)
 
 
-def _effect(record: SkillRecord, place: Place) -> Iterator[Step]:
+def _effect(record: SkillRecord, place: CommandBuilder) -> Iterator[NextStep]:
     effect = record.effect
     again = place.effectiveness(effect.tasks)
     if effect.state == "failed":
-        yield Step("harmful", "agents do worse with it: mend or retire it, then", again)
+        yield NextStep("harmful", "agents do worse with it: mend or retire it, then", again)
     elif effect.state == "not testable":
-        yield Step("effect not testable", "add tasks that it should help with (6 must differ), then", again)
+        yield NextStep("effect not testable", "add tasks that it should help with (6 must differ), then", again)
     elif not effect.tasks and effect.state == "not measured":
-        yield Step("no tasks", "write tasks with it as their target_skill, then", f"{_CHECK} TASKS")
+        yield NextStep("no tasks", "write tasks with it as their target_skill, then", f"{_CHECK} TASKS")
     elif effect.state == "not measured":
-        yield Step("effect not measured", "run agents with and without it:", again)
+        yield NextStep("effect not measured", "run agents with and without it:", again)
     elif effect.state == "stale":
-        yield Step("effect out of date", "it has changed since it was measured:", again)
+        yield NextStep("effect out of date", "it has changed since it was measured:", again)
 
 
-def grouped(records: Sequence[SkillRecord], place: Place) -> list[tuple[Step, list[str]]]:
+def grouped(records: Sequence[SkillRecord], place: CommandBuilder) -> list[tuple[NextStep, list[str]]]:
     """Every step once, with the skills that it is for, in the order of the questions."""
-    found: dict[Step, list[str]] = {}
+    found: dict[NextStep, list[str]] = {}
     for record in records:
         for step in steps(record, place):
             found.setdefault(step, []).append(record.name)

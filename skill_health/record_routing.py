@@ -15,7 +15,7 @@ from typing import Any
 from skill_health.core.estimates import Estimate
 from skill_health.core.files import read_bytes
 from skill_health.effect_history import estimate
-from skill_health.router_history import Routed, read_routing
+from skill_health.router_history import ModelRouting, read_routing
 
 REPORT, SCHEMA = "report.json", "skill-health/router-report/1"
 _MOST_REPORT = 64 << 20
@@ -30,7 +30,7 @@ class SkillRouted:
     by which the run lists the skill.
     """
 
-    run: Routed
+    run: ModelRouting
     local: bool
     recall: Estimate
     precision: Estimate
@@ -42,7 +42,7 @@ class SkillRouted:
 class RoutedSkills:
     """The last run of each model, the best first, and by name of a skill what they say of it, in the same order."""
 
-    models: tuple[Routed, ...] = ()
+    models: tuple[ModelRouting, ...] = ()
     skills: Mapping[str, tuple[SkillRouted, ...]] | None = None
     problems: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ def read_skill_routing(folder: str, descriptions: Mapping[str, str]) -> RoutedSk
     return RoutedSkills(models, {name: tuple(rows) for name, rows in found.items()}, tuple(problems))
 
 
-def _rank(run: Routed) -> tuple[bool, bool, bool, float, str]:
+def _rank(run: ModelRouting) -> tuple[bool, bool, bool, float, str]:
     """Whoever answered for real, soundly and to all prompts comes first, and of those the best."""
     return (
         run.simulated,
@@ -107,7 +107,7 @@ def _report(path: str) -> Mapping[str, Any] | None:
     return report if isinstance(report, dict) and report.get("schema") == SCHEMA else None
 
 
-def _rows(report: Mapping[str, Any], run: Routed) -> dict[str, SkillRouted] | None:
+def _rows(report: Mapping[str, Any], run: ModelRouting) -> dict[str, SkillRouted] | None:
     """What a report says of each skill by one model; None where it does not know the model."""
     kinds = {str(each["model"]): each["kind"] for each in report["models"]}
     if run.model not in kinds:

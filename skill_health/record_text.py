@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from skill_health.columns import NARROWEST, ascii_values, columns, cut, padded, squeezed, to_ascii, wrapped
 from skill_health.core.console import paint
-from skill_health.record_cells import HEAD, MARKS, Status, effect_line, routing_line, rows, summary
+from skill_health.record_cells import HEAD, MARKS, CollectionStatus, effect_line, routing_line, rows, summary
 from skill_health.record_next import grouped
 
 _SKILL, _NAMES = 30, 6
 _BAD = ("fix first", "harmful", "not found")
 
 
-def render(status: Status, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def render(status: CollectionStatus, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """At most `width` columns, and 40 at least: where a row does not fit, each skill has several lines."""
     width = max(width, NARROWEST)
     lines = [*wrapped(summary(status), width), "", *_table(status, width, color, ascii_only)]
@@ -24,7 +24,7 @@ def render(status: Status, width: int = 80, color: bool = False, ascii_only: boo
     return to_ascii(page) if ascii_only else page
 
 
-def _table(status: Status, width: int, color: bool, ascii_only: bool) -> Iterator[str]:
+def _table(status: CollectionStatus, width: int, color: bool, ascii_only: bool) -> Iterator[str]:
     found = [tuple(ascii_values(list(row)) if ascii_only else row) for row in (HEAD, *rows(status))]
     cells = [[cut(cell, width) for cell in row] for row in found]
     widths = [max(columns(row[at]) for row in cells) for at in range(len(HEAD))]
@@ -41,7 +41,7 @@ def _table(status: Status, width: int, color: bool, ascii_only: bool) -> Iterato
         yield paint(line, "bold", color) if number == 0 else line
 
 
-def _models(status: Status, width: int) -> Iterator[str]:
+def _models(status: CollectionStatus, width: int) -> Iterator[str]:
     parts: list[tuple[str, Iterable[str]]] = []
     if status.routed and status.routed.models:
         parts.append(("Routing by", map(routing_line, status.routed.models)))
@@ -54,7 +54,7 @@ def _models(status: Status, width: int) -> Iterator[str]:
         yield ""
 
 
-def _next(status: Status, width: int, color: bool) -> Iterator[str]:
+def _next(status: CollectionStatus, width: int, color: bool) -> Iterator[str]:
     found = grouped(status.records, status.place)
     if not found:
         yield from (*wrapped("Next: nothing; every question is answered for every skill.", width), "")

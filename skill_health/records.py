@@ -9,12 +9,12 @@ from skill_health.ignores import Ignore
 from skill_health.rules._api import Finding, Severity
 
 if TYPE_CHECKING:
-    from skill_health.check import Checked
+    from skill_health.check import CheckedSkill
 
 _SEVERITIES = {severity.value: severity for severity in Severity}
 
 
-def to_record(key: str, checked: Checked) -> dict[str, Any]:
+def to_record(key: str, checked: CheckedSkill) -> dict[str, Any]:
     """One skill as the cache stores it. The facts stay encoded, since most runs do not need them."""
     import json
 

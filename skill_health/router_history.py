@@ -30,7 +30,7 @@ _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class ModelRouting:
     """One model's last run. `top1` is its share of right answers with `low` and `high`, None where there is none.
 
     `top1_n` calls had a right answer to count, which `top1` is about; `n` of `planned` calls were scored. `selection`
@@ -60,14 +60,14 @@ class Routed:
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class RoutingHistory:
     """The models by name, and what could not be read."""
 
-    models: tuple[Routed, ...] = ()
+    models: tuple[ModelRouting, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection[str] = ()) -> Routing | None:
+def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection[str] = ()) -> RoutingHistory | None:
     """What the history in a folder of reports says of each model; None where there is no history.
 
     `descriptions` are the skills' as they are now, by name. A run over a sweep's selection stands in only where a
@@ -77,8 +77,8 @@ def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection
     path = os.path.join(folder, HISTORY)
     if not os.path.lexists(path):
         return None
-    whole: dict[str, Routed] = {}
-    swept: dict[str, Routed] = {}
+    whole: dict[str, ModelRouting] = {}
+    swept: dict[str, ModelRouting] = {}
     texts: dict[str, dict[str, tuple[str, ...]] | None] = {}
     wrong = 0
     try:
@@ -99,9 +99,9 @@ def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection
             if not about or listed is None or any(name in listed for name in about):
                 kept[found.model] = found
     except SkillHealthError as error:
-        return Routing(problems=(str(error).replace(path, HISTORY),))
+        return RoutingHistory(problems=(str(error).replace(path, HISTORY),))
     models = tuple(_marked(each, texts[each.run_id], descriptions) for _, each in sorted((swept | whole).items()))
-    return Routing(models, _left_out(wrong))
+    return RoutingHistory(models, _left_out(wrong))
 
 
 def _left_out(wrong: int) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _left_out(wrong: int) -> tuple[str, ...]:
     return (f"{wrong} line{'s' * (wrong != 1)} of {HISTORY} {'is' if wrong == 1 else 'are'} damaged and left out",)
 
 
-def _line(raw: bytes) -> Routed | None:
+def _line(raw: bytes) -> ModelRouting | None:
     """One line as far as it is shown; None for an object of another kind. Raises ValueError for a damaged one."""
     record = json.loads(raw.decode("utf-8"))
     if not isinstance(record, dict):
@@ -122,7 +122,7 @@ def _line(raw: bytes) -> Routed | None:
     n, planned = _whole(record.get("n")), _whole(record.get("planned"))
     if n > planned:
         raise ValueError("more was scored than planned")
-    return Routed(
+    return ModelRouting(
         model=_matching(record.get("model"), None),
         time=_matching(record.get("time"), _TIME),
         run_id=_matching(record.get("run_id"), _RUN),
@@ -138,7 +138,7 @@ def _line(raw: bytes) -> Routed | None:
     )
 
 
-def _marked(routed: Routed, then: Mapping[str, tuple[str, ...]] | None, now: Mapping[str, str]) -> Routed:
+def _marked(routed: ModelRouting, then: Mapping[str, tuple[str, ...]] | None, now: Mapping[str, str]) -> ModelRouting:
     """The same, with the skills whose description has changed. A name that stands for several skills is passed over."""
     if then is None:
         return routed

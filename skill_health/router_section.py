@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from skill_health.drift_sections import Item, Section
-from skill_health.router_history import Routed, Routing
+from skill_health.drift_sections import DriftSection, Item
+from skill_health.router_history import ModelRouting, RoutingHistory
 
 TITLE = "Router, the last run of each model"
 _NOTE = "Ranking bounds what a description can do; whether a live agent loads the skill is another question."
 
 
-def routing_sections(routing: Routing | None) -> Iterator[Section]:
+def routing_sections(routing: RoutingHistory | None) -> Iterator[DriftSection]:
     """One section where there is a history of the router with anything in it."""
     if routing and routing.models:
-        yield Section(TITLE, tuple(Item(_sentence(each), tuple(_details(each))) for each in routing.models), _NOTE)
+        yield DriftSection(TITLE, tuple(Item(_sentence(each), tuple(_details(each))) for each in routing.models), _NOTE)
 
 
-def routing_record(routing: Routing | None) -> dict[str, Any] | None:
+def routing_record(routing: RoutingHistory | None) -> dict[str, Any] | None:
     """The same for other programs; None without a history."""
     if routing is None:
         return None
@@ -31,7 +31,7 @@ def routing_record(routing: Routing | None) -> dict[str, Any] | None:
     return {"models": models, "problems": list(routing.problems)}
 
 
-def _sentence(routed: Routed) -> str:
+def _sentence(routed: ModelRouting) -> str:
     if routed.top1 is None:
         top1 = "top-1 not known"
     elif routed.low is None or routed.high is None:
@@ -43,7 +43,7 @@ def _sentence(routed: Routed) -> str:
     return f"{routed.model}: {top1} (n {routed.top1_n}), {scored}, {routed.time[:10]}, run {routed.run_id}"
 
 
-def _details(routed: Routed) -> Iterator[str]:
+def _details(routed: ModelRouting) -> Iterator[str]:
     if routed.simulated:
         yield "simulated: no model was asked"
     if routed.trusted is False:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from skill_health.components import Facts
+from skill_health.components import SkillFacts
 from skill_health.core.config import Config
 from skill_health.core.measure import measures_from
 from skill_health.core.plugins import without_plugin
-from skill_health.core.registries import Record, Registries
-from skill_health.engine import Result
+from skill_health.core.registries import Registries, RegistryRecord
+from skill_health.engine import LintResult
 from skill_health.profiles import COMPAT, load_profile
 from skill_health.rules._api import Severity
 from skill_health.scoring import CorpusScore, Score, score_corpus, score_skill
@@ -23,7 +23,7 @@ class Scores(NamedTuple):
     corpus: CorpusScore
 
 
-def score_result(result: Result, config: Config) -> Scores:
+def score_result(result: LintResult, config: Config) -> Scores:
     """Score every skill that was asked for by the configured profile. Raises UsageError for an unknown profile."""
     if config.profile == COMPAT:
         from skill_health.compat import compat_scores
@@ -37,7 +37,7 @@ def score_result(result: Result, config: Config) -> Scores:
         for entry in result.entries:
             if entry.target:
                 facts = result.facts[entry.path]
-                known = Facts(
+                known = SkillFacts(
                     links=facts.get("LI001"),
                     claims=_counts(facts.get("CL001")),
                     activation=_activation(registries, facts["summary"]["name"], profile.name),
@@ -63,7 +63,7 @@ def _activation(registries: Registries, name: str, profile: str) -> Mapping[str,
     return {"positive": positive, "negative": negative}
 
 
-def _mechanisms(records: Sequence[Record] | None, name: str) -> Mapping[str, int] | None:
+def _mechanisms(records: Sequence[RegistryRecord] | None, name: str) -> Mapping[str, int] | None:
     if records is None:
         return None
     return Counter(str(r.data.get("status")) for r in records if r.data.get("owning_skill") == name)

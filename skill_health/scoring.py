@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import Any
 
-from skill_health.components import COMPONENTS, Facts, missing_sections
-from skill_health.core.config import Limits
+from skill_health.components import COMPONENTS, SkillFacts, missing_sections
+from skill_health.core.config import RuleLimits
 from skill_health.core.measure import Measures
 from skill_health.profiles import Profile
 
@@ -19,7 +19,7 @@ _DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """One component of a score.
 
     `weight` is the profile's; `share` is what it came to after the components that do not apply were left
@@ -48,7 +48,7 @@ class Score:
     """The score of one skill: the mean of its parts, weighted by their shares, to 4 decimals."""
 
     value: float
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     flags: tuple[Flag, ...]
 
     @property
@@ -68,12 +68,12 @@ class CorpusScore:
     flagged: int
 
 
-def score_skill(measures: Measures, facts: Facts, profile: Profile, limits: Limits | None = None) -> Score:
+def score_skill(measures: Measures, facts: SkillFacts, profile: Profile, limits: RuleLimits | None = None) -> Score:
     """Score one skill by a profile. `limits` give the line limit where the profile has none of its own."""
     graded = [(part, COMPONENTS[part.name](measures, facts, part.settings)) for part in profile.components]
     whole = fsum(component.weight for component, grade in graded if grade.value is not None)
     parts = tuple(
-        Part(
+        ScorePart(
             component.name, component.weight, 0.0 if grade.value is None else round(component.weight / whole, _DIGITS),
             None if grade.value is None else round(grade.value, _DIGITS), grade.note, grade.evidence,
         )
@@ -81,11 +81,11 @@ def score_skill(measures: Measures, facts: Facts, profile: Profile, limits: Limi
     )  # fmt: skip
     total = fsum(component.weight * grade.value for component, grade in graded if grade.value is not None)
     value = round(min(1.0, total / whole), _DIGITS)
-    lines = profile.lines or (limits or Limits()).body_lines
+    lines = profile.lines or (limits or RuleLimits()).body_lines
     return Score(value, parts, tuple(_flags(value, measures, facts, profile, lines)))
 
 
-def _flags(value: float, measures: Measures, facts: Facts, profile: Profile, lines: int) -> Iterable[Flag]:
+def _flags(value: float, measures: Measures, facts: SkillFacts, profile: Profile, lines: int) -> Iterable[Flag]:
     if value < profile.below:
         yield Flag("low-score", f"score {value:.4f} is below {profile.below:.2f}")
     if measures.line_count > lines:

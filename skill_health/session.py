@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skill_health.core.registries import Registries
 
 
-class Session:
+class LintSession:
     """The state of a run. `records` maps the path of each SKILL.md to its record (see `records`).
 
     What only a run with something new to check needs is imported when it does: a run that finds all in the
@@ -35,7 +35,7 @@ class Session:
         self._registries: Registries | None = None
 
     @classmethod
-    def open(cls, discovery: Discovery, config: Config, use_cache: bool) -> Session:
+    def open(cls, discovery: Discovery, config: Config, use_cache: bool) -> LintSession:
         """Begin a run: what the cache holds for this collection, rule set and configuration is at hand."""
         registries = digest(read_sources(discovery.root, config.sources))
         stamp = rules_stamp() if use_cache else ""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from skill_health.core.registries import Registries
-from skill_health.effect_history import Effect, Effects
-from skill_health.engine import Result
+from skill_health.effect_history import Effects, ModelEffect
+from skill_health.engine import LintResult
 from skill_health.formats._api import Report
 from skill_health.record_routing import RoutedSkills, SkillRouted
 from skill_health.rules._api import Severity
@@ -26,7 +26,7 @@ NO_SKILL = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class SkillHealth:
     """What `lint` says of a skill now. `score` is None where it cannot be scored."""
 
     state: State
@@ -38,7 +38,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class SkillRouting:
     """Routing of a skill: the prompts in the registry that expect it, and its numbers by model, the best first."""
 
     state: State
@@ -47,12 +47,12 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Benefit:
+class SkillEffects:
     """Effect of a skill: the folders of the tasks that name it as their target, and verdicts by model, latest first."""
 
     state: State
     tasks: tuple[str, ...]
-    models: tuple[Effect, ...] = ()
+    models: tuple[ModelEffect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class SkillRecord:
 
     name: str
     path: str
-    health: Health
-    routing: Route
-    effect: Benefit
+    health: SkillHealth
+    routing: SkillRouting
+    effect: SkillEffects
 
 
 def build_records(
     report: Report,
-    result: Result,
+    result: LintResult,
     routed: RoutedSkills | None,
     effects: Effects | None,
     fail_on: str,
@@ -101,12 +101,12 @@ def build_records(
     return tuple(records)
 
 
-def _health(report: Report, path: str, fail_on: str) -> Health:
+def _health(report: Report, path: str, fail_on: str) -> SkillHealth:
     own = [found for found in report.findings if found.skill == path]
     score = report.scores.skills.get(path) if report.scores else None
     counts = Counter(found.severity for found in own)
     bad = fail_on != "never" and any(found.severity.rank <= Severity(fail_on).rank for found in own)
-    return Health(
+    return SkillHealth(
         "failed" if bad else "ok",
         score.value if score else None,
         tuple(flag.message for flag in score.flags) if score else (),
@@ -114,19 +114,19 @@ def _health(report: Report, path: str, fail_on: str) -> Health:
     )
 
 
-def _route(own: Mapping[str, Any], prompts: int, found: Sequence[SkillRouted], health: Health) -> Route:
+def _route(own: Mapping[str, Any], prompts: int, found: Sequence[SkillRouted], health: SkillHealth) -> SkillRouting:
     models = tuple(found)
     if health.state == "failed":
-        return Route("fix first", prompts, models)
+        return SkillRouting("fix first", prompts, models)
     if own["hidden"]:
-        return Route("not listed", prompts, models)
+        return SkillRouting("not listed", prompts, models)
     real = [each for each in models if not each.run.simulated]
     known = [each for each in real if each.recall.value is not None]
     if not known:
-        return Route("not testable" if real else "not measured", prompts, models)
+        return SkillRouting("not testable" if real else "not measured", prompts, models)
     if any(map(lost, known)):
-        return Route("failed", prompts, models)
-    return Route(_fresh(each.changed for each in known), prompts, models)
+        return SkillRouting("failed", prompts, models)
+    return SkillRouting(_fresh(each.changed for each in known), prompts, models)
 
 
 def lost(each: SkillRouted) -> bool:
@@ -135,19 +135,21 @@ def lost(each: SkillRouted) -> bool:
     return sound and each.recall.high is not None and each.recall.high < LOST
 
 
-def _benefit(tasks: tuple[str, ...], found: Sequence[Effect], health: Health, routing: Route) -> Benefit:
+def _benefit(
+    tasks: tuple[str, ...], found: Sequence[ModelEffect], health: SkillHealth, routing: SkillRouting
+) -> SkillEffects:
     models = tuple(found)
     if "failed" in (health.state, routing.state):
-        return Benefit("fix first", tasks, models)
+        return SkillEffects("fix first", tasks, models)
     real = [each for each in models if not each.simulated]
     if not real:
-        return Benefit("not measured", tasks, models)
+        return SkillEffects("not measured", tasks, models)
     current = [each.verdict for each in real if not each.changed]
     if "harmful" in current:
-        return Benefit("failed", tasks, models)
+        return SkillEffects("failed", tasks, models)
     if current and set(current) <= {"not testable", "biased"}:
-        return Benefit("not testable", tasks, models)
-    return Benefit(_fresh(each.changed for each in real), tasks, models)
+        return SkillEffects("not testable", tasks, models)
+    return SkillEffects(_fresh(each.changed for each in real), tasks, models)
 
 
 def _fresh(stale: Iterable[bool | None]) -> State:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from skill_health import formats
-from skill_health.engine import Result
+from skill_health.engine import LintResult
 from skill_health.formats._api import Report
 from skill_health.profiles import COMPAT
 
 
-def snapshot(report: Report, result: Result) -> str:
+def snapshot(report: Report, result: LintResult) -> str:
     """The text of the file. `result` must hold facts (a run that was asked for them)."""
     if report.profile == COMPAT:
         from skill_health.compat import compat_report

@@ -9,37 +9,37 @@ from datetime import date
 
 from skill_health.core.config import Config
 from skill_health.effect_history import read_effects
-from skill_health.engine import Result
+from skill_health.engine import LintResult
 from skill_health.formats._api import Report
 from skill_health.lint import lint
 from skill_health.lint_run import BASELINE
 from skill_health.profiles import COMPAT
-from skill_health.record_cells import Status
+from skill_health.record_cells import CollectionStatus
 from skill_health.record_digest import digests_now
-from skill_health.record_next import Place
+from skill_health.record_next import CommandBuilder
 from skill_health.record_routing import read_skill_routing
 from skill_health.router_names import names_now, texts_now
 from skill_health.skill_record import build_records
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedRecords:
     """The records, and the lint run that they rest on.
 
     `report` leaves out what a baseline knows, `whole` does not. `digests` are those of all skills as they would be
     staged now, by name.
     """
 
-    status: Status
+    status: CollectionStatus
     digests: Mapping[str, str | None]
     report: Report
     whole: Report
-    result: Result
+    result: LintResult
 
 
 def read_status(
     paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool
-) -> tuple[Status, Mapping[str, str | None]]:
+) -> tuple[CollectionStatus, Mapping[str, str | None]]:
     """The records of the skills that `paths` name, and the digests of all skills as they would be staged now.
 
     `folder` holds the reports. Raises UsageError as `lint` does; whatever the histories hold costs a note at most.
@@ -50,7 +50,7 @@ def read_status(
 
 def read_joined(
     paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool
-) -> Joined:
+) -> JoinedRecords:
     """The same together with the lint run behind it, for whoever shows more of it than the records do."""
     whole, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
     report = whole
@@ -63,6 +63,6 @@ def read_joined(
     effects = read_effects(folder, lambda: digests, tuple(digests))
     records = build_records(report, result, routed, effects, config.fail_on, names_now(root, result.facts))
     notes = (*report.warnings, *(routed.problems if routed else ()), *(effects.problems if effects else ()))
-    place = Place(tuple(paths), report.prefix)
-    status = Status(records, routed, effects, place, report.version, report.profile, notes)
-    return Joined(status, digests, report, whole, result)
+    place = CommandBuilder(tuple(paths), report.prefix)
+    status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes)
+    return JoinedRecords(status, digests, report, whole, result)

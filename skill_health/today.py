@@ -15,9 +15,9 @@ from skill_health.core.digests import blake2b
 from skill_health.core.patterns import lazy
 from skill_health.core.registries import Registries
 from skill_health.drift import NO_SKILL
-from skill_health.engine import Result
+from skill_health.engine import LintResult
 from skill_health.formats._api import Report
-from skill_health.history_line import Line, SkillLine, Summary
+from skill_health.history_line import CollectionSummary, HistoryLine, SkillLine
 from skill_health.profiles import COMPAT, load_profile
 from skill_health.revision import Revision
 from skill_health.rules._api import Finding, Severity
@@ -30,22 +30,22 @@ _NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Today:
+class TodayRun:
     """A run: its `line`, and what is behind it.
 
     `findings` are keyed by the skill ("" for none) and then by their content; `reviews` are the claims that are stale
     or due soon, by id.
     """
 
-    line: Line
+    line: HistoryLine
     findings: Mapping[str, Mapping[str, Sequence[Finding]]]
     scores: Mapping[str, Score]
     reviews: Mapping[str, Review]
 
 
-def look(
-    report: Report, result: Result, config: Config, as_of: date, time: str, paths: Sequence[str], revision: Revision
-) -> Today:
+def check_today(
+    report: Report, result: LintResult, config: Config, as_of: date, time: str, paths: Sequence[str], revision: Revision
+) -> TodayRun:
     """The line of a scored run. `paths` are what was asked for, relative to the root; `time` is UTC, to the second."""
     registries = result.registries or Registries()
     scores = report.scores.skills if report.scores else {}
@@ -54,23 +54,23 @@ def look(
     overdue = {r.claim_id: r for r in reviews(registries, config.volatility, as_of) if r.overdue > 0}
     due = {r.claim_id: r for r in due_claims(registries, config.volatility, as_of, config.daily.due_days)}
     kept = registries.claims is not None
-    line = Line(
+    line = HistoryLine(
         time=time,
         as_of=as_of.isoformat(),
         version=report.version,
         profile=config.profile,
         configuration=_settings_digest(config, result.root),
         rules=_digest(report.version, *(rule.code for rule in selected(all_rules(), config))),
-        paths=tuple(sorted({plain(path) for path in paths})),
+        paths=tuple(sorted({escape_surrogates(path) for path in paths})),
         commit=revision.commit,
         dirty=revision.dirty,
-        summary=Summary(
+        summary=CollectionSummary(
             len(report.skills), corpus.mean, corpus.min, corpus.max, corpus.flagged if corpus.n else None,
             *(report.number(severity) for severity in Severity),
         ),
         skills={
-            plain(entry.path): _skill(
-                entry, result.facts[entry.path], scores.get(entry.path), findings.get(plain(entry.path), {})
+            escape_surrogates(entry.path): _skill(
+                entry, result.facts[entry.path], scores.get(entry.path), findings.get(escape_surrogates(entry.path), {})
             )
             for entry in report.skills
         },
@@ -78,7 +78,7 @@ def look(
         stale=tuple(sorted(overdue)) if kept else None,
         due=tuple(sorted(due)) if kept else None,
     )  # fmt: skip
-    return Today(line, findings, {plain(path): score for path, score in scores.items()}, due | overdue)
+    return TodayRun(line, findings, {escape_surrogates(path): score for path, score in scores.items()}, due | overdue)
 
 
 def content_key(finding: Finding, folder: str) -> str:
@@ -92,7 +92,7 @@ def content_key(finding: Finding, folder: str) -> str:
     return f"{finding.severity.value}:{finding.code}:{text[:16]}"
 
 
-def plain(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """The text without what UTF-8 cannot hold: half of a surrogate pair, or a byte of a file name."""
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -100,9 +100,9 @@ def plain(text: str) -> str:
 def plain_values(value: Any) -> Any:
     """JSON values without what UTF-8 cannot hold, in keys and texts; a tuple is a list."""
     if isinstance(value, str):
-        return plain(value)
+        return escape_surrogates(value)
     if isinstance(value, Mapping):
-        return {plain(key): plain_values(each) for key, each in value.items()}
+        return {escape_surrogates(key): plain_values(each) for key, each in value.items()}
     return [plain_values(each) for each in value] if isinstance(value, list | tuple) else value
 
 
@@ -112,7 +112,7 @@ def _by_skill(report: Report) -> dict[str, dict[str, list[Finding]]]:
     for finding in report.findings:
         owner = finding.skill if finding.skill in folders else NO_SKILL
         key = content_key(finding, folders.get(owner, ""))
-        found.setdefault(plain(owner), {}).setdefault(key, []).append(finding)
+        found.setdefault(escape_surrogates(owner), {}).setdefault(key, []).append(finding)
     return found
 
 
@@ -122,7 +122,7 @@ def _skill(
     own, measures = facts["summary"], facts["measures"]
     keys = _keys(findings)
     return SkillLine(
-        name=plain(own["name"])[:_NAME_CHARS],
+        name=escape_surrogates(own["name"])[:_NAME_CHARS],
         score=score.value if score else None,
         flagged=score.flagged if score else None,
         components={part.name: part.value for part in score.parts} if score else {},

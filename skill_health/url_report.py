@@ -11,7 +11,7 @@ from skill_health.core.config import Config
 from skill_health.core.files import read_bytes
 from skill_health.core.registries import Registries
 from skill_health.core.skill import Skill
-from skill_health.engine import Result
+from skill_health.engine import LintResult
 from skill_health.formats._api import Report
 from skill_health.rules._api import Finding, Rule
 from skill_health.rules._load import all_rules
@@ -19,7 +19,7 @@ from skill_health.rules.links import dead_url
 from skill_health.urls import UrlResult, check_urls
 
 
-def with_urls(report: Report, result: Result, config: Config) -> Report:
+def with_urls(report: Report, result: LintResult, config: Config) -> Report:
     """Ask for every external address of the skills in the report; add what is gone or has moved, and list all."""
     rule = next(rule for rule in all_rules() if rule.code == dead_url.CODE)
     read = _skills(report, result, config)
@@ -43,7 +43,7 @@ def with_urls(report: Report, result: Result, config: Config) -> Report:
     )
 
 
-def _skills(report: Report, result: Result, config: Config) -> list[tuple[Skill, FileContext]]:
+def _skills(report: Report, result: LintResult, config: Config) -> list[tuple[Skill, FileContext]]:
     read = []
     for entry in report.skills:
         if not entry.problem:

@@ -25,7 +25,7 @@ _LOCAL_NAMES = (".localhost", ".local", ".internal", ".localdomain", ".home.arpa
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class UrlResponse:
     """The HTTP status (0 without one), the absolute target of a redirect, and in words what went wrong."""
 
     code: int
@@ -33,33 +33,33 @@ class Answer:
     reason: str = ""
 
 
-class Refused(Exception):
+class RefusedUrl(Exception):
     """The address is not one that may be asked."""
 
 
-def ask(method: str, url: str, timeout: float, allow_private: bool) -> Answer:
+def ask(method: str, url: str, timeout: float, allow_private: bool) -> UrlResponse:
     """Send one request without a body and read the head of the answer. Never raises for what a server does."""
     try:
         parts = urlsplit(url)
         connection = _connection(parts, timeout, allow_private)
         return _exchange(connection, method, url, parts, timeout)
-    except Refused as error:
-        return Answer(0, reason=str(error))
+    except RefusedUrl as error:
+        return UrlResponse(0, reason=str(error))
     except TimeoutError:
-        return Answer(0, reason="timed out")
+        return UrlResponse(0, reason="timed out")
     except socket.gaierror:
-        return Answer(0, reason="no such host")
+        return UrlResponse(0, reason="no such host")
     except ssl.SSLError as error:
-        return Answer(0, reason=f"TLS: {error.reason or 'failed'}".replace("_", " ").lower())
+        return UrlResponse(0, reason=f"TLS: {error.reason or 'failed'}".replace("_", " ").lower())
     except (OSError, http.client.HTTPException):
-        return Answer(0, reason="connection failed")
+        return UrlResponse(0, reason="connection failed")
     except (ValueError, UnicodeError):
-        return Answer(0, reason="not a valid address")
+        return UrlResponse(0, reason="not a valid address")
 
 
 def _exchange(
     connection: http.client.HTTPConnection, method: str, url: str, parts: SplitResult, timeout: float
-) -> Answer:
+) -> UrlResponse:
     path = quote(parts.path or "/", safe=_URL_SAFE) + (f"?{quote(parts.query, safe=_URL_SAFE)}" if parts.query else "")
     proxied = isinstance(connection, _ThroughProxy)
     # The socket's own timeout bounds each read only; a server that drips bytes is cut off here.
@@ -72,7 +72,7 @@ def _exchange(
         with connection.getresponse() as response:
             location = response.getheader("Location", "")
         reason = f"{response.status} {http.client.responses.get(response.status, '')}".strip()
-        return Answer(response.status, urljoin(url, location) if location else "", reason)
+        return UrlResponse(response.status, urljoin(url, location) if location else "", reason)
     except (OSError, http.client.HTTPException):
         if late.is_set():
             raise TimeoutError from None
@@ -94,9 +94,9 @@ def _abort(connection: http.client.HTTPConnection, late: threading.Event) -> Non
 
 def _connection(parts: SplitResult, timeout: float, allow_private: bool) -> http.client.HTTPConnection:
     if parts.scheme not in ("http", "https"):
-        raise Refused(f"{parts.scheme or 'no'} scheme: only http and https are asked")
+        raise RefusedUrl(f"{parts.scheme or 'no'} scheme: only http and https are asked")
     if parts.username or parts.password:
-        raise Refused("the address holds credentials")
+        raise RefusedUrl("the address holds credentials")
     name = (parts.hostname or "").rstrip(".")
     if not name:
         raise ValueError("no host")
@@ -105,11 +105,11 @@ def _connection(parts: SplitResult, timeout: float, allow_private: bool) -> http
     port = parts.port or (443 if secure else 80)
     local = not _is_literal(host) and ("." not in host or host.endswith(_LOCAL_NAMES))
     if not allow_private and local:
-        raise Refused("a private address")
+        raise RefusedUrl("a private address")
     proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
     if proxy and not (allow_private and _is_literal(host)):
         if not allow_private and _is_literal(host) and not is_public(host):
-            raise Refused("a private address")
+            raise RefusedUrl("a private address")
         return _through(proxy, host, port, secure, timeout)
     address = _resolve(host, port, allow_private)
     if secure:
@@ -120,7 +120,7 @@ def _connection(parts: SplitResult, timeout: float, allow_private: bool) -> http
 def _resolve(host: str, port: int, allow_private: bool) -> str:
     found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     if not allow_private and not all(is_public(address) for address in found):
-        raise Refused("a private address")
+        raise RefusedUrl("a private address")
     # IPv4 first: machines without a working IPv6 route are common, and one address must do.
     return next((address for address in found if ":" not in address), found[0])
 
@@ -172,7 +172,7 @@ class _ThroughProxy(http.client.HTTPConnection):
 def _through(proxy: str, host: str, port: int, secure: bool, timeout: float) -> http.client.HTTPConnection:
     server = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if not server.hostname:
-        raise Refused("the proxy of the environment has no host")
+        raise RefusedUrl("the proxy of the environment has no host")
     at = server.port or 80
     if not secure:
         return _ThroughProxy(server.hostname, at, timeout=timeout)

@@ -11,7 +11,7 @@ from threading import Event
 from urllib.parse import urldefrag, urlsplit
 
 from skill_health import url_cache
-from skill_health.url_requests import Answer, ask
+from skill_health.url_requests import UrlResponse, ask
 
 MAX_REDIRECTS = 5
 _PERMANENT = frozenset((301, 308))
@@ -105,7 +105,7 @@ def check_url(url: str, timeout: float, allow_private: bool) -> UrlResult:
     return UrlResult(url, "error", answer.code, reason="too many redirects")
 
 
-def _best_answer(url: str, timeout: float, allow_private: bool) -> Answer:
+def _best_answer(url: str, timeout: float, allow_private: bool) -> UrlResponse:
     answer = ask("HEAD", url, timeout, allow_private)
     # Many servers refuse or misroute HEAD; a page is only gone when GET says so too.
     if (400 <= answer.code < 500 and answer.code != 429) or answer.code == 501:
@@ -113,7 +113,7 @@ def _best_answer(url: str, timeout: float, allow_private: bool) -> Answer:
     return answer
 
 
-def _verdict(url: str, final: str, answer: Answer) -> UrlResult:
+def _verdict(url: str, final: str, answer: UrlResponse) -> UrlResult:
     if 200 <= answer.code < 300:
         return UrlResult(url, "ok" if final == url else "moved", answer.code, "" if final == url else final)
     if answer.code in _GONE:

@@ -16,18 +16,18 @@ from skill_health.core.files import read_bytes
 from skill_health.rules._api import Rule
 from skill_health.rules._load import all_rules
 from skill_health.select import selected
-from skill_health.session import Session, key_of
+from skill_health.session import LintSession, key_of
 
 _PARALLEL_FROM = 48
 _CHUNK = 12
 # The rules whose facts the score is made of, whatever was selected (see `scores`).
 _SCORED = ("LI001", "CL001")
-_session: Session | None = None
+_session: LintSession | None = None
 _rules: tuple[Rule, ...] = ()
 _collectors: tuple[Rule, ...] = ()
 
 
-def check_entries(session: Session, entries: Sequence[Entry], jobs: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def check_entries(session: LintSession, entries: Sequence[Entry], jobs: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Check skills: (path of SKILL.md, its record), in no particular order."""
     global _session, _rules, _collectors
     session.registries()
@@ -74,7 +74,7 @@ def _check_chunk(entries: Sequence[Entry]) -> list[tuple[str, dict[str, Any]]]:
     return [(entry.path, _check(_session, entry)) for entry in entries]
 
 
-def _check(session: Session, entry: Entry) -> dict[str, Any]:
+def _check(session: LintSession, entry: Entry) -> dict[str, Any]:
     data, problem = (b"", entry.problem) if entry.problem else read_bytes(session.full(entry.path))
     context = FileContext(session.discovery.root, session.config, session.registries())
     skill = load_skill(entry, data, problem)

@@ -15,7 +15,7 @@ import pytest
 from skill_health import cache, session
 from skill_health.core.config import config_with, load_config
 from skill_health.core.corpus import discover
-from skill_health.engine import Result, run
+from skill_health.engine import LintResult, run
 
 DAY = date(2026, 11, 21)
 SKILL = """---
@@ -57,12 +57,12 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def lint(root: Path, use_cache: bool = True, as_of: date = DAY, jobs: int = 1, **overrides: object) -> Result:
+def lint(root: Path, use_cache: bool = True, as_of: date = DAY, jobs: int = 1, **overrides: object) -> LintResult:
     config = config_with(load_config(str(root)), **overrides)
     return run(discover([str(root)], config, str(root)), config, as_of, jobs=jobs, use_cache=use_cache, facts=True)
 
 
-def same(root: Path, **more: object) -> Result:
+def same(root: Path, **more: object) -> LintResult:
     """Lint with and without the cache and hold the two against each other, byte for byte."""
     cached, fresh = lint(root, True, **more), lint(root, False, **more)  # type: ignore[arg-type]
     assert [f._replace(fix=None) for f in cached.findings] == [f._replace(fix=None) for f in fresh.findings]

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from skill_health.core.config import Daily
 from skill_health.drift import Drift, compare
 from skill_health.earlier import find_earlier
-from skill_health.history_line import Line, SkillLine, Summary, from_record, to_record
+from skill_health.history_line import CollectionSummary, HistoryLine, SkillLine, from_record, to_record
 from skill_health.plan_history import plan_line
 from skill_health.renames import renames
 from skill_health.verdict import reasons
 
-BASE = Line("2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r")
+BASE = HistoryLine("2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r")
 ERROR, WARNING, INFO = (f"{word}:LI00{n}:{n:016x}" for n, word in enumerate(("error", "warning", "info"), 1))
 
 keys = st.lists(st.sampled_from([ERROR, WARNING, INFO, ERROR.replace("1:0", "9:0")]), max_size=5).map(sorted).map(tuple)
@@ -45,10 +45,10 @@ def skills(draw: st.DrawFn) -> SkillLine:
 
 
 @st.composite
-def lines(draw: st.DrawFn) -> Line:
+def lines(draw: st.DrawFn) -> HistoryLine:
     found = draw(st.dictionaries(st.sampled_from([f"skills/{name}/SKILL.md" for name in "abcde"]), skills()))
     stale = draw(st.one_of(st.none(), st.sets(st.sampled_from(["claim-a", "claim-b"])).map(sorted).map(tuple)))
-    summary = Summary(skills=len(found), mean=draw(shares))
+    summary = CollectionSummary(skills=len(found), mean=draw(shares))
     due = None if stale is None else ()
     return replace(BASE, skills=found, other=draw(keys), stale=stale, due=due, summary=summary)
 
@@ -78,13 +78,13 @@ def differences(drift: Drift) -> list[Any]:
 
 
 @given(lines(), st.booleans())
-def test_a_line_does_not_differ_from_itself(line: Line, full: bool) -> None:
+def test_a_line_does_not_differ_from_itself(line: HistoryLine, full: bool) -> None:
     assert differences(compare(line, line, full)) == []
 
 
 @pytest.mark.slow
 @given(lines(), lines())
-def test_swapping_the_lines_swaps_the_differences(one: Line, two: Line) -> None:
+def test_swapping_the_lines_swaps_the_differences(one: HistoryLine, two: HistoryLine) -> None:
     there, back = compare(one, two), compare(two, one)
     assert (there.new, there.fixed) == (back.fixed, back.new)
     assert (there.added, there.removed) == (back.removed, back.added)
@@ -98,10 +98,10 @@ def test_swapping_the_lines_swaps_the_differences(one: Line, two: Line) -> None:
 
 @pytest.mark.slow
 @given(lines(), lines())
-def test_the_totals_add_up(before: Line, after: Line) -> None:
+def test_the_totals_add_up(before: HistoryLine, after: HistoryLine) -> None:
     drift = compare(before, after)
 
-    def total(line: Line) -> Counter[str]:
+    def total(line: HistoryLine) -> Counter[str]:
         found = [*line.other, *(key for skill in line.skills.values() for key in skill.findings)]
         return Counter(key.split(":")[1] for key in found)
 
@@ -119,7 +119,7 @@ def test_the_totals_add_up(before: Line, after: Line) -> None:
 
 
 @given(lines())
-def test_a_line_survives_the_file(line: Line) -> None:
+def test_a_line_survives_the_file(line: HistoryLine) -> None:
     text = json.dumps(to_record(line), sort_keys=True)
     again = from_record(json.loads(text))
     assert json.dumps(to_record(again), sort_keys=True) == text
@@ -134,7 +134,7 @@ JSON = st.recursive(
 
 
 @given(lines(), st.lists(st.integers(0, 10**6), min_size=1, max_size=4), JSON)
-def test_any_damage_to_a_line_is_survived(line: Line, way: list[int], value: Any) -> None:
+def test_any_damage_to_a_line_is_survived(line: HistoryLine, way: list[int], value: Any) -> None:
     record = json.loads(json.dumps(to_record(line)))
     place, at = record, sorted(record)[way[0] % len(record)]
     for step in way[1:]:
@@ -183,12 +183,12 @@ def test_a_renamed_skill_keeps_its_findings() -> None:
     assert drift.renamed == (("one", "two"),)
 
 
-def line(day: int, mean: float | None = 0.9, **more: Any) -> Line:
-    return replace(BASE, time=f"2026-11-{day:02}T04:00:00Z", summary=Summary(1, mean), **more)
+def line(day: int, mean: float | None = 0.9, **more: Any) -> HistoryLine:
+    return replace(BASE, time=f"2026-11-{day:02}T04:00:00Z", summary=CollectionSummary(1, mean), **more)
 
 
-def history(*found: Line | dict[str, Any]) -> list[tuple[int, bytes]]:
-    records = (to_record(entry) if isinstance(entry, Line) else entry for entry in found)
+def history(*found: HistoryLine | dict[str, Any]) -> list[tuple[int, bytes]]:
+    records = (to_record(entry) if isinstance(entry, HistoryLine) else entry for entry in found)
     return list(enumerate((json.dumps(record).encode() for record in records), 1))[::-1]
 
 

@@ -20,7 +20,7 @@ from skill_health.core.corpus import Entry
 from skill_health.formats._api import Report
 from skill_health.rules._api import Finding, Severity
 from skill_health.scores import Scores
-from skill_health.scoring import Flag, Part, Score, score_corpus
+from skill_health.scoring import Flag, Score, ScorePart, score_corpus
 
 NASTY = "a\x1b[31m|b\u202e<script>alert(1)</script> & \"q\" 's' %0A::error::x, y:z\n]]> `c` [l](https://x.y) \ud800"
 ENTRY = Entry("skills/a/SKILL.md", "skills/a", "a", "SKILL.md", copies=("skills/b/SKILL.md",))
@@ -35,8 +35,8 @@ def finding(**changes: object) -> Finding:
 
 
 def report(*findings: Finding, scored: bool = False) -> Report:
-    part = Part("sections", 0.2, 1.0, 0.5, "missing: when to use", {"present": 1})
-    left_out = Part("claims", 0.1, 0.0, None, "no numeric claims", {})
+    part = ScorePart("sections", 0.2, 1.0, 0.5, "missing: when to use", {"present": 1})
+    left_out = ScorePart("claims", 0.1, 0.0, None, "no numeric claims", {})
     scores = {ENTRY.path: Score(0.5, (part, left_out), (Flag("low-score", "score 0.5000 is below 0.60"),))}
     return Report(
         "1.2.3", "standard", (ENTRY,), findings, prefix="fixtures/", warnings=("a note",),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health import formats
-from skill_health.check import Checked, FileContext, check_skill
+from skill_health.check import CheckedSkill, FileContext, check_skill
 from skill_health.core.config import Config
 from skill_health.core.parse import DEFECTS, parse_skill, unreadable
 from skill_health.core.registries import Registries
@@ -53,7 +53,7 @@ HOSTILE: dict[str, tuple[int, Callable[[int], str]]] = {
 FLAT = ["every link", "secrets", "quotes", "numbers", "todo", "one word"]
 
 
-def check(data: bytes, path: str = "skills/a/SKILL.md") -> Checked:
+def check(data: bytes, path: str = "skills/a/SKILL.md") -> CheckedSkill:
     skill = parse_skill(data, path, files=("scripts/x.py", "references/y.md"))
     checked = check_skill(skill, all_rules(), FileContext("/nonexistent", Config(), Registries()), all_rules())
     assert len(skill.defects) == len([d for d in skill.defects if d.kind in DEFECTS])

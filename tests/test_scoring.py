@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from skill_health.components import COMPONENTS, Facts
-from skill_health.core.config import Limits
+from skill_health.components import COMPONENTS, SkillFacts
+from skill_health.core.config import RuleLimits
 from skill_health.core.errors import UsageError
 from skill_health.core.measure import Measures
 from skill_health.core.roles import ROLES
@@ -28,7 +28,7 @@ ISSUES = (
     "description-long", "description-first-person", "description-without-trigger",
 )  # fmt: skip
 EXAMPLE = Measures(line_count=180, roles=("boundaries", "when_to_use", "workflow"), gotcha_count=2, code_examples=3)
-EXAMPLE_FACTS = Facts(
+EXAMPLE_FACTS = SkillFacts(
     links={"total": 4, "broken": 1}, claims={"total": 5, "sourced": 3, "with_id": 1},
     activation={"positive": 3, "negative": 1},
 )  # fmt: skip
@@ -50,7 +50,7 @@ measures = st.builds(
     issues=st.lists(st.sampled_from(ISSUES), unique=True).map(tuple),
 )  # fmt: skip
 facts = st.builds(
-    Facts, links=st.none() | share(count, "broken"), claims=st.none() | share(count, "sourced", "with_id"),
+    SkillFacts, links=st.none() | share(count, "broken"), claims=st.none() | share(count, "sourced", "with_id"),
     activation=st.none() | st.fixed_dictionaries({"positive": count, "negative": count}),
     mechanisms=st.none() | st.dictionaries(st.sampled_from(["accepted", "candidate", "deprecated", "rejected"]), count),
     leaks=st.integers(0, 2),
@@ -63,7 +63,7 @@ def part(score: Score, name: str) -> Any:
 
 @BOTH
 @given(measures=measures, facts=facts)
-def test_lies_between_0_and_1_and_the_shares_sum_to_1(profile: Profile, measures: Measures, facts: Facts) -> None:
+def test_lies_between_0_and_1_and_the_shares_sum_to_1(profile: Profile, measures: Measures, facts: SkillFacts) -> None:
     score = score_skill(measures, facts, profile)
     assert 0 <= score.value <= 1 and score.value == round(score.value, 4)
     assert sum(p.share for p in score.parts) == pytest.approx(1, abs=0.0005)
@@ -77,7 +77,7 @@ def test_lies_between_0_and_1_and_the_shares_sum_to_1(profile: Profile, measures
 
 @BOTH
 @given(measures=measures, facts=facts, seed=st.integers(0, 99))
-def test_does_not_depend_on_order(profile: Profile, measures: Measures, facts: Facts, seed: int) -> None:
+def test_does_not_depend_on_order(profile: Profile, measures: Measures, facts: SkillFacts, seed: int) -> None:
     shuffle = random.Random(seed)
 
     def mixed(values: Any) -> Any:
@@ -95,7 +95,7 @@ def test_does_not_depend_on_order(profile: Profile, measures: Measures, facts: F
     assert {p.name: (p.value, p.share) for p in one.parts} == {p.name: (p.value, p.share) for p in two.parts}
 
 
-def better(measures: Measures, facts: Facts) -> list[tuple[Measures, Facts]]:
+def better(measures: Measures, facts: SkillFacts) -> list[tuple[Measures, SkillFacts]]:
     """The skill after each single improvement."""
     more = [
         measures._replace(gotcha_count=measures.gotcha_count + 1),
@@ -124,14 +124,14 @@ def better(measures: Measures, facts: Facts) -> list[tuple[Measures, Facts]]:
 
 @BOTH
 @given(measures=measures, facts=facts)
-def test_an_improvement_never_lowers_the_score(profile: Profile, measures: Measures, facts: Facts) -> None:
+def test_an_improvement_never_lowers_the_score(profile: Profile, measures: Measures, facts: SkillFacts) -> None:
     before = score_skill(measures, facts, profile)
     for after in better(measures, facts):
         assert score_skill(*after, profile).value >= before.value
 
 
 @given(measures=measures, facts=facts)
-def test_removing_a_figure_never_beats_sourcing_it(measures: Measures, facts: Facts) -> None:
+def test_removing_a_figure_never_beats_sourcing_it(measures: Measures, facts: SkillFacts) -> None:
     claims = facts.claims
     assume(claims is not None and claims["sourced"] < claims["total"])
     assert claims is not None
@@ -158,7 +158,7 @@ def test_corpus_score_does_not_depend_on_order(scores: list[Score], seed: int) -
 
 
 def test_what_does_not_apply_is_left_out_and_said_so() -> None:
-    score = score_skill(Measures(), Facts(), STANDARD)
+    score = score_skill(Measures(), SkillFacts(), STANDARD)
     notes = {p.name: p.note for p in score.parts if p.value is None}
     assert notes == {
         "links": "links were not checked",
@@ -166,7 +166,7 @@ def test_what_does_not_apply_is_left_out_and_said_so() -> None:
         "claims": "claims were not checked",
         "mechanisms": "no registry of mechanisms",
     }
-    empty = Facts(links={"total": 0, "broken": 0}, claims={"total": 0, "sourced": 0, "with_id": 0})
+    empty = SkillFacts(links={"total": 0, "broken": 0}, claims={"total": 0, "sourced": 0, "with_id": 0})
     assert part(score_skill(Measures(), empty, STANDARD), "links").note == "no links inside the repository"
     assert part(score_skill(Measures(), empty, STANDARD), "claims").note == "no numeric claims"
     assert part(score_skill(Measures(), empty, PLAN), "links").value == 1.0
@@ -174,13 +174,13 @@ def test_what_does_not_apply_is_left_out_and_said_so() -> None:
 
 
 def test_an_empty_registry_is_not_a_missing_one() -> None:
-    facts = Facts(activation={"positive": 0, "negative": 0}, mechanisms={})
+    facts = SkillFacts(activation={"positive": 0, "negative": 0}, mechanisms={})
     score = score_skill(Measures(), facts, STANDARD)
     assert part(score, "activation").value == 0 and part(score, "mechanisms").value == 0
 
 
 def test_one_row_does_not_give_a_whole_component() -> None:
-    facts = Facts(activation={"positive": 1, "negative": 0}, mechanisms={"accepted": 1, "rejected": 9})
+    facts = SkillFacts(activation={"positive": 1, "negative": 0}, mechanisms={"accepted": 1, "rejected": 9})
     score = score_skill(Measures(), facts, STANDARD)
     assert part(score, "activation").value == 0.125 and part(score, "mechanisms").value == 0.5
     assert part(score, "activation").note == "1 of 5 positive, 0 of 3 negative"
@@ -191,7 +191,7 @@ def test_plan_gives_what_its_text_gives() -> None:
         line_count=500, titles=PLAN.headings, gotchas={"Gotchas": 3, "Pitfalls": 9}, gotcha_count=12, code_examples=1,
         issues=("description-without-trigger",),
     )  # fmt: skip
-    facts = Facts(
+    facts = SkillFacts(
         {"total": 4, "broken": 1}, {"total": 4, "sourced": 4, "with_id": 9}, {"positive": 1}, {"rejected": 1}, 1
     )
     score = score_skill(measures, facts, PLAN)
@@ -203,21 +203,23 @@ def test_plan_gives_what_its_text_gives() -> None:
 
 def test_flags() -> None:
     bad = Measures(line_count=501, issues=("invalid-yaml", "name-differs"))
-    flags = score_skill(bad, Facts(leaks=2), STANDARD).flags
+    flags = score_skill(bad, SkillFacts(leaks=2), STANDARD).flags
     assert [flag.kind for flag in flags] == ["low-score", "too-long", "invalid-frontmatter", "leak"]
     assert flags[1].message == "501 lines, over 500"
     assert flags[2].message == "invalid frontmatter: invalid yaml"
     assert flags[3].message == "2 leaks of evaluation material or secrets"
-    assert "too-long" not in {flag.kind for flag in score_skill(bad, Facts(), STANDARD, Limits(body_lines=600)).flags}
-    missing = score_skill(Measures(titles=PLAN.headings[1:]), Facts(), PLAN).flags
+    assert "too-long" not in {
+        flag.kind for flag in score_skill(bad, SkillFacts(), STANDARD, RuleLimits(body_lines=600)).flags
+    }
+    missing = score_skill(Measures(titles=PLAN.headings[1:]), SkillFacts(), PLAN).flags
     assert [f.message for f in missing if f.kind == "missing-section"] == ["no section 'When to Activate'"]
 
 
 def test_a_leak_flags_a_perfect_skill() -> None:
     perfect = Measures(roles=tuple(ROLES), gotcha_count=3, code_examples=2)
-    assert score_skill(perfect, Facts(), STANDARD).value == 1.0
-    assert not score_skill(perfect, Facts(), STANDARD).flagged
-    leaking = score_skill(perfect, Facts(leaks=1), STANDARD)
+    assert score_skill(perfect, SkillFacts(), STANDARD).value == 1.0
+    assert not score_skill(perfect, SkillFacts(), STANDARD).flagged
+    leaking = score_skill(perfect, SkillFacts(leaks=1), STANDARD)
     assert leaking.value == 1.0 and leaking.flagged
 
 
@@ -264,7 +266,7 @@ def test_a_profile_says_what_is_wrong(text: str, message: str) -> None:
 def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "house.toml").write_text("[components.gotchas]\nweight = 1\ntarget = 4\n")
     profile = load_profile("house.toml", str(tmp_path))
-    assert score_skill(Measures(gotcha_count=1), Facts(), profile).value == 0.25
+    assert score_skill(Measures(gotcha_count=1), SkillFacts(), profile).value == 0.25
     with pytest.raises(UsageError, match="unknown profile 'house'"):
         load_profile("house")
     with pytest.raises(UsageError, match="cannot read this profile"):

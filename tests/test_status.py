@@ -19,21 +19,21 @@ from markdown_it import MarkdownIt
 from skill_health.columns import columns
 from skill_health.core import validation
 from skill_health.core.estimates import Estimate
-from skill_health.effect_history import VERDICTS, Effect, Effects
-from skill_health.record_cells import Status
+from skill_health.effect_history import VERDICTS, Effects, ModelEffect
+from skill_health.record_cells import CollectionStatus
 from skill_health.record_markdown import render as as_markdown
-from skill_health.record_next import Place, steps
+from skill_health.record_next import CommandBuilder, steps
 from skill_health.record_routing import RoutedSkills, SkillRouted, read_skill_routing
 from skill_health.record_text import render as as_text
-from skill_health.router_history import Routed
-from skill_health.skill_record import Benefit, Health, Route, SkillRecord, _benefit, _route
+from skill_health.router_history import ModelRouting
+from skill_health.skill_record import SkillEffects, SkillHealth, SkillRecord, SkillRouting, _benefit, _route
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
 NASTY = "=x\x1b[31m\u202e<b>|`[l](http://x.y)\n# head @user \u200b ｗｉｄｅ e\u0301\ufffe"
-OK, FAILED = Health("ok", 0.9, (), 0, 0, 0), Health("failed", 0.5, ("a flag",), 2, 1, 0)
+OK, FAILED = SkillHealth("ok", 0.9, (), 0, 0, 0), SkillHealth("failed", 0.5, ("a flag",), 2, 1, 0)
 LISTED, HIDDEN = {"hidden": False}, {"hidden": True}
 
 
@@ -44,8 +44,8 @@ def share(value: float | None, low: float | None = None, high: float | None = No
 FOUND = share(0.8, 0.6, 0.9)
 
 
-def ran(**more: Any) -> Routed:
-    base = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
+def ran(**more: Any) -> ModelRouting:
+    base = ModelRouting("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
     return replace(base, **more)
 
 
@@ -53,8 +53,8 @@ def routed(recall: Estimate = FOUND, local: bool = False, changed: bool | None =
     return SkillRouted(ran(**more), local, recall, share(0.9, 0.7, 1.0), changed)
 
 
-def effect(**more: Any) -> Effect:
-    base = Effect(
+def effect(**more: Any) -> ModelEffect:
+    base = ModelEffect(
         "loop:maker:m", "plums", "2026-11-20T05:00:00Z", "run-1", "helps", "", share(0.2, 0.1, 0.3), 8, 47, 48, False
     )
     return replace(base, **{"changed": False} | more)
@@ -87,7 +87,7 @@ POOR = share(0.4, 0.2, 0.6)
         (HIDDEN, FAILED, [], "fix first"),
     ],
 )
-def test_the_state_of_routing(own: dict[str, bool], health: Health, found: list[SkillRouted], state: str) -> None:
+def test_the_state_of_routing(own: dict[str, bool], health: SkillHealth, found: list[SkillRouted], state: str) -> None:
     assert _route(own, 3, found, health).state == state
 
 
@@ -112,16 +112,19 @@ def test_the_state_of_routing(own: dict[str, bool], health: Health, found: list[
         (OK, "not listed", [effect()], "ok"),
     ],
 )
-def test_the_state_of_the_effect(health: Health, routing: Any, found: list[Effect], state: str) -> None:
-    assert _benefit(("tasks/1",), found, health, Route(routing, 3)).state == state
+def test_the_state_of_the_effect(health: SkillHealth, routing: Any, found: list[ModelEffect], state: str) -> None:
+    assert _benefit(("tasks/1",), found, health, SkillRouting(routing, 3)).state == state
 
 
 def record(
-    health: Health = OK, routing: Route | None = None, benefit: Benefit | None = None, name: str = "plums"
+    health: SkillHealth = OK,
+    routing: SkillRouting | None = None,
+    benefit: SkillEffects | None = None,
+    name: str = "plums",
 ) -> SkillRecord:
     return SkillRecord(
-        name, f"skills/{name}/SKILL.md", health, routing or Route("ok", 3, (routed(),)),
-        benefit or Benefit("ok", ("tasks/1",), (effect(),)),
+        name, f"skills/{name}/SKILL.md", health, routing or SkillRouting("ok", 3, (routed(),)),
+        benefit or SkillEffects("ok", ("tasks/1",), (effect(),)),
     )  # fmt: skip
 
 
@@ -133,58 +136,59 @@ AGENTS = " --agents AGENT:MODEL"
     [
         (record(), []),
         (record(FAILED), [("fix first", "skill-health lint skills/plums")]),
-        (record(routing=Route("failed", 3, ())), [("not found", "skill-health router run")]),
-        (record(routing=Route("not listed", 0)), [("not listed", "")]),
-        (record(routing=Route("not measured", 0)), [("no prompts", "skill-health router run")]),
-        (record(routing=Route("not measured", 3)), [("routing not measured", "skill-health router run")]),
-        (record(routing=Route("stale", 3)), [("routing out of date", "skill-health router run")]),
-        (record(benefit=Benefit("not measured", ())), [("no tasks", "skill-health effectiveness check TASKS")]),
+        (record(routing=SkillRouting("failed", 3, ())), [("not found", "skill-health router run")]),
+        (record(routing=SkillRouting("not listed", 0)), [("not listed", "")]),
+        (record(routing=SkillRouting("not measured", 0)), [("no prompts", "skill-health router run")]),
+        (record(routing=SkillRouting("not measured", 3)), [("routing not measured", "skill-health router run")]),
+        (record(routing=SkillRouting("stale", 3)), [("routing out of date", "skill-health router run")]),
+        (record(benefit=SkillEffects("not measured", ())), [("no tasks", "skill-health effectiveness check TASKS")]),
         (
-            record(benefit=Benefit("not measured", ("tasks/1", "tasks/2"))),
+            record(benefit=SkillEffects("not measured", ("tasks/1", "tasks/2"))),
             [("effect not measured", f"skill-health effectiveness run tasks{AGENTS}")],
         ),
         (
-            record(benefit=Benefit("stale", ("a b/1", "-c/2"))),
+            record(benefit=SkillEffects("stale", ("a b/1", "-c/2"))),
             [("effect out of date", f"skill-health effectiveness run ./-c 'a b'{AGENTS}")],
         ),
-        (record(benefit=Benefit("failed", ("1",))), [("harmful", f"skill-health effectiveness run .{AGENTS}")]),
+        (record(benefit=SkillEffects("failed", ("1",))), [("harmful", f"skill-health effectiveness run .{AGENTS}")]),
         (
-            record(routing=Route("stale", 3), benefit=Benefit("not testable", ("tasks/1",))),
+            record(routing=SkillRouting("stale", 3), benefit=SkillEffects("not testable", ("tasks/1",))),
             [
                 ("routing out of date", "skill-health router run"),
                 ("effect not testable", f"skill-health effectiveness run tasks{AGENTS}"),
             ],
         ),
         (
-            record(routing=Route("failed", 3), benefit=Benefit("not measured", ())),
+            record(routing=SkillRouting("failed", 3), benefit=SkillEffects("not measured", ())),
             [("not found", "skill-health router run")],
         ),
     ],
 )
 def test_every_gap_has_its_next_command(given_: SkillRecord, gaps: list[tuple[str, str]]) -> None:
-    assert [(step.gap, step.command) for step in steps(given_, Place())] == gaps
+    assert [(step.gap, step.command) for step in steps(given_, CommandBuilder())] == gaps
 
 
 def test_commands_name_what_was_asked_for() -> None:
-    place = Place(("my skills",), "my skills/")
-    (step,) = steps(record(routing=Route("not measured", 3)), place)
+    place = CommandBuilder(("my skills",), "my skills/")
+    (step,) = steps(record(routing=SkillRouting("not measured", 3)), place)
     assert step.command == "skill-health router run 'my skills'"
     (step,) = steps(record(FAILED), place)
     assert step.command == "skill-health lint 'my skills/skills/plums'"
 
 
-def status(*records: SkillRecord, **more: Any) -> Status:
+def status(*records: SkillRecord, **more: Any) -> CollectionStatus:
     effects = Effects((effect(skill=None, biased=("the control moved",)),))
-    return Status(records, RoutedSkills((ran(), ran(model="s", simulated=True, trusted=False, changed=("a", "b")),)), effects,
-                  Place(), "0.1", "standard", ("a note",), **more)  # fmt: skip
+    return CollectionStatus(records, RoutedSkills((ran(), ran(model="s", simulated=True, trusted=False, changed=("a", "b")),)), effects,
+                  CommandBuilder(), "0.1", "standard", ("a note",), **more)  # fmt: skip
 
 
 MANY = status(
-    record(), record(FAILED, Route("fix first", 3), Benefit("fix first", ()), "pears"),
-    record(routing=Route("ok", 3, (routed(POOR, local=True, changed=True),)), name="a-name-that-is-longer-than-most-of-them-are-and-wide-ｗｉｄｅ"),
-    record(benefit=Benefit("not testable", ("t/1",), (effect(verdict="no evidence", simulated=True, changed=True, tasks=15,
+    record(), record(FAILED, SkillRouting("fix first", 3), SkillEffects("fix first", ()), "pears"),
+    record(routing=SkillRouting("ok", 3, (routed(POOR, local=True, changed=True),)),
+      name="a-name-that-is-longer-than-most-of-them-are-and-wide-ｗｉｄｅ"),
+    record(benefit=SkillEffects("not testable", ("t/1",), (effect(verdict="no evidence", simulated=True, changed=True, tasks=15,
                                                              delta=share(-0.25, -0.55, 0.05)),)), name="figs"),
-    record(routing=Route("not measured", 0), benefit=Benefit("not measured", ()), name="dates"),
+    record(routing=SkillRouting("not measured", 0), benefit=SkillEffects("not measured", ()), name="dates"),
 )  # fmt: skip
 
 
@@ -247,8 +251,8 @@ def test_where_nothing_is_missing_nothing_comes_next() -> None:
 
 def test_no_name_is_markup_or_control() -> None:
     evil = status(
-        record(FAILED, name=NASTY), record(name=f"b{NASTY}", routing=Route("ok", 3, (routed(model=NASTY, run_id=NASTY),)),
-                                           benefit=Benefit("ok", (f"t{NASTY}/1",), (effect(model=NASTY, reason=NASTY, biased=(NASTY,)),))),
+        record(FAILED, name=NASTY), record(name=f"b{NASTY}", routing=SkillRouting("ok", 3, (routed(model=NASTY, run_id=NASTY),)),
+                                           benefit=SkillEffects("ok", (f"t{NASTY}/1",), (effect(model=NASTY, reason=NASTY, biased=(NASTY,)),))),
     )  # fmt: skip
     evil = replace(
         evil, notes=(NASTY,), profile=NASTY, effects=Effects((effect(skill=None, model=NASTY, biased=(NASTY,)),))
@@ -268,7 +272,7 @@ def test_no_name_is_markup_or_control() -> None:
 @given(st.text(max_size=30), st.sampled_from(VERDICTS), st.floats(-1, 1), st.integers(40, 120))
 def test_any_text_fits_and_is_safe(name: str, verdict: str, value: float, width: int) -> None:
     found = effect(verdict=verdict, model=name or "m", delta=share(value, max(value - 0.1, -1), min(value + 0.1, 1)))
-    page = as_text(status(record(name=name, benefit=Benefit("ok", ("t/1",), (found,)))), width)
+    page = as_text(status(record(name=name, benefit=SkillEffects("ok", ("t/1",), (found,)))), width)
     assert not UNSAFE.search(page)
     assert max(columns(line) for line in page.splitlines() if "skill-health " not in line) <= width
 

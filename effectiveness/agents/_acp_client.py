@@ -28,7 +28,7 @@ _PATIENCE = 5.0
 _LEAVE = ("allow_once", "allow_always")
 
 
-class Session:
+class AcpSession:
     """What the agent may call. The library answers whatever else it asks for as unknown."""
 
     async def request_permission(self, session_id: str, tool_call: Any, options: Sequence[Any], **_: Any) -> Any:
@@ -50,7 +50,7 @@ class Session:
         """Told already: every message is printed as it came."""
 
 
-def tell(event: str, **values: Any) -> None:
+def write_event(event: str, **values: Any) -> None:
     """Print one event."""
     sys.stdout.write(json.dumps({"event": event, **values}, ensure_ascii=True) + "\n")
     sys.stdout.flush()
@@ -59,7 +59,7 @@ def tell(event: str, **values: Any) -> None:
 def heard(event: Any) -> None:
     """Print what the agent said."""
     if event.direction.value == "incoming":
-        tell("message", message=event.message)
+        write_event("message", message=event.message)
 
 
 async def converse(agent: Any, plan: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
@@ -73,7 +73,7 @@ async def converse(agent: Any, plan: Mapping[str, Any]) -> tuple[str, Mapping[st
         client_info=Implementation(name="skill-health", version=plan["version"]),
     )
     info = said.agent_info.model_dump(mode="json", by_alias=True, exclude_none=True) if said.agent_info else None
-    tell("agent", protocol=said.protocol_version, info=info)
+    write_event("agent", protocol=said.protocol_version, info=info)
     if said.protocol_version != PROTOCOL_VERSION:
         raise ValueError(f"the agent speaks version {said.protocol_version} of the protocol, not {PROTOCOL_VERSION}")
     try:
@@ -105,9 +105,9 @@ async def drive(plan: Mapping[str, Any]) -> int:
             *plan["argv"], stdin=pipe, stdout=pipe, cwd=plan["cwd"], limit=_LONGEST, start_new_session=True
         )
     except OSError as error:
-        tell("end", stop_reason=None, usage=None, error={"code": None, "message": str(error), "data": None})
+        write_event("end", stop_reason=None, usage=None, error={"code": None, "message": str(error), "data": None})
         return 1
-    client: Any = Session()
+    client: Any = AcpSession()
     agent = connect_to_agent(client, process.stdin, process.stdout, observers=[heard], use_unstable_protocol=True)
     stop, usage, wrong = None, None, None
     try:
@@ -117,7 +117,7 @@ async def drive(plan: Mapping[str, Any]) -> int:
     except (ConnectionError, ValueError) as problem:
         # What is no message of the protocol is a ValueError of its library.
         wrong = {"code": None, "message": str(problem)[:2000], "data": None}
-    tell("end", stop_reason=stop, usage=usage, error=wrong)
+    write_event("end", stop_reason=stop, usage=usage, error=wrong)
     with suppress(Exception):
         await asyncio.wait_for(agent.close(), _PATIENCE)
     await _end(process)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from skill_health.core.patterns import lazy
-from skill_health.effectiveness.agents._api import Failure, Job, Output, Reading, Step, ToolUse
+from skill_health.effectiveness.agents._api import Failure, Job, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._failing import api_error, failed
 from skill_health.effectiveness.agents._failures import without_end
 from skill_health.effectiveness.agents._invocation import opened
@@ -61,15 +61,15 @@ class _Call:
         return name, {"paths": self.places} if self.places else {"title": self.title}
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says. It has neither tokens nor cost, and does not count turns."""
     stream = read_stream(output.stdout)
     steps = _steps(stream.events, job.skills)
     names, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
     info = mapping(next((event.get("info") for event in stream.events if event.get("event") == "agent"), None))
     end = next((event for event in reversed(stream.events) if event.get("event") == "end"), None)
-    known = Reading(
-        steps=(Step("user", job.prompt), *steps),
+    known = StreamReading(
+        steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=next((step.message for step in reversed(steps) if step.message), ""),
         stop_reason=optional(end.get("stop_reason")) if end else None,
         version=optional(info.get("version")),
@@ -104,7 +104,7 @@ def _updates(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield mapping(message.get("params"))
 
 
-def _steps(events: Iterable[Mapping[str, Any]], skills: Sequence[SkillCopy]) -> tuple[Step, ...]:
+def _steps(events: Iterable[Mapping[str, Any]], skills: Sequence[SkillCopy]) -> tuple[TrajectoryStep, ...]:
     made = Transcript()
     calls: dict[str, _Call] = {}
     for params in _updates(events):

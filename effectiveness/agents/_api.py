@@ -78,7 +78,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ProgramOutput:
     """What a program left. `exit_code` is None where it was stopped, negative after a signal.
 
     `stopped` says why: "" (it was not), "timeout", "output", "disk", "processes", "cancelled". `stdout` and `stderr`
@@ -105,7 +105,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrajectoryStep:
     """One step of a trajectory. `at` is an ISO time that the stream itself holds."""
 
     source: Literal["system", "user", "agent"]
@@ -118,7 +118,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StreamReading:
     """What an agent's stream says. What it does not say is None, never 0.
 
     `usage` is of the whole trial; `input_tokens` counts cached ones, too. `failure` is "" where the agent came to an
@@ -126,7 +126,7 @@ class Reading:
     `observable` is False where the stream cannot tell. `listed` are the skills that it says it was given.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TrajectoryStep, ...] = ()
     final_message: str = ""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
@@ -167,8 +167,8 @@ class Agent(Protocol):
     def probe(self, job: Job) -> Command | None:
         """The program that lists what the agent sees, at no cost; None where there is none."""
 
-    def listed(self, output: Output) -> tuple[str, ...] | None:
+    def listed(self, output: ProgramOutput) -> tuple[str, ...] | None:
         """The names of skills that the probe printed."""
 
-    def read(self, output: Output, job: Job) -> Reading:
+    def read(self, output: ProgramOutput, job: Job) -> StreamReading:
         """What the stream of a trial says."""

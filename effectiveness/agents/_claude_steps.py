@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from skill_health.effectiveness.agents._api import Step, ToolUse
+from skill_health.effectiveness.agents._api import ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._stream import words_of
 from skill_health.router.http.values import added, mapping, objects, optional, part_of, text
 from skill_health.router.records import Usage
@@ -27,12 +27,12 @@ class _Draft:
     tools: list[ToolUse] = field(default_factory=list)
 
 
-def steps_of(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
+def steps_of(events: Iterable[Mapping[str, Any]]) -> tuple[TrajectoryStep, ...]:
     """The steps, with the results of tools beside their calls; those of agents that it started itself among them.
 
     The usage of a step has no output tokens: what a message says of them is not final.
     """
-    drafts: list[_Draft | Step] = []
+    drafts: list[_Draft | TrajectoryStep] = []
     known: dict[str, _Draft] = {}
     results: dict[str, tuple[str, bool | None]] = {}
     for event in events:
@@ -40,7 +40,7 @@ def steps_of(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
         at = optional(event.get("timestamp"))
         if event.get("type") == "assistant":
             if message.get("model") == SYNTHETIC:
-                drafts.append(Step("system", words_of(message.get("content")), at=at))
+                drafts.append(TrajectoryStep("system", words_of(message.get("content")), at=at))
             else:
                 message_id = text(message.get("id")) or f"event {len(drafts)}"
                 if message_id not in known:
@@ -55,8 +55,8 @@ def steps_of(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
                 else:
                     plain.append(words_of(block))
             if any(plain):
-                drafts.append(Step("system" if event.get("isSynthetic") else "user", "\n".join(plain), at=at))
-    return tuple(draft if isinstance(draft, Step) else _step(draft, results) for draft in drafts)
+                drafts.append(TrajectoryStep("system" if event.get("isSynthetic") else "user", "\n".join(plain), at=at))
+    return tuple(draft if isinstance(draft, TrajectoryStep) else _step(draft, results) for draft in drafts)
 
 
 def _add(draft: _Draft, message: Mapping[str, Any]) -> None:
@@ -71,12 +71,12 @@ def _add(draft: _Draft, message: Mapping[str, Any]) -> None:
             draft.texts.append(text(block.get("text")))
 
 
-def _step(draft: _Draft, results: Mapping[str, tuple[str, bool | None]]) -> Step:
+def _step(draft: _Draft, results: Mapping[str, tuple[str, bool | None]]) -> TrajectoryStep:
     tools = tuple(
         ToolUse(tool.call_id, tool.name, tool.arguments, *results.get(tool.call_id, (None, None)))
         for tool in draft.tools
     )
-    return Step(
+    return TrajectoryStep(
         "agent", "\n".join(filter(None, draft.texts)), tools, "\n".join(filter(None, draft.thoughts)),
         draft.model, draft.usage, draft.at,
     )  # fmt: skip

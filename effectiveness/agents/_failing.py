@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from skill_health.core.patterns import lazy
-from skill_health.effectiveness.agents._api import Failure, Output
+from skill_health.effectiveness.agents._api import Failure, ProgramOutput
 from skill_health.effectiveness.agents._failures import failure_of
 from skill_health.effectiveness.agents._stream import one_line
 from skill_health.router.http.failures import judge
@@ -59,7 +59,7 @@ def api_error(message: str, code: int | None = None) -> tuple[Failure, str] | No
     return failed(status, inner, body)
 
 
-def telling(output: Output, noise: tuple[str, ...] = ()) -> Output:
+def telling(output: ProgramOutput, noise: tuple[str, ...] = ()) -> ProgramOutput:
     """The output with the one line of stderr that tells most: the first about an error, else the last one.
 
     Lines of a stack trace tell nothing, nor do those that begin with words in `noise`, which this agent always prints.

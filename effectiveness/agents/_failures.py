@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from skill_health.core.patterns import lazy
-from skill_health.effectiveness.agents._api import Failure, Output
-from skill_health.effectiveness.agents._stream import Stream, one_line
+from skill_health.effectiveness.agents._api import Failure, ProgramOutput
+from skill_health.effectiveness.agents._stream import JsonStream, one_line
 from skill_health.router.http.failures import judge
 
 _STATUS = lazy(
@@ -40,7 +40,7 @@ def status_in(message: str) -> int | None:
     return number if 400 <= number < 600 else None
 
 
-def without_end(output: Output, stream: Stream) -> tuple[Failure, str]:
+def without_end(output: ProgramOutput, stream: JsonStream) -> tuple[Failure, str]:
     """What it means that a stream does not say how the agent ended, and one line about it.
 
     Nothing, where we stopped it; else it broke down, and its last words say why.
@@ -53,7 +53,7 @@ def without_end(output: Output, stream: Stream) -> tuple[Failure, str]:
     return (failure_of(words) if words else "infrastructure"), error
 
 
-def last_words(output: Output, stream: Stream) -> str:
+def last_words(output: ProgramOutput, stream: JsonStream) -> str:
     """The last line of stderr, else the last plain line among the stream, safe to print; "" for none."""
     lines = [line for line in output.stderr[-8000:].decode("utf-8", "replace").splitlines() if line.strip()]
     return one_line(lines[-1]) if lines else stream.plain[-1] if stream.plain else ""

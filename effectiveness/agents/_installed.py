@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from skill_health.effectiveness.agents._load import Info
+from skill_health.effectiveness.agents._load import AgentInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Installed:
     has ours.
     """
 
-    info: Info
+    info: AgentInfo
     program: str = ""
     version: str | None = None
 
@@ -28,7 +28,7 @@ class Installed:
         return not self.info.missing and bool(self.program or not self.info.agent.PROGRAM)
 
 
-def look_for(agents: Iterable[Info]) -> list[Installed]:
+def look_for(agents: Iterable[AgentInfo]) -> list[Installed]:
     """Each agent with its program and version. Programs are asked side by side: some need seconds to say it."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -36,7 +36,7 @@ def look_for(agents: Iterable[Info]) -> list[Installed]:
         return list(pool.map(_found, agents))
 
 
-def _found(info: Info) -> Installed:
+def _found(info: AgentInfo) -> Installed:
     from skill_health import __version__
     from skill_health.effectiveness.opening_program import version_of
 

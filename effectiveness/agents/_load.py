@@ -7,7 +7,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import missing_modules
 from skill_health.core.near import nearest
@@ -18,7 +18,7 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AgentChoice:
     """An agent with its model, as the user named them: AGENT:MODEL or AGENT:PROVIDER:MODEL.
 
     `model` is what is asked for at the provider; for an agent that speaks no protocol of ours it is all that follows
@@ -35,7 +35,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Info:
+class AgentInfo:
     """An agent that there is. `missing` are the modules of its extra that cannot be imported."""
 
     name: str
@@ -43,13 +43,13 @@ class Info:
     missing: tuple[str, ...]
 
 
-def available() -> list[Info]:
+def available() -> list[AgentInfo]:
     """Every agent of this package: first those that ask real models, then by name."""
     found = [_info(stem) for stem in _stems()]
     return sorted(found, key=lambda info: (info.agent.SIMULATED, info.name))
 
 
-def resolve(spec: str, routing: Routing) -> Choice:
+def resolve(spec: str, routing: RouterSettings) -> AgentChoice:
     """The agent that `spec` names, its model and the provider that is asked for it.
 
     Raises UsageError, with the nearest name, for an unknown agent or provider, for a protocol that the agent does not
@@ -58,7 +58,7 @@ def resolve(spec: str, routing: Routing) -> Choice:
     name, colon, rest = spec.partition(":")
     agent = _named(name)
     if not agent.PROTOCOLS:
-        return Choice(spec, agent, name, _model(rest, spec) if colon else "", "")
+        return AgentChoice(spec, agent, name, _model(rest, spec) if colon else "", "")
     head, colon, tail = rest.partition(":")
     protocols = _protocols()
     if head in routing.providers:
@@ -70,13 +70,13 @@ def resolve(spec: str, routing: Routing) -> Choice:
         if meant:
             raise UsageError(f"{_shown(spec)}: there is no provider {_shown(head)}; did you mean {meant}?")
         # A model's own name may hold a colon.
-        return Choice(spec, agent, name, _model(rest, spec), agent.PROTOCOLS[0])
+        return AgentChoice(spec, agent, name, _model(rest, spec), agent.PROTOCOLS[0])
     if protocol not in agent.PROTOCOLS:
         raise UsageError(
             f"{_shown(spec)}: {name} speaks {' and '.join(agent.PROTOCOLS)}, and {head} speaks "
             f"{_shown(protocol)}: take another provider"
         )
-    return Choice(spec, agent, name, _model(tail, spec, f"{name}:{head}"), protocol, provider)
+    return AgentChoice(spec, agent, name, _model(tail, spec, f"{name}:{head}"), protocol, provider)
 
 
 def _named(name: str) -> Agent:
@@ -115,9 +115,9 @@ def _import(stem: str) -> Agent:
     return cast(Agent, import_module(f"{agents.__name__}.{stem}"))
 
 
-def _info(stem: str) -> Info:
+def _info(stem: str) -> AgentInfo:
     agent = _import(stem)
-    return Info(stem.replace("_", "-"), agent, missing_modules(agent.IMPORTS))
+    return AgentInfo(stem.replace("_", "-"), agent, missing_modules(agent.IMPORTS))
 
 
 def _shown(text: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from skill_health import __version__
-from skill_health.effectiveness.agents._api import Failure, Job, Output, Reading, Step, ToolUse
+from skill_health.effectiveness.agents._api import Failure, Job, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import one_line, read_stream
 from skill_health.router.http.values import count, mapping, objects, optional, text
@@ -27,7 +27,7 @@ _TOKENS = tuple(field.name for field in fields(Usage) if field.name != "raw")
 _MOST_SKILLS = 10_000
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """The skills that the agent found when it started; None where it did not come so far."""
     for event in read_stream(output.stdout).events:
         if event.get("event") == "start":
@@ -35,7 +35,7 @@ def listed(output: Output) -> tuple[str, ...] | None:
     return None
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says."""
     events = read_stream(output.stdout).events
     start = next((event for event in events if event.get("event") == "start"), {})
@@ -44,8 +44,8 @@ def read(output: Output, job: Job) -> Reading:
     names, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
     models = [step.model for step in steps if step.model]
     told = text(start.get("system"))
-    known = Reading(
-        steps=(*([Step("system", told)] if told else []), Step("user", job.prompt), *steps),
+    known = StreamReading(
+        steps=(*([TrajectoryStep("system", told)] if told else []), TrajectoryStep("user", job.prompt), *steps),
         usage=_sum(step.usage for step in steps),
         model=models[-1] if models else optional(start.get("model")),
         turns=len(steps) or None,
@@ -57,11 +57,11 @@ def read(output: Output, job: Job) -> Reading:
     return _unfinished(known, output) if end is None else _finished(known, end)
 
 
-def _finished(known: Reading, end: Mapping[str, Any]) -> Reading:
+def _finished(known: StreamReading, end: Mapping[str, Any]) -> StreamReading:
     failure = text(end.get("failure"))
     final = text(end.get("final"))
     said = _usage(end.get("usage"))
-    closing = (Step("agent", final, model=known.model),) if final and final != known.steps[-1].message else ()
+    closing = (TrajectoryStep("agent", final, model=known.model),) if final and final != known.steps[-1].message else ()
     return replace(
         known,
         steps=(*known.steps, *closing),
@@ -75,7 +75,7 @@ def _finished(known: Reading, end: Mapping[str, Any]) -> Reading:
     )
 
 
-def _unfinished(known: Reading, output: Output) -> Reading:
+def _unfinished(known: StreamReading, output: ProgramOutput) -> StreamReading:
     """An agent that was stopped has done what it could; one that broke off by itself is broken."""
     if output.stopped:
         return known
@@ -85,9 +85,9 @@ def _unfinished(known: Reading, output: Output) -> Reading:
     return replace(known, failure="infrastructure", error=one_line(f"the agent broke off with {code}{why}"))
 
 
-def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
+def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[TrajectoryStep, ...]:
     """Each answer of the model, with what its calls gave."""
-    steps: list[Step] = []
+    steps: list[TrajectoryStep] = []
     for event in events:
         if event.get("event") == "step":
             uses = tuple(
@@ -95,7 +95,7 @@ def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
                 for call in objects(event.get("calls"))
             )
             model, usage = optional(event.get("model")), _usage(event.get("usage"))
-            steps.append(Step("agent", text(event.get("text")), uses, model=model, usage=usage))
+            steps.append(TrajectoryStep("agent", text(event.get("text")), uses, model=model, usage=usage))
         elif event.get("event") == "result" and steps:
             index, last = count(event.get("index")), steps[-1]
             if index is not None and index < len(last.tools):

@@ -16,7 +16,7 @@ _PLAIN, _PLAIN_WIDTH = 20, 300
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class JsonStream:
     """The objects of a stream of JSON lines, in order.
 
     `junk` counts the lines that are not blank and no JSON object (a line that was cut off is one of them), or beyond
@@ -28,7 +28,7 @@ class Stream:
     plain: tuple[str, ...] = ()
 
 
-def read_stream(raw: bytes, most: int = MOST_EVENTS) -> Stream:
+def read_stream(raw: bytes, most: int = MOST_EVENTS) -> JsonStream:
     """Read JSON lines. Never raises; numbers that JSON does not have become None, halves of surrogate pairs U+FFFD."""
     events: list[Mapping[str, Any]] = []
     plain: list[str] = []
@@ -43,7 +43,7 @@ def read_stream(raw: bytes, most: int = MOST_EVENTS) -> Stream:
         junk += 1
         if len(plain) < _PLAIN and not line.lstrip().startswith((b"{", b"[")):
             plain.append(one_line(line[: 4 * _PLAIN_WIDTH].decode("utf-8", "replace"), _PLAIN_WIDTH))
-    return Stream(tuple(events), junk, tuple(plain))
+    return JsonStream(tuple(events), junk, tuple(plain))
 
 
 def one_line(text: str, width: int = _PLAIN_WIDTH) -> str:

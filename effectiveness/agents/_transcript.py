@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from skill_health.effectiveness.agents._api import Step, ToolUse
+from skill_health.effectiveness.agents._api import ToolUse, TrajectoryStep
 from skill_health.router.records import Usage
 
 
@@ -27,9 +27,9 @@ class _Draft:
     model: str | None = None
     usage: Usage | None = None
 
-    def step(self) -> Step:
+    def step(self) -> TrajectoryStep:
         uses = tuple(ToolUse(key, use.name, use.arguments, use.result, use.failed) for key, use in self.tools.items())
-        return Step("agent", "".join(self.said), uses, "".join(self.thought), self.model, self.usage, self.at)
+        return TrajectoryStep("agent", "".join(self.said), uses, "".join(self.thought), self.model, self.usage, self.at)
 
 
 class Transcript:
@@ -77,7 +77,7 @@ class Transcript:
         """The answer is complete: what comes next begins another."""
         self._open = False
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[TrajectoryStep, ...]:
         """The steps so far."""
         return tuple(draft.step() for draft in self._drafts)
 

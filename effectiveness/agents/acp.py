@@ -28,7 +28,7 @@ from typing import Any
 from skill_health import __version__
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._acp_stream import SKILLS, read
-from skill_health.effectiveness.agents._api import Command, Job, Output
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput
 from skill_health.effectiveness.tasks._folder import File
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
@@ -102,7 +102,7 @@ def probe(job: Job) -> Command | None:
     return None
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """None: nothing is listed."""
     return None
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._api import Command, Failure, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._claude_steps import steps_of
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import Stream, one_line, read_stream
+from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream
 from skill_health.router.http.values import added, count, mapping, objects, optional, part_of, text
 from skill_health.router.records import Usage
 
@@ -53,12 +53,12 @@ def probe(job: Job) -> Command:
     return _command(job, "/cost")
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """The skills that the stream begins with."""
     return _listed(_first(read_stream(output.stdout).events, "system", "init"))
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says. `turns` are messages of the model; the program's own count has more in it."""
     stream = read_stream(output.stdout)
     init, result = _first(stream.events, "system", "init"), _last(stream.events, "result")
@@ -67,8 +67,8 @@ def read(output: Output, job: Job) -> Reading:
     invocations, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
     said = [step for step in steps if step.source == "agent"]
     answer = optional(result.get("result")) if result.get("is_error") is False else None
-    return Reading(
-        steps=(Step("user", job.prompt), *steps),
+    return StreamReading(
+        steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=answer or next((step.message for step in reversed(said) if step.message), ""),
         usage=_usage(result),
         cost_usd=_dollars(result.get("total_cost_usd")),
@@ -105,7 +105,7 @@ def _command(job: Job, prompt: str) -> Command:
     return Command((job.program, *_FLAGS, "--model", job.model), env, stdin=prompt.encode("utf-8", "replace"))
 
 
-def _failure(stream: Stream, result: _Event, output: Output) -> tuple[Failure, str]:
+def _failure(stream: JsonStream, result: _Event, output: ProgramOutput) -> tuple[Failure, str]:
     """What kept the agent from coming to an end by itself, and one line about it."""
     last = stream.events[-1] if stream.events else {}
     if not result and last.get("subtype") == "api_retry":

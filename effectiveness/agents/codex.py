@@ -17,10 +17,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from skill_health.core.patterns import lazy
-from skill_health.effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step, ToolUse
+from skill_health.effectiveness.agents._api import (
+    Command,
+    Failure,
+    Job,
+    ProgramOutput,
+    StreamReading,
+    ToolUse,
+    TrajectoryStep,
+)
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import Stream, one_line, read_stream, words_of
+from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream, words_of
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.router.http.values import count, mapping, objects, optional, part_of, text
 from skill_health.router.records import Usage
@@ -78,7 +86,7 @@ def probe(job: Job) -> Command:
     return _command(job, ("debug", "prompt-input", "-"), b"")
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """The skills in what a model would be told; none where it holds no list of them."""
     try:
         messages = json.loads(output.stdout)
@@ -95,7 +103,7 @@ def listed(output: Output) -> tuple[str, ...] | None:
     return tuple(name for block in blocks for name in _LISTED.findall(block))
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says."""
     stream = read_stream(output.stdout)
     items: dict[str, _Event] = {}
@@ -108,8 +116,8 @@ def read(output: Output, job: Job) -> Reading:
     failure, error = _failure(stream, output)
     invocations, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
     said = [step.message for step in steps if step.source == "agent" and step.message]
-    return Reading(
-        steps=(Step("user", job.prompt), *steps),
+    return StreamReading(
+        steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=said[-1] if said else "",
         usage=_usage(mapping(ended.get("usage"))),
         stop_reason="completed" if ended else None,
@@ -131,15 +139,15 @@ def _command(job: Job, words: tuple[str, ...], stdin: bytes) -> Command:
     )
 
 
-def _step(call_id: str, item: _Event) -> Step:
+def _step(call_id: str, item: _Event) -> TrajectoryStep:
     """One item: a message, a thought, or what it did. One that was begun and not ended has no result."""
     kind = text(item.get("type"))
     if kind == "agent_message":
-        return Step("agent", text(item.get("text")))
+        return TrajectoryStep("agent", text(item.get("text")))
     if kind == "reasoning":
-        return Step("agent", reasoning=text(item.get("text")))
+        return TrajectoryStep("agent", reasoning=text(item.get("text")))
     if kind == "error":
-        return Step("system", text(item.get("message")))
+        return TrajectoryStep("system", text(item.get("message")))
     status, code = item.get("status"), item.get("exit_code")
     failed = None if status == "in_progress" else status in ("failed", "declined") or code not in (0, None)
     if kind == "command_execution":
@@ -149,10 +157,10 @@ def _step(call_id: str, item: _Event) -> Step:
         arguments = mapping(item.get("arguments")) or {key: item[key] for key in item if key not in _PLAIN}
         result = words_of(mapping(item.get("result")).get("content")) or None
     name = text(item.get("tool")) if kind == "mcp_tool_call" else kind
-    return Step("agent", tools=(ToolUse(call_id, name, arguments, result, failed),))
+    return TrajectoryStep("agent", tools=(ToolUse(call_id, name, arguments, result, failed),))
 
 
-def _failure(stream: Stream, output: Output) -> tuple[Failure, str]:
+def _failure(stream: JsonStream, output: ProgramOutput) -> tuple[Failure, str]:
     """What kept the agent from coming to an end by itself, and one line about it."""
     if _last(stream, "turn.completed"):
         return "", ""
@@ -178,5 +186,5 @@ def _usage(raw: Mapping[str, Any]) -> Usage:
     )
 
 
-def _last(stream: Stream, kind: str) -> _Event:
+def _last(stream: JsonStream, kind: str) -> _Event:
     return next((event for event in reversed(stream.events) if event.get("type") == kind), {})

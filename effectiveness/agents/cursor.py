@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.agents._api import Command, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failing import failed, telling
 from skill_health.effectiveness.agents._failures import without_end
 from skill_health.effectiveness.agents._invocation import opened
@@ -62,7 +62,7 @@ def probe(job: Job) -> Command | None:
     return None
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """None: nothing is listed."""
     return None
 
@@ -74,15 +74,15 @@ def _key() -> str:
     return key
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says."""
     stream = read_stream(output.stdout)
     steps = _steps(stream.events)
     start = next((event for event in stream.events if event.get("type") == "system"), {})
     end = next((event for event in reversed(stream.events) if event.get("type") == "result"), None)
     names, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
-    known = Reading(
-        steps=(Step("user", job.prompt), *steps),
+    known = StreamReading(
+        steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=next((step.message for step in reversed(steps) if step.message), ""),
         usage=_usage(mapping(end.get("usage"))) if end else Usage(),
         stop_reason=optional(end.get("subtype")) if end else None,
@@ -100,7 +100,7 @@ def read(output: Output, job: Job) -> Reading:
     return replace(known, failure=failure, error=error)
 
 
-def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
+def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[TrajectoryStep, ...]:
     made = Transcript()
     for event in events:
         kind = event.get("type")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from skill_health.core.patterns import lazy
-from skill_health.effectiveness.agents._api import Command, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failing import api_error, failed, telling
 from skill_health.effectiveness.agents._failures import without_end
 from skill_health.effectiveness.agents._invocation import opened
@@ -61,7 +61,7 @@ def probe(job: Job) -> Command:
     return Command((job.program, "skills", "list", "--all"), _environment(job), _files(job))
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """The names of the skills that are switched on."""
     said = output.stdout.decode("utf-8", "replace")
     if output.exit_code != 0 or not any(head in said for head in _HEADS):
@@ -101,7 +101,7 @@ def _files(job: Job) -> tuple[File, ...]:
     return (File(".gemini/settings.json", json.dumps(settings, indent=1).encode("ascii")),)
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says. It has no cost, and no tokens of single answers."""
     stream = read_stream(output.stdout)
     events = stream.events
@@ -109,8 +109,8 @@ def read(output: Output, job: Job) -> Reading:
     steps = _transcript(events).steps()
     tools = [tool for step in steps for tool in step.tools]
     names, evidence = opened(tools, job.skills, SKILLS)
-    known = Reading(
-        steps=(Step("user", job.prompt), *steps),
+    known = StreamReading(
+        steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=steps[-1].message if steps else "",
         turns=len(steps) or None,
         model=optional(start.get("model")),
@@ -127,7 +127,7 @@ def read(output: Output, job: Job) -> Reading:
     return _finished(known, end, [text(event.get("message")) for event in events if event.get("type") == "error"])
 
 
-def _finished(known: Reading, end: Mapping[str, Any], errors: list[str]) -> Reading:
+def _finished(known: StreamReading, end: Mapping[str, Any], errors: list[str]) -> StreamReading:
     stats = mapping(end.get("stats"))
     models = mapping(stats.get("models"))
     by_use = sorted(models, key=lambda name: count(mapping(models[name]).get("total_tokens")) or 0)
@@ -153,7 +153,7 @@ def _reason(end: Mapping[str, Any], errors: list[str]) -> str | None:
     return kind if kind and kind != "unknown" else optional(end.get("status"))
 
 
-def _usage(stats: Mapping[str, Any], known: Reading) -> Usage:
+def _usage(stats: Mapping[str, Any], known: StreamReading) -> Usage:
     """Tokens of the whole trial; what it calls output are the words without the thoughts before them."""
     whole, taken = count(stats.get("total_tokens")), count(stats.get("input_tokens"))
     if not whole and known.turns is None:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.agents._api import Command, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failing import failed, telling
 from skill_health.effectiveness.agents._failures import without_end
 from skill_health.effectiveness.agents._invocation import opened
@@ -71,7 +71,7 @@ def probe(job: Job) -> Command:
     return Command(words, environment(job), files(job), programs=_ripgrep())
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """The names in a JSON list of skills. What it brings itself stands there, too, but no model is told of it."""
     try:
         data = json.loads(output.stdout)
@@ -83,7 +83,7 @@ def listed(output: Output) -> tuple[str, ...] | None:
     return None if any(not isinstance(name, str) for name in names) else tuple(map(str, names))
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says. It has no cost, since it is told no price."""
     stream = read_stream(output.stdout)
     events = stream.events
@@ -92,8 +92,8 @@ def read(output: Output, job: Job) -> Reading:
     names, evidence = opened(tools, job.skills, SKILLS)
     alone = not any(tool.name == _SUBAGENT for tool in tools)
     ends = [mapping(event.get("part")) for event in events if event.get("type") == "step_finish"]
-    known = Reading(
-        steps=(Step("user", job.prompt), *steps),
+    known = StreamReading(
+        steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=next((step.message for step in reversed(steps) if step.message), ""),
         usage=summed([_usage(end) for end in ends]) if alone else Usage(),
         turns=len(ends) or None,
@@ -123,7 +123,7 @@ def _last_error(events: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None
     return error
 
 
-def _failed(known: Reading, error: Mapping[str, Any]) -> Reading:
+def _failed(known: StreamReading, error: Mapping[str, Any]) -> StreamReading:
     name, data = text(error.get("name")), mapping(error.get("data"))
     message = text(data.get("message")) or name
     if name == _TRUNCATED:
@@ -138,7 +138,7 @@ def _failed(known: Reading, error: Mapping[str, Any]) -> Reading:
     return replace(known, failure=failure, error=line)
 
 
-def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
+def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[TrajectoryStep, ...]:
     made = Transcript()
     for event in events:
         part = mapping(event.get("part"))

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from skill_health.effectiveness.agents._api import Command, Failure, Job, Output, Reading, Step
+from skill_health.effectiveness.agents._api import Command, Failure, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failing import api_error, failed, telling
 from skill_health.effectiveness.agents._failures import without_end
 from skill_health.effectiveness.agents._invocation import opened
@@ -56,20 +56,20 @@ def probe(job: Job) -> Command:
     return _command(job, _LIST)
 
 
-def listed(output: Output) -> tuple[str, ...] | None:
+def listed(output: ProgramOutput) -> tuple[str, ...] | None:
     """The skills among the commands that the stream begins with, those that it brings itself among them."""
     return _listed(_first(read_stream(output.stdout).events, "system"))
 
 
-def read(output: Output, job: Job) -> Reading:
+def read(output: ProgramOutput, job: Job) -> StreamReading:
     """What the stream of a trial says. It has no cost."""
     stream = read_stream(output.stdout)
     start, end = _first(stream.events, "system"), _first(tuple(reversed(stream.events)), "result")
     transcript, broken = _transcript(stream.events, job.protocol)
     steps = transcript.steps()
     names, evidence = opened((tool for step in steps for tool in step.tools), job.skills, SKILLS)
-    known = Reading(
-        steps=(Step("user", job.prompt), *steps),
+    known = StreamReading(
+        steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=next((step.message for step in reversed(steps) if step.message), ""),
         usage=_usage(end.get("usage"), job.protocol),
         turns=len(steps) or None,

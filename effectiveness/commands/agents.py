@@ -13,7 +13,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 
 if TYPE_CHECKING:
     from skill_health.effectiveness.agents._installed import Installed
-    from skill_health.effectiveness.agents_look import Look
+    from skill_health.effectiveness.agents_look import AgentStatus
     from skill_health.effectiveness.sandbox._api import BackEnd
 
 
@@ -62,14 +62,14 @@ def _picked(names: Sequence[str]) -> list[Any]:
     return [known[name] for name in dict.fromkeys(names)] or list(known.values())
 
 
-def _looks(found: Iterable[Installed], back_end: str) -> dict[str, Look]:
+def _looks(found: Iterable[Installed], back_end: str) -> dict[str, AgentStatus]:
     """What the agents that can be started here see, one after the other: they share a processor."""
     import asyncio
 
-    from skill_health.effectiveness.agents_look import look
+    from skill_health.effectiveness.agents_look import inspect_agent
 
-    async def all_of() -> dict[str, Look]:
-        return {one.info.name: await look(one, back_end) for one in found if one.ready}
+    async def all_of() -> dict[str, AgentStatus]:
+        return {one.info.name: await inspect_agent(one, back_end) for one in found if one.ready}
 
     return asyncio.run(all_of())
 
@@ -97,7 +97,7 @@ def _sandboxes(known: Mapping[str, BackEnd]) -> Iterator[str]:
     return _table(("SANDBOX", "VERSION", "KEEPS APART", "WHAT IT IS, OR WHY IT CANNOT BE USED"), rows)
 
 
-def _probes(looks: Mapping[str, Look], back_end: str) -> Iterator[str]:
+def _probes(looks: Mapping[str, AgentStatus], back_end: str) -> Iterator[str]:
     from skill_health.core.console import clean
 
     if looks:
@@ -123,7 +123,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
         yield clean("  ".join(padded).rstrip())
 
 
-def _record(one: Installed, seen: Look | None) -> dict[str, Any]:
+def _record(one: Installed, seen: AgentStatus | None) -> dict[str, Any]:
     agent = one.info.agent
     return {
         "name": one.info.name,

@@ -54,7 +54,7 @@ def command(
     from skill_health.effectiveness.check_text import as_json, as_text
     from skill_health.effectiveness.naming import settle_names
     from skill_health.effectiveness.sandbox._load import back_end, pick
-    from skill_health.effectiveness.script_run import Terms
+    from skill_health.effectiveness.script_run import ScriptOptions
     from skill_health.effectiveness.tasks._load import load_tasks
     from skill_health.lint import configure, prefix
     from skill_health.router.naming import SKIP
@@ -68,7 +68,7 @@ def command(
     if not static:
         image = config.effectiveness.image
         chosen = back_end(pick(sandbox or config.effectiveness.sandbox or None, image))
-        terms = Terms(chosen, image, jobs or os.cpu_count() or 1)
+        terms = ScriptOptions(chosen, image, jobs or os.cpu_count() or 1)
     settled = settle_names(found, loaded.tasks, root, SKIP if skip_namesakes else config.router.namesakes)
     for line in settled.notes:
         echo(f"{clean(line)}\n", err=True)

@@ -37,7 +37,7 @@ def command(run: str, format_: str, what: str, out: str | None, config_file: str
         from skill_health.effectiveness.effects.build import build_report
 
         report = build_report(found.manifest, found.results)
-        echo(load(format_).render(report, look(format_, what)))
+        echo(load(format_).render(report, choose_options(format_, what)))
     return CLEAN
 
 
@@ -51,13 +51,13 @@ def find(run: str, out: str | None, config_file: str | None) -> Any:
     return load_run(find_run(run, reports_folder(out, root, config)))
 
 
-def look(format_: str, what: str = TABLES[0]) -> Any:
+def choose_options(format_: str, what: str = TABLES[0]) -> Any:
     """How to show a report on this terminal: as wide as it is, in colour and beyond ASCII as far as it can."""
     from shutil import get_terminal_size
 
     from skill_health.columns import speaks_unicode
     from skill_health.core.console import wants_color
-    from skill_health.effectiveness.reports import Look
+    from skill_health.effectiveness.reports import EffectRenderOptions
 
     width = get_terminal_size((100, 24)).columns
-    return Look(wants_color() and format_ == "text", width, what, ascii=not speaks_unicode(sys.stdout))
+    return EffectRenderOptions(wants_color() and format_ == "text", width, what, ascii=not speaks_unicode(sys.stdout))

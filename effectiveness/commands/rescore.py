@@ -47,7 +47,7 @@ def command(
     from skill_health.effectiveness.rescore_write import write as replace
     from skill_health.effectiveness.runs import find_run, load_run
     from skill_health.effectiveness.sandbox._load import back_end, pick
-    from skill_health.effectiveness.script_run import Terms
+    from skill_health.effectiveness.script_run import ScriptOptions
     from skill_health.effectiveness.tasks._load import load_tasks
     from skill_health.lint import configure
     from skill_health.router.choices import reports_folder
@@ -69,7 +69,9 @@ def command(
         if not results:
             raise UsageError(f"{folder} has no results yet")
         by_id = {task.id: task for task in tasks}
-        trials = asyncio.run(rescore(folder, results, by_id, Terms(chosen, image, concurrency or os.cpu_count() or 1)))
+        trials = asyncio.run(
+            rescore(folder, results, by_id, ScriptOptions(chosen, image, concurrency or os.cpu_count() or 1))
+        )
         changed = any(trial.word == "changed" for trial in trials)
         written = write and (changed or verified_now(manifest, trials) != manifest)
         if written:

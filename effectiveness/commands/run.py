@@ -11,13 +11,13 @@ import click
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.effectiveness.commands._options import spending_options, study_options, tasks_options
-from skill_health.router.commands._said import finish, say
+from skill_health.router.commands._said import finish, print_lines
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from skill_health.effectiveness.conduct import Terms
-    from skill_health.effectiveness.prepare import Prepared
-    from skill_health.router.ended import Ended
+    from skill_health.effectiveness.conduct import TrialRunOptions
+    from skill_health.effectiveness.prepare import PreparedTrials
+    from skill_health.router.ended import RunOutcome
 
 
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
@@ -44,7 +44,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     require_modules("effectiveness run", (*STATISTICS, "httpx", "h11"))
     from skill_health.effectiveness.begun_before import said_of_earlier
     from skill_health.effectiveness.choices import choices
-    from skill_health.effectiveness.conduct import Terms, conduct
+    from skill_health.effectiveness.conduct import TrialRunOptions, conduct
     from skill_health.effectiveness.prepare import AT_ONCE, prepare
     from skill_health.effectiveness.prepare_check import fit_tasks
     from skill_health.effectiveness.prepare_inputs import load_inputs
@@ -54,7 +54,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs = load_inputs(tasks, options["skill_paths"], options["config_file"], options["skip_namesakes"])
-    say(inputs.notes)
+    print_lines(inputs.notes)
     chosen = choices(options, inputs.config.effectiveness)
     if not chosen.agents:
         raise UsageError(
@@ -62,7 +62,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         )
     sandbox = pick(chosen.sandbox or None, chosen.image)
     fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], sandbox, chosen.image, look_only=options["dry_run"])
-    say(lines)
+    print_lines(lines)
     at_once = options["concurrency"] or AT_ONCE
     prepared = prepare(
         inputs,
@@ -76,17 +76,17 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         keyless=options["dry_run"],
         concurrency=at_once,
     )
-    say([*prepared.forecast.lines(), *said_of_earlier(prepared.place, prepared.reports)])
+    print_lines([*prepared.forecast.lines(), *said_of_earlier(prepared.place, prepared.reports)])
     if options["dry_run"]:
-        say(["dry run: no agent was started, nothing was written"])
+        print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = Terms(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
+    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
     _refuse(prepared, terms, options["unsafe_no_cost_cap"])
     _warn(prepared, terms.max_runs, terms.max_usd)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])
 
 
-def _refuse(prepared: Prepared, terms: Terms, anyway: bool) -> None:
+def _refuse(prepared: PreparedTrials, terms: TrialRunOptions, anyway: bool) -> None:
     """Raise UsageError where an agent could spend without a cap, at no known price, or not even for one trial."""
     from skill_health.router.opening import refuse_spending
 
@@ -102,23 +102,23 @@ def _refuse(prepared: Prepared, terms: Terms, anyway: bool) -> None:
         )
 
 
-def _warn(prepared: Prepared, max_runs: int | None, max_usd: float | None) -> None:
+def _warn(prepared: PreparedTrials, max_runs: int | None, max_usd: float | None) -> None:
     from skill_health.router.forecast import beyond_caps
 
     told, place = prepared.forecast, prepared.place
-    say(beyond_caps(told.trials, told.usd_low, max_runs, max_usd, "trials"))
+    print_lines(beyond_caps(told.trials, told.usd_low, max_runs, max_usd, "trials"))
     if prepared.plan.sandbox.name == "none":
-        say(["warning: no sandbox: agents can read all your files and reach any network"])
+        print_lines(["warning: no sandbox: agents can read all your files and reach any network"])
     if place.stored is not None:
-        say([f"resuming {here(place.folder)}: {len(place.done)} results are there"])
+        print_lines([f"resuming {here(place.folder)}: {len(place.done)} results are there"])
 
 
-def _end(ended: Ended, format_: str) -> int:
-    from skill_health.effectiveness.commands.report import look
+def _end(ended: RunOutcome, format_: str) -> int:
+    from skill_health.effectiveness.commands.report import choose_options
     from skill_health.effectiveness.reports import load
 
     text, color = "", False
     if ended.report is not None and sys.stdout is not None:
-        how = look(format_)
+        how = choose_options(format_)
         text, color = load(format_).render(ended.report, how), how.color
     return finish(ended, text, color, "trials", "trials without an outcome that counts")

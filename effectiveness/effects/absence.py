@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skill_health.core.stats.exchange import exchange
-from skill_health.effectiveness.effects.facts import Subject
-from skill_health.effectiveness.effects.pairs import Pair
+from skill_health.effectiveness.effects.facts import TaskFacts
+from skill_health.effectiveness.effects.pairs import ArmPair
 from skill_health.effectiveness.effects.sheet import Cells
 
 ALPHA = 0.05
@@ -22,7 +22,7 @@ class Absence:
     gone against the arm, or for it; None without a task.
     """
 
-    pair: Pair
+    pair: ArmPair
     missing: tuple[int, int]
     planned: int
     p: float | None
@@ -51,7 +51,7 @@ class Absence:
         )
 
 
-def absence(pair: Pair, tasks: Sequence[Subject], cells: Cells, replications: int) -> Absence:
+def absence(pair: ArmPair, tasks: Sequence[TaskFacts], cells: Cells, replications: int) -> Absence:
     """What of two arms is missing: planned trials without a scored result, also of tasks that none is left of."""
     passes, absent = [], []
     for task in tasks:

@@ -9,15 +9,15 @@ from typing import Any
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.means import average
 from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
-from skill_health.effectiveness.effects.facts import Facts, Subject
-from skill_health.effectiveness.effects.sheet import MEASURES, Cell, Cells
+from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
+from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials
 from skill_health.effectiveness.records import CONTROL
 
 FLOOR, CEILING = 0.05, 0.95
 """Where an arm leaves nothing to lose or to gain: docs/statistics.md says why there."""
 
 
-def shown(estimate: Estimate) -> dict[str, Any]:
+def arm_json(estimate: Estimate) -> dict[str, Any]:
     """An estimate as a report holds it; what it calls clusters are tasks here."""
     return {
         "value": estimate.value,
@@ -36,13 +36,13 @@ def _of_tasks(text: str) -> str:
     return text.replace("clusters", "tasks").replace("cluster", "task").replace("calls", "trials")
 
 
-def arms(facts: Facts, tasks: Sequence[Subject], cells: Cells) -> list[dict[str, Any]]:
+def arms(facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cells) -> list[dict[str, Any]]:
     """Every arm that at least one of the tasks has, in the run's order."""
     there = {arm for task in tasks for arm in task.arms}
     return [_arm(name, facts, tasks, cells) for name in facts.arms if name in there]
 
 
-def _arm(name: str, facts: Facts, tasks: Sequence[Subject], cells: Cells) -> dict[str, Any]:
+def _arm(name: str, facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cells) -> dict[str, Any]:
     found = [cell for task in tasks if (cell := cells.get((task.id, name)))]
     trials = sum(len(cell.trials) for cell in found)
     success = clustered_proportion([cell.passes for cell in found], [len(cell.trials) for cell in found])
@@ -51,11 +51,11 @@ def _arm(name: str, facts: Facts, tasks: Sequence[Subject], cells: Cells) -> dic
         "trials": trials,
         "tasks": len(found),
         "missing": facts.planned(tasks, [name]) - trials,
-        "success": shown(success),
-        "reward": shown(_reward(found)),
-        "invoked": invoked(found) | {"rate": shown(_rate(found))},
-        "success_given_invoked": shown(_given_invoked(found)),
-        **{measure: shown(_measured(found, measure)) for measure in MEASURES},
+        "success": arm_json(success),
+        "reward": arm_json(_reward(found)),
+        "invoked": invoked(found) | {"rate": arm_json(_rate(found))},
+        "success_given_invoked": arm_json(_given_invoked(found)),
+        **{measure: arm_json(_measured(found, measure)) for measure in MEASURES},
         "flags": flags(success),
     }
 
@@ -67,36 +67,36 @@ def flags(success: Estimate) -> list[str]:
     return ["floor"] * (success.value <= FLOOR) + ["ceiling"] * (success.value >= CEILING)
 
 
-def invoked(cells: Iterable[Cell]) -> dict[str, Any]:
+def invoked(cells: Iterable[CellTrials]) -> dict[str, Any]:
     """How many trials opened a skill, did not, or cannot be seen to have."""
     counts = Counter(result.invoked for cell in cells for result in cell.trials)
     return {word: counts[word] for word in ("yes", "no", "not_observable")}
 
 
-def invoked_of(task: Subject, cells: Cells) -> Mapping[str, int]:
+def invoked_of(task: TaskFacts, cells: Cells) -> Mapping[str, int]:
     """The same for one task in all arms that stage a skill."""
     return invoked(cell for arm in task.arms if arm != CONTROL and (cell := cells.get((task.id, arm))))
 
 
-def _rate(cells: Sequence[Cell]) -> Estimate:
+def _rate(cells: Sequence[CellTrials]) -> Estimate:
     observed = [
         [result.invoked == "yes" for result in cell.trials if result.invoked != "not_observable"] for cell in cells
     ]
     return clustered_proportion([sum(each) for each in observed], [len(each) for each in observed])
 
 
-def _given_invoked(cells: Sequence[Cell]) -> Estimate:
+def _given_invoked(cells: Sequence[CellTrials]) -> Estimate:
     passed = [[result.outcome == "pass" for result in cell.trials if result.invoked == "yes"] for cell in cells]
     return clustered_proportion([sum(each) for each in passed], [len(each) for each in passed])
 
 
-def _reward(cells: Sequence[Cell]) -> Estimate:
+def _reward(cells: Sequence[CellTrials]) -> Estimate:
     rewards = [cell.rewards for cell in cells if cell.rewards]
     if all(0 <= reward <= 1 for each in rewards for reward in each):
         return clustered_mean([sum(each) for each in rewards], [len(each) for each in rewards])
     return average([sum(each) / len(each) for each in rewards], sum(map(len, rewards)))
 
 
-def _measured(cells: Sequence[Cell], measure: str) -> Estimate:
+def _measured(cells: Sequence[CellTrials], measure: str) -> Estimate:
     means = [mean for cell in cells if (mean := cell.mean(measure)) is not None]
     return average(means, sum(len(cell.measures[measure]) for cell in cells), 0.0)

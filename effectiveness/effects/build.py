@@ -13,20 +13,20 @@ from skill_health.effectiveness.effects.absence import absence
 from skill_health.effectiveness.effects.arms import arms
 from skill_health.effectiveness.effects.contrasts import as_record, compare
 from skill_health.effectiveness.effects.controls import Control, as_table, controls
-from skill_health.effectiveness.effects.facts import Facts, Subject, read_facts
+from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts, read_facts
 from skill_health.effectiveness.effects.families import ALL, Families, Scope, families, scopes
 from skill_health.effectiveness.effects.notes import notes
 from skill_health.effectiveness.effects.pairs import calibration, primary
-from skill_health.effectiveness.effects.sheet import Column, Sheet, read_sheet
+from skill_health.effectiveness.effects.sheet import ModelTrials, RunTrials, read_sheet
 from skill_health.effectiveness.effects.tables import leaderboard, tasks
-from skill_health.effectiveness.effects.verdicts import ALPHA, Evidence, verdict
-from skill_health.effectiveness.records import PLACEBO, TARGET, Result
+from skill_health.effectiveness.effects.verdicts import ALPHA, VerdictEvidence, verdict
+from skill_health.effectiveness.records import PLACEBO, TARGET, TrialResult
 
 VERSION, KIND = 1, "effectiveness"
 _DIGITS = 6
 
 
-def build_report(manifest: Mapping[str, Any], results: Sequence[Result]) -> dict[str, Any]:
+def build_report(manifest: Mapping[str, Any], results: Sequence[TrialResult]) -> dict[str, Any]:
     """Everything that is known of a run, in JSON values; the order of `results` does not matter.
 
     Floats are rounded to 6 significant digits, so that the bytes are the same everywhere.
@@ -69,7 +69,7 @@ def build_report(manifest: Mapping[str, Any], results: Sequence[Result]) -> dict
 
 
 def _model(
-    column: Column, model: Mapping[str, Any], facts: Facts, found: Families, checked: Sequence[Control]
+    column: ModelTrials, model: Mapping[str, Any], facts: TrialRunFacts, found: Families, checked: Sequence[Control]
 ) -> dict[str, Any]:
     biased = [each.why() for each in checked if each.failed]
     return {
@@ -106,7 +106,12 @@ def _model(
 
 
 def _scope(
-    scope: Scope, own: Sequence[Subject], column: Column, facts: Facts, found: Families, biased: Sequence[str]
+    scope: Scope,
+    own: Sequence[TaskFacts],
+    column: ModelTrials,
+    facts: TrialRunFacts,
+    found: Families,
+    biased: Sequence[str],
 ) -> dict[str, Any]:
     """The arms, contrasts and verdict over some tasks."""
     table = arms(facts, own, column.cells)
@@ -115,7 +120,7 @@ def _scope(
     sides = (pair.arm, pair.against) if pair else ()
     planned = facts.planned(own, sides)
     absent = absence(pair, own, column.cells, facts.replications) if pair else None
-    evidence = Evidence(
+    evidence = VerdictEvidence(
         primary=found.primary(column.spec, scope),
         family=found.skills if scope.kind else found.models,
         missing=sum(by_name[side]["missing"] for side in sides if side in by_name) / planned if planned else 1.0,
@@ -128,7 +133,7 @@ def _scope(
     return {"arms": table, "contrasts": records, "verdict": verdict(evidence)}
 
 
-def _calibration(column: Column, facts: Facts) -> dict[str, Any] | None:
+def _calibration(column: ModelTrials, facts: TrialRunFacts) -> dict[str, Any] | None:
     """The target against itself; None where no task has both arms."""
     pair = calibration(facts.arms)
     contrast = compare(pair, facts.targets, column.cells, facts.seed) if pair else None
@@ -150,7 +155,7 @@ def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     return {word: sum(each.get(word, 0) for each in counts) for word in words}
 
 
-def _cost(sheet: Sheet, facts: Facts) -> float | None:
+def _cost(sheet: RunTrials, facts: TrialRunFacts) -> float | None:
     """Dollars that were spent: made-up ones of a simulated model are no part of them."""
     pairs = zip(sheet.columns, facts.models, strict=True)
     known = [one.cost_usd for one, model in pairs if one.cost_usd is not None and not model.get("simulated")]

@@ -12,10 +12,10 @@ from skill_health.core.stats.permutation import sign_flip
 from skill_health.core.stats.power import CLUSTERS as FEW
 from skill_health.core.stats.resampling import RESAMPLES
 from skill_health.core.stats.signed_rank import signed_rank
-from skill_health.effectiveness.effects.arms import shown
-from skill_health.effectiveness.effects.facts import Subject
-from skill_health.effectiveness.effects.pairs import Pair
-from skill_health.effectiveness.effects.sheet import Cell, Cells
+from skill_health.effectiveness.effects.arms import arm_json
+from skill_health.effectiveness.effects.facts import TaskFacts
+from skill_health.effectiveness.effects.pairs import ArmPair
+from skill_health.effectiveness.effects.sheet import Cells, CellTrials
 
 LEAST = 6
 """Tasks that must differ: fewer cannot give p < 0.05."""
@@ -32,7 +32,7 @@ class Contrast:
     the correction that `correction` names.
     """
 
-    pair: Pair
+    pair: ArmPair
     differences: tuple[float, ...]
     delta: Estimate
     student: Estimate
@@ -73,7 +73,7 @@ class Contrast:
         return replace(self, delta=replace(self.delta, p_adjusted=p), correction=correction)
 
 
-def compare(pair: Pair, tasks: Sequence[Subject], cells: Cells, seed: int) -> Contrast | None:
+def compare(pair: ArmPair, tasks: Sequence[TaskFacts], cells: Cells, seed: int) -> Contrast | None:
     """The contrast over these tasks; None where none of them has both arms at all.
 
     A missing replication is left out of its mean, and a task without a scored trial on either side is not compared.
@@ -108,16 +108,16 @@ def within(estimate: Estimate, most: float) -> Estimate:
     return estimate if low is None or high is None else replace(estimate, low=max(low, -most), high=min(high, most))
 
 
-def _share(cells: Sequence[Cell]) -> float | None:
+def _share(cells: Sequence[CellTrials]) -> float | None:
     return sum(cell.passes for cell in cells) / sum(len(cell.trials) for cell in cells) if cells else None
 
 
-def _difference(one: Cell, other: Cell) -> float:
+def _difference(one: CellTrials, other: CellTrials) -> float:
     """The difference of two shares: exactly 0 where they are equal, whatever the numbers of trials."""
     return (one.passes * len(other.trials) - other.passes * len(one.trials)) / (len(one.trials) * len(other.trials))
 
 
-def _normalised(both: Sequence[tuple[Cell, Cell]]) -> float | None:
+def _normalised(both: Sequence[tuple[CellTrials, CellTrials]]) -> float | None:
     """(with - without) / (1 - without) of the means over tasks; None where nothing is left to gain."""
     if not both:
         return None
@@ -126,7 +126,7 @@ def _normalised(both: Sequence[tuple[Cell, Cell]]) -> float | None:
     return (gained - without) / (1 - without) if without < 1 - 1e-9 else None
 
 
-def _change(both: Sequence[tuple[Cell, Cell]], measure: str) -> Estimate:
+def _change(both: Sequence[tuple[CellTrials, CellTrials]], measure: str) -> Estimate:
     """The mean change over the tasks of which the measure is known on both sides, with Student's interval."""
     known = [
         round(one - other, _DIGITS)
@@ -149,7 +149,7 @@ def as_record(contrast: Contrast) -> dict[str, Any]:
         "kind": pair.kind,
         "tasks": contrast.tasks,
         "differing": contrast.differing,
-        "delta": shown(contrast.delta),
+        "delta": arm_json(contrast.delta),
         "t": {"low": student.low, "high": student.high} if beside else None,
         "wilcoxon_p": contrast.wilcoxon_p,
         "sign_flip_p": contrast.delta.p,
@@ -158,7 +158,7 @@ def as_record(contrast: Contrast) -> dict[str, Any]:
         "testable": contrast.testable,
         "note": note(contrast),
         "normalised_gain": contrast.normalised_gain,
-        "deltas": {name: shown(estimate) for name, estimate in contrast.deltas.items()},
+        "deltas": {name: arm_json(estimate) for name, estimate in contrast.deltas.items()},
     }
 
 

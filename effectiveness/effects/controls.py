@@ -11,9 +11,9 @@ from skill_health.core.stats.exchange import exchange, over_strata
 from skill_health.core.stats.multiplicity import holm
 from skill_health.effectiveness.effects.arms import arms
 from skill_health.effectiveness.effects.contrasts import Contrast, as_record, compare
-from skill_health.effectiveness.effects.facts import Facts, Subject
+from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
 from skill_health.effectiveness.effects.pairs import negatives
-from skill_health.effectiveness.effects.sheet import Cells, Column, Sheet
+from skill_health.effectiveness.effects.sheet import Cells, ModelTrials, RunTrials
 
 ALPHA = 0.05
 
@@ -53,7 +53,7 @@ Controls = Mapping[str, tuple[Control, ...]]
 """The negative controls of each model."""
 
 
-def controls(sheet: Sheet) -> Controls:
+def controls(sheet: RunTrials) -> Controls:
     """All contrasts that should show nothing; the tests of bias are corrected together over the whole run (Holm)."""
     facts = sheet.facts
     found = {column.spec: list(_of(column, facts)) for column in sheet.columns}
@@ -67,7 +67,7 @@ def controls(sheet: Sheet) -> Controls:
     }
 
 
-def _of(column: Column, facts: Facts) -> Iterator[Control]:
+def _of(column: ModelTrials, facts: TrialRunFacts) -> Iterator[Control]:
     for pair, narrow in negatives(facts.arms.values()):
         tasks = facts.controls if narrow else tuple(facts.tasks.values())
         if not narrow and tasks == facts.controls:
@@ -83,7 +83,7 @@ def _of(column: Column, facts: Facts) -> Iterator[Control]:
             )
 
 
-def _bias(contrast: Contrast, tasks: Sequence[Subject], cells: Cells) -> float | None:
+def _bias(contrast: Contrast, tasks: Sequence[TaskFacts], cells: Cells) -> float | None:
     """Whether the arm matters in these tasks: both tests must find it, since each alone can be wrong.
 
     Exchanging trials takes replications for independent, which those of an agent that nearly repeats itself are not.
@@ -94,7 +94,7 @@ def _bias(contrast: Contrast, tasks: Sequence[Subject], cells: Cells) -> float |
 
 
 def _counts(
-    contrast: Contrast, tasks: Sequence[Subject], cells: Cells
+    contrast: Contrast, tasks: Sequence[TaskFacts], cells: Cells
 ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     for task in tasks:
         one, other = (cells.get((task.id, arm)) for arm in (contrast.pair.arm, contrast.pair.against))
@@ -109,7 +109,7 @@ def passed(found: Sequence[Control]) -> bool | None:
     return True if found and all(each.equivalence.equivalent for each in found) else None
 
 
-def as_table(column: Column, found: Sequence[Control], facts: Facts) -> dict[str, Any]:
+def as_table(column: ModelTrials, found: Sequence[Control], facts: TrialRunFacts) -> dict[str, Any]:
     """The negative controls of a model as a report holds them."""
     return {
         "tasks": [task.id for task in facts.controls],

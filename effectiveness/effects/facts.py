@@ -15,7 +15,7 @@ MARGIN = 0.10
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TaskFacts:
     """A task as a report needs it. `arms` are the names of those that it has, in the run's order."""
 
     id: str
@@ -32,10 +32,10 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TrialRunFacts:
     """A manifest as values; `arms` are those of the run by name, in its order."""
 
-    tasks: Mapping[str, Subject]
+    tasks: Mapping[str, TaskFacts]
     arms: Mapping[str, Arm]
     models: tuple[Mapping[str, Any], ...]
     replications: int
@@ -43,22 +43,22 @@ class Facts:
     seed: int
 
     @property
-    def targets(self) -> tuple[Subject, ...]:
+    def targets(self) -> tuple[TaskFacts, ...]:
         """The tasks that are no negative controls, in the order of their ids."""
         return tuple(task for task in self.tasks.values() if not task.is_control)
 
     @property
-    def controls(self) -> tuple[Subject, ...]:
+    def controls(self) -> tuple[TaskFacts, ...]:
         """The negative controls."""
         return tuple(task for task in self.tasks.values() if task.is_control)
 
-    def planned(self, tasks: Iterable[Subject], arms: Iterable[str] | None = None) -> int:
+    def planned(self, tasks: Iterable[TaskFacts], arms: Iterable[str] | None = None) -> int:
         """How many trials of one model were planned for these tasks, in these arms or in all."""
         wanted = set(self.arms if arms is None else arms)
         return sum(arm in wanted for task in tasks for arm in task.arms) * self.replications
 
 
-def read_facts(manifest: Mapping[str, Any]) -> Facts:
+def read_facts(manifest: Mapping[str, Any]) -> TrialRunFacts:
     """The facts of a manifest.
 
     Raises:
@@ -70,7 +70,7 @@ def read_facts(manifest: Mapping[str, Any]) -> Facts:
     tasks = {}
     for record in sorted(manifest["tasks"], key=lambda record: str(record["id"])):
         there = staged.get(record["id"], {})
-        tasks[record["id"]] = Subject(
+        tasks[record["id"]] = TaskFacts(
             id=record["id"],
             slug=str(record.get("slug") or ""),
             skill=record.get("target_skill"),
@@ -79,7 +79,7 @@ def read_facts(manifest: Mapping[str, Any]) -> Facts:
             arms=tuple(arm for arm in arms if arm in there),
         )
     margin = manifest.get("margin")
-    return Facts(
+    return TrialRunFacts(
         tasks=tasks,
         arms=arms,
         models=tuple(manifest["models"]),

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from skill_health.core.stats.multiplicity import benjamini_hochberg, holm
 from skill_health.effectiveness.effects.contrasts import Contrast, compare
-from skill_health.effectiveness.effects.facts import Facts, Subject
-from skill_health.effectiveness.effects.pairs import Pair, pairs
-from skill_health.effectiveness.effects.sheet import Column, Sheet
+from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
+from skill_health.effectiveness.effects.pairs import ArmPair, pairs
+from skill_health.effectiveness.effects.sheet import ModelTrials, RunTrials
 
 HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"
 _METHODS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]] = {
@@ -55,9 +55,9 @@ class Families:
         return next((each for each in found if (each.pair.arm, each.pair.against) == (arm, against)), None)
 
 
-def scopes(facts: Facts) -> dict[Scope, tuple[Subject, ...]]:
+def scopes(facts: TrialRunFacts) -> dict[Scope, tuple[TaskFacts, ...]]:
     """The tasks of every scope, in the order of its name; a task that names no skill is in none of a skill."""
-    found: dict[Scope, tuple[Subject, ...]] = {ALL: facts.targets}
+    found: dict[Scope, tuple[TaskFacts, ...]] = {ALL: facts.targets}
     for skill in sorted({task.skill for task in facts.targets if task.skill is not None}):
         found[Scope("skill", skill)] = tuple(task for task in facts.targets if task.skill == skill)
     for category in sorted({task.category for task in facts.targets}):
@@ -65,7 +65,7 @@ def scopes(facts: Facts) -> dict[Scope, tuple[Subject, ...]]:
     return found
 
 
-def families(sheet: Sheet) -> Families:
+def families(sheet: RunTrials) -> Families:
     """Every contrast of every model over all tasks with a target, each skill's, and each category's."""
     facts = sheet.facts
     wanted = pairs(facts.arms)
@@ -80,7 +80,7 @@ def families(sheet: Sheet) -> Families:
     return Families(table, sizes[("",), True], sizes[("skill",), True])
 
 
-def _all(wanted: Iterable[Pair], tasks: Sequence[Subject], column: Column, seed: int) -> Iterable[Contrast]:
+def _all(wanted: Iterable[ArmPair], tasks: Sequence[TaskFacts], column: ModelTrials, seed: int) -> Iterable[Contrast]:
     return (found for pair in wanted if (found := compare(pair, tasks, column.cells, seed)))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.effects.sheet import MEASURES, Column, Sheet
+from skill_health.effectiveness.effects.sheet import MEASURES, ModelTrials, RunTrials
 from skill_health.effectiveness.records import AGAIN, PLACEBO
 
 
-def notes(sheet: Sheet, manifest: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def notes(sheet: RunTrials, manifest: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The notes on a run; none says what a verdict says already. `models` are those of the report."""
     facts = sheet.facts
     if simulated := [str(model["spec"]) for model in facts.models if model.get("simulated")]:
@@ -35,7 +35,7 @@ def notes(sheet: Sheet, manifest: Mapping[str, Any], models: Sequence[Mapping[st
         yield "No A/A arm: the run's own noise is known from the replications alone."
 
 
-def _of_column(column: Column, planned: int, others: Sequence[str]) -> Iterator[str]:
+def _of_column(column: ModelTrials, planned: int, others: Sequence[str]) -> Iterator[str]:
     """The notes on one model; `others` are those whose trials' cost is known."""
     spec, results = column.spec, len(column.results)
     if results < planned:

@@ -24,7 +24,7 @@ Kind = Literal["primary", "secondary", "interaction", "calibration", "descriptiv
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ArmPair:
     """Two arms by name: what is compared, and against what."""
 
     arm: str
@@ -46,16 +46,16 @@ _OTHERS: Mapping[str, tuple[tuple[str, Kind], ...]] = {
 """What a condition is compared with beside the control."""
 
 
-def primary(arms: Mapping[str, Arm]) -> Pair | None:
+def primary(arms: Mapping[str, Arm]) -> ArmPair | None:
     """The contrast that decides verdicts: the target against the control, None where the run does not have both.
 
     A run that has the target with the hint only is about that one.
     """
     found = next((name for name in (TARGET, TARGET + HINT) if name in arms), None)
-    return Pair(found, CONTROL, "primary") if found and CONTROL in arms else None
+    return ArmPair(found, CONTROL, "primary") if found and CONTROL in arms else None
 
 
-def pairs(arms: Mapping[str, Arm]) -> tuple[Pair, ...]:
+def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
     """Every contrast of the arms of a run but those of `calibration`, the primary one first.
 
     Each arm is compared with the control; the control has no hint, since without skills there is nothing to name. An
@@ -67,32 +67,32 @@ def pairs(arms: Mapping[str, Arm]) -> tuple[Pair, ...]:
     return (first, *others) if first else tuple(others)
 
 
-def _pairs(arms: Mapping[str, Arm]) -> Iterator[Pair]:
+def _pairs(arms: Mapping[str, Arm]) -> Iterator[ArmPair]:
     for name, arm in arms.items():
         if arm.condition in (CONTROL, AGAIN):
             continue
         if CONTROL in arms:
-            yield Pair(name, CONTROL, "secondary")
+            yield ArmPair(name, CONTROL, "secondary")
         for other, kind in _OTHERS.get(arm.condition, ()):
             if (against := replace(arm, condition=other, argument="").name) in arms:
-                yield Pair(name, against, kind)
+                yield ArmPair(name, against, kind)
         if arm.hint and (plain := replace(arm, hint=False).name) in arms:
-            yield Pair(name, plain, "secondary")
+            yield ArmPair(name, plain, "secondary")
 
 
-def calibration(arms: Mapping[str, Arm]) -> Pair | None:
+def calibration(arms: Mapping[str, Arm]) -> ArmPair | None:
     """The target again against the target, None where the run does not have both."""
     both = ((AGAIN + hint, TARGET + hint) for hint in ("", HINT))
-    return next((Pair(*names, "calibration") for names in both if set(names) <= set(arms)), None)
+    return next((ArmPair(*names, "calibration") for names in both if set(names) <= set(arms)), None)
 
 
-def negatives(arms: Iterable[Arm]) -> Iterator[tuple[Pair, bool]]:
+def negatives(arms: Iterable[Arm]) -> Iterator[tuple[ArmPair, bool]]:
     """The contrasts that should show nothing, each with whether it is over the negative-control tasks alone.
 
     There no arm should matter. A skill that is known to be irrelevant should matter in no task at all.
     """
     for arm in arms:
         if arm.condition in (NEGATIVE, FULL):
-            yield Pair(arm.name, CONTROL, "calibration"), True
+            yield ArmPair(arm.name, CONTROL, "calibration"), True
         if arm.condition == NEGATIVE:
-            yield Pair(arm.name, CONTROL, "calibration"), False
+            yield ArmPair(arm.name, CONTROL, "calibration"), False

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from skill_health.effectiveness.effects.facts import Facts
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.effects.facts import TrialRunFacts
+from skill_health.effectiveness.records import TrialResult
 
 _MOST = 1e15
 """Larger numbers are no measurements."""
 
-MEASURES: Mapping[str, Callable[[Result], float | None]] = {
+MEASURES: Mapping[str, Callable[[TrialResult], float | None]] = {
     "input_tokens": lambda result: result.usage.input_tokens,
     "output_tokens": lambda result: result.usage.output_tokens,
     "cached_tokens": lambda result: result.usage.cached_tokens,
@@ -26,13 +26,13 @@ MEASURES: Mapping[str, Callable[[Result], float | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellTrials:
     """The scored trials of one task in one arm by one model, in the order of their replications. There is at least one.
 
     `measures` are the known values of each of MEASURES, and `rewards` those of the trials that have one.
     """
 
-    trials: tuple[Result, ...]
+    trials: tuple[TrialResult, ...]
     passes: int
     rewards: tuple[float, ...]
     measures: Mapping[str, tuple[float, ...]]
@@ -48,16 +48,16 @@ class Cell:
         return math.fsum(values) / len(values) if values else None
 
 
-Cells = Mapping[tuple[str, str], Cell]
+Cells = Mapping[tuple[str, str], CellTrials]
 """The cells of one model, by task and arm; one without a scored trial is not there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ModelTrials:
     """All of one model: its results in the order of their keys, and its cells."""
 
     spec: str
-    results: tuple[Result, ...]
+    results: tuple[TrialResult, ...]
     cells: Cells = field(repr=False)
 
     @property
@@ -78,17 +78,17 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class RunTrials:
     """A whole run. `foreign` counts results that were not planned, and second ones for the same key."""
 
-    facts: Facts
-    columns: tuple[Column, ...]
+    facts: TrialRunFacts
+    columns: tuple[ModelTrials, ...]
     foreign: int
 
 
-def read_sheet(facts: Facts, results: Sequence[Result]) -> Sheet:
+def read_sheet(facts: TrialRunFacts, results: Sequence[TrialResult]) -> RunTrials:
     """Put every result into its cell; the order of `results` does not matter."""
-    kept: dict[str, dict[tuple[str, str, int], Result]] = {str(model["spec"]): {} for model in facts.models}
+    kept: dict[str, dict[tuple[str, str, int], TrialResult]] = {str(model["spec"]): {} for model in facts.models}
     for result in results:
         of_model = kept.get(result.model)
         if of_model is None or not _planned(facts, result):
@@ -97,25 +97,25 @@ def read_sheet(facts: Facts, results: Sequence[Result]) -> Sheet:
         # Of two results for one key the same one is taken, whichever comes first.
         of_model[key] = min(of_model[key], result, key=repr) if key in of_model else result
     columns = tuple(_column(spec, found) for spec, found in kept.items())
-    return Sheet(facts, columns, len(results) - sum(len(column.results) for column in columns))
+    return RunTrials(facts, columns, len(results) - sum(len(column.results) for column in columns))
 
 
-def _planned(facts: Facts, result: Result) -> bool:
+def _planned(facts: TrialRunFacts, result: TrialResult) -> bool:
     task = facts.tasks.get(result.task_id)
     return task is not None and result.arm in task.arms and 0 <= result.replication < facts.replications
 
 
-def _column(spec: str, found: Mapping[tuple[str, str, int], Result]) -> Column:
+def _column(spec: str, found: Mapping[tuple[str, str, int], TrialResult]) -> ModelTrials:
     results = tuple(found[key] for key in sorted(found))
-    trials: dict[tuple[str, str], list[Result]] = {}
+    trials: dict[tuple[str, str], list[TrialResult]] = {}
     for result in results:
         if result.scored:
             trials.setdefault((result.task_id, result.arm), []).append(result)
-    return Column(spec, results, {key: _cell(each) for key, each in trials.items()})
+    return ModelTrials(spec, results, {key: _cell(each) for key, each in trials.items()})
 
 
-def _cell(trials: Sequence[Result]) -> Cell:
-    return Cell(
+def _cell(trials: Sequence[TrialResult]) -> CellTrials:
+    return CellTrials(
         trials=tuple(trials),
         passes=sum(result.outcome == "pass" for result in trials),
         rewards=_all_known(result.reward for result in trials),

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.effectiveness.effects.arms import invoked_of
-from skill_health.effectiveness.effects.facts import Facts, Subject
-from skill_health.effectiveness.effects.pairs import Pair, primary
-from skill_health.effectiveness.effects.sheet import Cell, Cells
+from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
+from skill_health.effectiveness.effects.pairs import ArmPair, primary
+from skill_health.effectiveness.effects.sheet import Cells, CellTrials
 
 
-def tasks(facts: Facts, cells: Cells) -> list[dict[str, Any]]:
+def tasks(facts: TrialRunFacts, cells: Cells) -> list[dict[str, Any]]:
     """Every task under all its arms; `flip` is by the contrast that decides verdicts."""
     pair = primary(facts.arms)
     return [
@@ -29,14 +29,14 @@ def tasks(facts: Facts, cells: Cells) -> list[dict[str, Any]]:
     ]
 
 
-def _cell(cell: Cell | None) -> dict[str, Any]:
+def _cell(cell: CellTrials | None) -> dict[str, Any]:
     if cell is None:
         return {"n": 0, "passes": 0, "success": None, "reward": None}
     reward = sum(cell.rewards) / len(cell.rewards) if cell.rewards else None
     return {"n": len(cell.trials), "passes": cell.passes, "success": cell.success, "reward": reward}
 
 
-def _flip(task: Subject, cells: Cells, pair: Pair | None) -> str | None:
+def _flip(task: TaskFacts, cells: Cells, pair: ArmPair | None) -> str | None:
     """What the target did to a task; None for one that has no such arm."""
     if pair is None or pair.arm not in task.arms:
         return None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from skill_health.core.stats.power import fewest_differing, preliminary
 from skill_health.effectiveness.effects.absence import Absence
-from skill_health.effectiveness.effects.arms import CEILING, FLOOR, shown
+from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arm_json
 from skill_health.effectiveness.effects.contrasts import Contrast
 from skill_health.effectiveness.effects.contrasts import note as why_not
 
@@ -18,7 +18,7 @@ _SIGNS: Mapping[Word, int] = {"helps": 1, "harmful": -1}
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class VerdictEvidence:
     """What a verdict rests on.
 
     `primary` is the target against the control, None where the run does not have both. `family` is how many such
@@ -35,7 +35,7 @@ class Evidence:
     placebo: Contrast | None = None
 
 
-def verdict(evidence: Evidence) -> dict[str, Any]:
+def verdict(evidence: VerdictEvidence) -> dict[str, Any]:
     """The verdict, the one sentence that decided, what to mind beside it, and why it is preliminary."""
     word, reason = _judged(evidence)
     primary = evidence.primary
@@ -51,7 +51,7 @@ def verdict(evidence: Evidence) -> dict[str, Any]:
     return {"word": word, "reason": reason, "notes": list(_notes(evidence, word)), "preliminary": reasons}
 
 
-def _judged(evidence: Evidence) -> tuple[Word, str]:
+def _judged(evidence: VerdictEvidence) -> tuple[Word, str]:
     primary = evidence.primary
     if evidence.biased:
         return "biased", evidence.biased[0]
@@ -86,7 +86,7 @@ def _significant(primary: Contrast) -> int:
 def _said(primary: Contrast) -> str:
     low, high, value, p = primary.interval.low, primary.interval.high, primary.delta.value, primary.delta.p_adjusted
     ends = (
-        shown(primary.interval)["note"]
+        arm_json(primary.interval)["note"]
         if low is None or high is None
         else f"95 % interval {100 * low:+.1f} to {100 * high:+.1f}"
     )
@@ -104,7 +104,7 @@ def _extreme(primary: Contrast) -> str:
     return ""
 
 
-def _notes(evidence: Evidence, word: Word) -> Iterator[str]:
+def _notes(evidence: VerdictEvidence, word: Word) -> Iterator[str]:
     placebo, target = evidence.placebo, evidence.primary.shares[0] if evidence.primary else None
     if word in _SIGNS and evidence.absent and (unsure := evidence.absent.unsure(_SIGNS[word])):
         yield unsure

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.prices import Price
+from skill_health.router.prices import TieredPrice
 from skill_health.router.records import Usage
 
 
@@ -27,7 +27,7 @@ class Upstream:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class GatewayLimits:
     """What one trial may do. `key` is the stand-in that the agent must show.
 
     `max_usd` and `max_requests` end the trial's spending (None: no cap): further calls are refused with an error of the
@@ -38,7 +38,7 @@ class Terms:
 
     key: str
     model: str = ""
-    price: Price | None = None
+    price: TieredPrice | None = None
     max_usd: float | None = None
     max_requests: int | None = None
     closed: bool = False
@@ -46,7 +46,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class GatewayTrace:
     """What has passed. `usage` sums the answers that said one, None where none did; `unmetered` counts the others.
 
     An answer that told one side only, of input and output, is among both. `cost_usd` is that of the metered answers.

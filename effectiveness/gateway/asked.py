@@ -24,7 +24,7 @@ _LIMITS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallRequest:
     """A call of `model`, "" where the body does not say. `most` are the tokens of all its answers at most.
 
     `why_not` is why it may not pass, "" where it may. `blind` says that its answer would not tell its tokens, `told` is
@@ -53,7 +53,7 @@ def loaded(body: bytes) -> Mapping[str, Any]:
     return data
 
 
-def asked_of(protocol: str, path: str, data: Mapping[str, Any]) -> Asked:
+def asked_of(protocol: str, path: str, data: Mapping[str, Any]) -> CallRequest:
     """What a body asks for; `path` is where it goes, since one protocol names its model there. Raises Rejected."""
     fields = fields_of(data)
     why_not = refusal(protocol, fields)
@@ -62,9 +62,11 @@ def asked_of(protocol: str, path: str, data: Mapping[str, Any]) -> Asked:
         # A count of tokens may hold a whole call.
         why_not = why_not or refusal(protocol, fields_of(mapping(fields.get("generatecontentrequest"))))
         config = fields_of(mapping(fields.get("generationconfig")))
-        return Asked(model, _most(protocol, config) * _times(config.get("candidatecount")), why_not)
+        return CallRequest(model, _most(protocol, config) * _times(config.get("candidatecount")), why_not)
     named = fields.get("model")
-    asked = Asked(named if isinstance(named, str) else "", _most(protocol, fields) * _times(fields.get("n")), why_not)
+    asked = CallRequest(
+        named if isinstance(named, str) else "", _most(protocol, fields) * _times(fields.get("n")), why_not
+    )
     options = data.get("stream_options")
     if protocol != "openai" or not data.get("stream") or mapping(options).get("include_usage") is True:
         return asked
@@ -75,7 +77,7 @@ def asked_of(protocol: str, path: str, data: Mapping[str, Any]) -> Asked:
     return replace(asked, blind=True, told=told)
 
 
-def with_usage(body: bytes, asked: Asked) -> bytes:
+def with_usage(body: bytes, asked: CallRequest) -> bytes:
     """A body that asks for its tokens, too. Without being asked, OpenAI's protocol tells none in a stream."""
     return asked.told or body.rstrip()[:-1] + b',"stream_options":{"include_usage":true}}'
 

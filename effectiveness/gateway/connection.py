@@ -9,7 +9,15 @@ from typing import Any
 
 import h11
 
-from skill_health.effectiveness.gateway.exchange import JSON, REQUEST, Broken, Exchange, Gone, Rejected, Room
+from skill_health.effectiveness.gateway.exchange import (
+    JSON,
+    REQUEST,
+    AgentGone,
+    BodyMemory,
+    BrokenAnswer,
+    Exchange,
+    Rejected,
+)
 
 _HEAD = 64 << 10
 _PIECE = 64 << 10
@@ -22,7 +30,7 @@ Reject = Callable[[int, str], bytes]
 class Connection:
     """Serves the requests of one connection, one after the other."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, room: Room) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, room: BodyMemory) -> None:
         self._reader, self._writer, self._room = reader, writer, room
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD)
         self._reading: asyncio.Task[bytes] | None = None
@@ -39,7 +47,7 @@ class Connection:
                     break
                 self._http.start_next_cycle()
             polite = True
-        except (Gone, Broken, TimeoutError, OSError):
+        except (AgentGone, BrokenAnswer, TimeoutError, OSError):
             pass
         finally:
             self._release()
@@ -128,7 +136,7 @@ class Connection:
         try:
             await asyncio.wait((task, reading), return_when=asyncio.FIRST_COMPLETED)
             if not task.done() and (reading.exception() is not None or not reading.result()):
-                raise Gone
+                raise AgentGone
             await task
         finally:
             if not task.done():
@@ -141,7 +149,7 @@ class Connection:
             async with asyncio.timeout(_WRITE):
                 await self._writer.drain()
         except (OSError, TimeoutError) as error:
-            raise Gone from error
+            raise AgentGone from error
 
     async def _close(self, polite: bool) -> None:
         """Close the connection: after all was sent and taken, or at once where there is nobody to read it."""

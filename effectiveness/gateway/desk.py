@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 
-from skill_health.effectiveness.gateway._api import Seen, Terms, Upstream
-from skill_health.effectiveness.gateway.asked import Asked, asked_of, loaded, with_usage
+from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace, Upstream
+from skill_health.effectiveness.gateway.asked import CallRequest, asked_of, loaded, with_usage
 from skill_health.effectiveness.gateway.exchange import JSON, REQUEST, Exchange, Rejected
 from skill_health.effectiveness.gateway.forward import Forwarder
 from skill_health.effectiveness.gateway.ledger import Ledger
 from skill_health.effectiveness.gateway.replies import FINAL, counted, error, listed
-from skill_health.effectiveness.gateway.routes import Route, addressed, find, shown
+from skill_health.effectiveness.gateway.routes import GatewayRoute, addressed, find, shows_key
 from skill_health.router.http.body import decoded
 from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Wire
+from skill_health.router.http.messages import ProviderProtocol
 
 # A value of JSON takes up to a hundred bytes of memory, however short it is.
 _VALUES = 2_000_000
@@ -29,13 +29,15 @@ _ASKED = ("anthropic-beta", "anthropic-version", "idempotency-key", "openai-beta
 _FORMS = frozenset(("application/json", "text/event-stream", "*/*"))
 
 
-class Desk:
+class GatewayHandler:
     """Answers the requests of one trial's agent, from all of its connections."""
 
-    def __init__(self, upstream: Upstream, terms: Terms) -> None:
+    def __init__(self, upstream: Upstream, terms: GatewayLimits) -> None:
         if not terms.key:
             raise ValueError("a gateway needs a stand-in key: without one, whoever finds it could use it")
-        wire: Wire = import_module(f"skill_health.router.routers.{upstream.protocol.replace('-', '_')}").WIRE
+        wire: ProviderProtocol = import_module(
+            f"skill_health.router.routers.{upstream.protocol.replace('-', '_')}"
+        ).WIRE
         self._endpoint, self._terms, self._protocol = upstream.endpoint, terms, upstream.protocol
         self._ledger = Ledger(terms, upstream.endpoint.host, upstream.endpoint.key)
         self._forwarder = Forwarder(upstream.endpoint, wire, self._ledger)
@@ -43,7 +45,7 @@ class Desk:
         self._reading, self._rested, self._asides = asyncio.Lock(), 0.0, 0
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> GatewayTrace:
         """What has passed so far."""
         return self._ledger.seen
 
@@ -75,7 +77,7 @@ class Desk:
         if route is None:
             what = f"{method} {target.partition('?')[0]}"[:200]
             return await self._refuse(exchange, 404, f"{what} is no call of a model that this trial may make")
-        if not shown(self._protocol, headers, target, self._terms.key):
+        if not shows_key(self._protocol, headers, target, self._terms.key):
             return await self._refuse(exchange, 401, "the key is not that of this trial")
         try:
             if route.kind == "call":
@@ -90,7 +92,7 @@ class Desk:
             await self._refuse(exchange, reason.status, str(reason))
         return None
 
-    async def _aside(self, exchange: Exchange, route: Route) -> None:
+    async def _aside(self, exchange: Exchange, route: GatewayRoute) -> None:
         """A count of tokens, or a list of models. Raises Rejected."""
         self._asides += 1
         if self._asides > _ASIDES:
@@ -100,7 +102,7 @@ class Desk:
             self._check(asked)
         await self._forwarder.send(exchange, route.path, exchange.body, self._headers(exchange), None)
 
-    async def _call(self, exchange: Exchange, route: Route) -> None:
+    async def _call(self, exchange: Exchange, route: GatewayRoute) -> None:
         """A call of a model. Raises Rejected."""
         asked = await self._asked(exchange, route)
         if not self._terms.closed:
@@ -124,13 +126,13 @@ class Desk:
             self._ledger.leave(call)
         return None
 
-    def _check(self, asked: Asked) -> None:
+    def _check(self, asked: CallRequest) -> None:
         """Raise Rejected for what no trial may have."""
         if asked.why_not:
             self._ledger.bar(asked.why_not)
             raise Rejected(400, asked.why_not)
 
-    async def _asked(self, exchange: Exchange, route: Route) -> Asked:
+    async def _asked(self, exchange: Exchange, route: GatewayRoute) -> CallRequest:
         """What a request asks for, with its body unpacked. Raises Rejected."""
         async with self._reading:
             await asyncio.sleep(max(0.0, self._rested - time.monotonic()))
@@ -141,7 +143,7 @@ class Desk:
                 ended = time.monotonic()
                 self._rested = ended + _REST * (ended - begun)
 
-    def _read(self, exchange: Exchange, route: Route) -> Asked:
+    def _read(self, exchange: Exchange, route: GatewayRoute) -> CallRequest:
         """All that is made of the values in a body, which take many times its room."""
         encoding = exchange.headers.get("content-encoding", "")
         body = decoded(exchange.body, encoding, REQUEST)

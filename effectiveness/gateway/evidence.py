@@ -29,7 +29,7 @@ _ENTITIES = {
 }
 
 
-class Evidence:
+class NameWatcher:
     """Looks for watched names in bodies of requests. `found` is None before the first.
 
     Agents ask for a title of the session or check their quota before they begin, without any skill in it: so what

@@ -13,11 +13,11 @@ REQUEST = 64 << 20
 JSON = (b"content-type", b"application/json")
 
 
-class Gone(Exception):
+class AgentGone(Exception):
     """The agent has closed its connection, or reads no more."""
 
 
-class Broken(Exception):
+class BrokenAnswer(Exception):
     """An answer has begun and cannot be ended; the connection is cut, so that the agent sees that too."""
 
 
@@ -30,7 +30,7 @@ class Rejected(Exception):
 
 
 @dataclass(slots=True)
-class Room:
+class BodyMemory:
     """Memory that all connections of a gateway share: the bytes of bodies that are being read or answered."""
 
     held: int = 0

@@ -11,16 +11,16 @@ from typing import cast
 
 import httpx
 
-from skill_health.effectiveness.gateway.exchange import JSON, Broken, Exchange
-from skill_health.effectiveness.gateway.ledger import Call, Ledger
-from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.effectiveness.gateway.exchange import JSON, BrokenAnswer, Exchange
+from skill_health.effectiveness.gateway.ledger import GatewayCall, Ledger
+from skill_health.effectiveness.gateway.meter import AnswerMeter
 from skill_health.effectiveness.gateway.passing import KeyFilter, Passing, Unreadable
 from skill_health.effectiveness.gateway.replies import error
 from skill_health.router.http.body import decoded, parsed
 from skill_health.router.http.endpoint import Endpoint
 from skill_health.router.http.failures import Failure, error_of, judge
 from skill_health.router.http.fetch import Transports, _broken, _redirected, _tls
-from skill_health.router.http.messages import Wire
+from skill_health.router.http.messages import ProviderProtocol
 
 _ERROR = 1 << 20
 _CONNECT = 15.0
@@ -44,7 +44,7 @@ class _Connections(Transports):
 class Forwarder:
     """Asks the one server of a gateway."""
 
-    def __init__(self, endpoint: Endpoint, wire: Wire, ledger: Ledger) -> None:
+    def __init__(self, endpoint: Endpoint, wire: ProviderProtocol, ledger: Ledger) -> None:
         self._endpoint, self._wire, self._ledger = endpoint, wire, ledger
         self._connections = _Connections(endpoint)
 
@@ -58,7 +58,7 @@ class Forwarder:
         path: str,
         content: bytes,
         headers: Mapping[str, str],
-        call: Call | None,
+        call: GatewayCall | None,
         added: bool = False,
     ) -> bool:
         """Pass a request on and its answer back. False where the server did not take what was `added` to the request.
@@ -99,20 +99,24 @@ class Forwarder:
             return Failure("costly", f"did not answer within {self._endpoint.timeout:g} s")
         return _broken(reason, False)
 
-    async def _unreached(self, exchange: Exchange, failure: Failure, call: Call | None, status: int = 502) -> None:
+    async def _unreached(
+        self, exchange: Exchange, failure: Failure, call: GatewayCall | None, status: int = 502
+    ) -> None:
         if call is not None:
             call.free = failure.free
             self._ledger.failed(failure)
         body = error(self._wire.protocol, status, f"the model's server {failure.message}")
         await exchange.whole(status, KeyFilter(self._endpoint.key).whole(body), [JSON])
 
-    async def _answer(self, exchange: Exchange, response: httpx.Response, call: Call | None, added: bool) -> bool:
+    async def _answer(
+        self, exchange: Exchange, response: httpx.Response, call: GatewayCall | None, added: bool
+    ) -> bool:
         status = response.status_code
         if not 200 <= status < 300:
             return await self._passed_error(exchange, response, call, added)
         kind = response.headers.get("content-type", "")
         streamed = kind.partition(";")[0].strip().lower() == "text/event-stream"
-        meter = Meter(self._wire, streamed, hide=added)
+        meter = AnswerMeter(self._wire, streamed, hide=added)
         try:
             passing = Passing(meter, self._endpoint.key, response.headers.get("content-encoding", ""))
         except Unreadable as reason:
@@ -132,7 +136,7 @@ class Forwarder:
             meter.finish()
             if call is not None:
                 self._ledger.failed(self._cut(reason))
-            raise Broken from None
+            raise BrokenAnswer from None
         if call is not None:
             call.whole = True
             if meter.error:
@@ -154,7 +158,9 @@ class Forwarder:
         async with asyncio.timeout(self._endpoint.idle_timeout):
             return await anext(pieces, None)
 
-    async def _passed_error(self, exchange: Exchange, response: httpx.Response, call: Call | None, added: bool) -> bool:
+    async def _passed_error(
+        self, exchange: Exchange, response: httpx.Response, call: GatewayCall | None, added: bool
+    ) -> bool:
         raw, pieces = bytearray(), aiter(_stream(response))
         with contextlib.suppress(httpx.HTTPError, OSError):
             while len(raw) <= _ERROR and (data := await self._next(pieces)) is not None:

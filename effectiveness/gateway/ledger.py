@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skill_health.effectiveness.gateway._api import Seen, Terms
-from skill_health.effectiveness.gateway.evidence import Evidence
-from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
+from skill_health.effectiveness.gateway.evidence import NameWatcher
+from skill_health.effectiveness.gateway.meter import AnswerMeter
 from skill_health.effectiveness.gateway.passing import KeyFilter
 from skill_health.router.http.failures import Failure
 from skill_health.router.http.scrub import Scrubber
@@ -23,7 +23,7 @@ _IN_A_ROW = 200
 
 
 @dataclass(slots=True)
-class Call:
+class GatewayCall:
     """One call of a model, from its request to the end of its answer, however that ends.
 
     `size` are the bytes of its request, `most` the tokens that it may answer at most. `reserved` dollars are held for
@@ -34,7 +34,7 @@ class Call:
     size: int
     most: int
     reserved: float
-    meter: Meter | None = None
+    meter: AnswerMeter | None = None
     whole: bool = False
     free: bool = True
 
@@ -42,18 +42,18 @@ class Call:
 class Ledger:
     """The state of one gateway. `host` is the server's name in messages, `key` what must be in none of them."""
 
-    def __init__(self, terms: Terms, host: str, key: str) -> None:
+    def __init__(self, terms: GatewayLimits, host: str, key: str) -> None:
         self._terms, self._host = terms, host
         self._scrub, self._filter = Scrubber(key), KeyFilter(key)
-        self._evidence = Evidence(terms.watch)
-        self._seen = Seen()
+        self._evidence = NameWatcher(terms.watch)
+        self._seen = GatewayTrace()
         self._cost: float | None = None
         self._sent = self._in_a_row = 0
         self._spent = self._reserved = 0.0
         self._left = asyncio.Event()
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> GatewayTrace:
         """All of it, as it stands."""
         # Where no call came through, nothing was spent, whatever the price.
         dollars = self._cost if self._sent else 0.0
@@ -74,7 +74,7 @@ class Ledger:
         """Note that a request asked for what no trial may have."""
         self._seen = replace(self._seen, barred=self._scrub.line(line))
 
-    async def enter(self, size: int, most: int) -> Call | str:
+    async def enter(self, size: int, most: int) -> GatewayCall | str:
         """Let a call of a model begin, or say why it may not.
 
         The cap in dollars cannot be kept to the cent, as nobody knows the price of an answer that is not yet written:
@@ -88,11 +88,11 @@ class Ledger:
             if cap is None or not self._reserved or self._spent + self._reserved + dollars <= cap:
                 self._sent += 1
                 self._reserved += dollars
-                return Call(size, most, dollars)
+                return GatewayCall(size, most, dollars)
             await self._left.wait()
         return why
 
-    def leave(self, call: Call) -> None:
+    def leave(self, call: GatewayCall) -> None:
         """A call is over: count what its answer told, or what it can have cost where it told nothing."""
         self._reserved = max(0.0, self._reserved - call.reserved)
         if call.meter is not None:
@@ -137,7 +137,7 @@ class Ledger:
         self._seen = replace(self._seen, failure="capped", error=line)
         return line
 
-    def _count(self, call: Call, meter: Meter) -> None:
+    def _count(self, call: GatewayCall, meter: AnswerMeter) -> None:
         usage, seen = meter.usage, self._seen
         metered = usage is not None and usage.input_tokens is not None and usage.output_tokens is not None
         models = (self._scrub.line(meter.model, 200),) if meter.model else ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from skill_health.router.http.body import parsed
 from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Wire
+from skill_health.router.http.messages import Completion, ProviderProtocol
 from skill_health.router.http.values import mapping, objects, optional
 from skill_health.router.records import Usage
 
@@ -24,7 +24,7 @@ _SHELL: Mapping[str, Mapping[str, Any]] = {
 _MARKS = (b'"usage', b'"error"')
 
 
-class Meter:
+class AnswerMeter:
     """Reads one answer. `feed` gives back what goes on to the agent.
 
     `raw` is the usage in the provider's words: the last that each number had, as all providers count up in a stream;
@@ -32,7 +32,7 @@ class Meter:
     nothing but the usage is kept back: the agent did not ask for it, and may not expect it.
     """
 
-    def __init__(self, wire: Wire, streamed: bool, hide: bool = False) -> None:
+    def __init__(self, wire: ProviderProtocol, streamed: bool, hide: bool = False) -> None:
         self.raw: dict[str, Any] = {}
         self.model: str | None = None
         self.error: Mapping[str, Any] = {}

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.effectiveness.gateway.meter import AnswerMeter
 from skill_health.router.redact import MASK, SHORTEST
 
 LIMIT = 64 << 20
@@ -82,7 +82,7 @@ class Unpacker:
 class Passing:
     """One answer on its way. Raises Unreadable for one that is too large or in no form that we know."""
 
-    def __init__(self, meter: Meter, key: str, encoding: str = "") -> None:
+    def __init__(self, meter: AnswerMeter, key: str, encoding: str = "") -> None:
         self.meter = meter
         self._unpacker, self._filter = Unpacker(encoding), KeyFilter(key)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.effectiveness.gateway.fields import fields_of, plain
+from skill_health.effectiveness.gateway.fields import fields_of, normalize_name
 from skill_health.router.http.values import mapping, objects
 
 # Kinds of tools that the agent itself runs; Anthropic's have a date behind them.
@@ -98,7 +98,7 @@ def _elsewhere(said: Any) -> bool:
             waiting += ((name, item) for item in value)
         elif isinstance(value, dict):
             for key, inner in value.items():
-                below = plain(key)
+                below = normalize_name(key)
                 if below == "url" and (name == "source" or name in _ADDRESSES):
                     below = "fileurl"
                 elif below == "data" and name == "inputaudio":

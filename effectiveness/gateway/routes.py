@@ -42,14 +42,14 @@ _LOCAL = lazy(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECA
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class GatewayRoute:
     """A request that may pass. `path` is below the server's base URL, with the query that may go along."""
 
     kind: Kind
     path: str
 
 
-def find(protocol: str, base_url: str, method: str, target: str) -> Route | None:
+def find(protocol: str, base_url: str, method: str, target: str) -> GatewayRoute | None:
     """Where a request goes, None where it is none that may pass. HEAD is allowed where GET is.
 
     `target` is that of the request's first line. Only a path that a pattern covers wholly passes, so no encoding, no
@@ -63,7 +63,7 @@ def find(protocol: str, base_url: str, method: str, target: str) -> Route | None
         if found and method in ((wanted, "HEAD") if wanted == "GET" else (wanted,)):
             whole = _below(protocol, base_url, found["version"] or "", found["path"])
             kept = _query(query)
-            return Route(kind, f"{whole}?{kept}" if kept else whole)
+            return GatewayRoute(kind, f"{whole}?{kept}" if kept else whole)
     return None
 
 
@@ -82,7 +82,7 @@ def addressed(host: str, target: str) -> bool:
     return target.startswith("/") and not target.startswith("//") and _LOCAL.fullmatch(host) is not None
 
 
-def shown(protocol: str, headers: Mapping[str, str], target: str, key: str) -> bool:
+def shows_key(protocol: str, headers: Mapping[str, str], target: str, key: str) -> bool:
     """Whether the request shows the stand-in key where its protocol has the key. Names of headers in lower case."""
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
     bearer = bearer.strip() if scheme.lower() == "bearer" else ""

@@ -13,17 +13,17 @@ import os
 from collections.abc import AsyncIterator
 
 from skill_health.core.errors import AbortedError
-from skill_health.effectiveness.gateway._api import Seen, Terms, Upstream
+from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace, Upstream
 from skill_health.effectiveness.gateway.connection import Connection
-from skill_health.effectiveness.gateway.desk import Desk
-from skill_health.effectiveness.gateway.exchange import Room
+from skill_health.effectiveness.gateway.desk import GatewayHandler
+from skill_health.effectiveness.gateway.exchange import BodyMemory
 
 _CONNECTIONS = 64
 _SOCKET = 107
 
 
 @contextlib.asynccontextmanager
-async def open_gateway(upstream: Upstream, terms: Terms, socket: str = "") -> AsyncIterator[Gateway]:
+async def open_gateway(upstream: Upstream, terms: GatewayLimits, socket: str = "") -> AsyncIterator[Gateway]:
     """Listen on a Unix socket, or on a free port of 127.0.0.1 where `socket` is "", until the context ends.
 
     The end of it closes every connection, whatever is under way. Raises AbortedError where nothing can listen there.
@@ -59,16 +59,16 @@ async def _listening(gateway: Gateway, socket: str) -> asyncio.Server:
 class Gateway:
     """A gateway while it is open. `port` is where it listens on 127.0.0.1, 0 with a socket."""
 
-    def __init__(self, upstream: Upstream, terms: Terms) -> None:
+    def __init__(self, upstream: Upstream, terms: GatewayLimits) -> None:
         self.port = 0
-        self._desk = Desk(upstream, terms)
-        self._room = Room()
+        self._desk = GatewayHandler(upstream, terms)
+        self._room = BodyMemory()
         self._tasks: set[asyncio.Task[None]] = set()
         self._bugs: list[Exception] = []
         self._closed = False
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> GatewayTrace:
         """What has passed so far."""
         return self._desk.seen
 

@@ -13,12 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from skill_health.effectiveness.loop.job import LoopJob, decoded
-from skill_health.effectiveness.loop.skills import Listed, find, system_prompt
+from skill_health.effectiveness.loop.skills import LoopSkill, find, system_prompt
 
 if TYPE_CHECKING:
     from skill_health.effectiveness.loop.tools import Toolbox
-    from skill_health.router.http.client import Client, Outcome
-    from skill_health.router.http.messages import Completion, Conversation, ToolCall, ToolResult, Turn, Wire
+    from skill_health.router.http.client import CallOutcome, Client
+    from skill_health.router.http.messages import Completion, Conversation, ProviderProtocol, ToolCall, ToolResult, Turn
 
 MOST_CALLS = 16
 """Calls of tools in one answer that are carried out; a model that asks for more asks again."""
@@ -44,7 +44,7 @@ def main(raw: bytes) -> int:
     return int(ended.get("failure") == "infrastructure")
 
 
-async def _within(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) -> dict[str, Any]:
+async def _within(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...]) -> dict[str, Any]:
     """The end of the conversation, which comes in time."""
     try:
         async with asyncio.timeout(job.timeout_sec + _LATER):
@@ -53,13 +53,13 @@ async def _within(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) -> d
         return {"stop_reason": "timeout", "failure": "infrastructure", "error": "nobody ended the trial in time"}
 
 
-async def _converse(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) -> dict[str, Any]:
+async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...]) -> dict[str, Any]:
     from skill_health.effectiveness.loop.tools import TOOLS, Toolbox
     from skill_health.router.http.client import Client
     from skill_health.router.http.endpoint import Endpoint
     from skill_health.router.http.messages import Conversation, Turn
 
-    wire = cast("Wire", import_module(f"skill_health.router.routers.{job.protocol.replace('-', '_')}").WIRE)
+    wire = cast("ProviderProtocol", import_module(f"skill_health.router.routers.{job.protocol.replace('-', '_')}").WIRE)
     end = time.monotonic() + job.timeout_sec
     toolbox = Toolbox(workspace, lambda: end - time.monotonic())
     limit = max(1.0, min(_REQUEST, job.timeout_sec))
@@ -89,7 +89,9 @@ async def _converse(job: LoopJob, workspace: str, skills: tuple[Listed, ...]) ->
         await client.aclose()
 
 
-async def _ask(client: Client, wire: Wire, talk: Conversation, label: str) -> tuple[Outcome, Wire]:
+async def _ask(
+    client: Client, wire: ProviderProtocol, talk: Conversation, label: str
+) -> tuple[CallOutcome, ProviderProtocol]:
     """One answer. OpenAI's newer models know the limit of tokens by another name, and say so; that costs nothing.
 
     Which name it is follows from the server's, and behind a gateway the server has none.
@@ -129,7 +131,7 @@ def _ended(answer: Completion, turns: int) -> dict[str, Any]:
     }
 
 
-def _failed(outcome: Outcome, turns: int) -> dict[str, Any]:
+def _failed(outcome: CallOutcome, turns: int) -> dict[str, Any]:
     failure = outcome.failure
     kind = failure.kind if failure else "fatal"
     words = failure.message if failure else "the model did not answer"

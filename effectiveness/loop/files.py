@@ -9,7 +9,7 @@ LARGEST = 8 << 20
 MOST_ENTRIES = 500
 
 
-class Refused(Exception):
+class RefusedToolCall(Exception):
     """What a tool does not do, in a sentence for the model."""
 
 
@@ -20,11 +20,11 @@ def place(workspace: str, path: str) -> str:
         real = os.path.realpath(os.path.join(root, path))
         real.encode()
     except ValueError:
-        raise Refused("the path holds characters that no path can have") from None
+        raise RefusedToolCall("the path holds characters that no path can have") from None
     except OSError as error:
-        raise Refused(f"{path[:200]}: {error.strerror or 'cannot be found'}") from None
+        raise RefusedToolCall(f"{path[:200]}: {error.strerror or 'cannot be found'}") from None
     if os.path.commonpath((root, real)) != root:
-        raise Refused(f"{path[:200]} leads out of the workspace")
+        raise RefusedToolCall(f"{path[:200]} leads out of the workspace")
     return real
 
 
@@ -35,26 +35,26 @@ def read_bytes(workspace: str, path: str) -> bytes:
         handle = os.open(place(workspace, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as stream:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise Refused(f"{path[:200]} is not a file")
+                raise RefusedToolCall(f"{path[:200]} is not a file")
             return stream.read(LARGEST)
     except OSError as error:
-        raise Refused(f"{path[:200]}: {error.strerror or 'cannot be read'}") from None
+        raise RefusedToolCall(f"{path[:200]}: {error.strerror or 'cannot be read'}") from None
 
 
 def write_bytes(workspace: str, path: str, data: bytes) -> None:
     """Write a whole file, with the folders that it needs. Raises Refused."""
     real = place(workspace, path)
     if len(data) > LARGEST:
-        raise Refused(f"more than {LARGEST:,} bytes are not written at once")
+        raise RefusedToolCall(f"more than {LARGEST:,} bytes are not written at once")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         if os.path.lexists(real) and not os.path.isfile(real):
-            raise Refused(f"{path[:200]} is not a file")
+            raise RefusedToolCall(f"{path[:200]} is not a file")
         os.makedirs(os.path.dirname(real), exist_ok=True)
         with os.fdopen(os.open(real, flags, 0o644), "wb") as stream:
             stream.write(data)
     except OSError as error:
-        raise Refused(f"{path[:200]}: {error.strerror or 'cannot be written'}") from None
+        raise RefusedToolCall(f"{path[:200]}: {error.strerror or 'cannot be written'}") from None
 
 
 def entries(workspace: str, path: str) -> str:
@@ -63,7 +63,7 @@ def entries(workspace: str, path: str) -> str:
         with os.scandir(place(workspace, path)) as found:
             lines = sorted(_line(entry) for entry in found)
     except OSError as error:
-        raise Refused(f"{path[:200]}: {error.strerror or 'cannot be listed'}") from None
+        raise RefusedToolCall(f"{path[:200]}: {error.strerror or 'cannot be listed'}") from None
     more = [f"... and {len(lines) - MOST_ENTRIES:,} more"] if len(lines) > MOST_ENTRIES else []
     return "\n".join([*lines[:MOST_ENTRIES], *more]) or "(empty)"
 

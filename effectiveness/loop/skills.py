@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skill_health.effectiveness.loop.files import Refused, read_bytes
+from skill_health.effectiveness.loop.files import RefusedToolCall, read_bytes
 
 FILE = "SKILL.md"
 _MOST = 1000
@@ -25,7 +25,7 @@ tool `read` before you begin, and do as it says. Paths in it are relative to the
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class LoopSkill:
     """One skill: what its frontmatter says of it, and where its file is, relative to the workspace."""
 
     name: str
@@ -33,7 +33,7 @@ class Listed:
     path: str
 
 
-def find(workspace: str, folder: str, order: Sequence[str] = ()) -> tuple[Listed, ...]:
+def find(workspace: str, folder: str, order: Sequence[str] = ()) -> tuple[LoopSkill, ...]:
     """The skills in the folder, those of `order` first; a folder whose SKILL.md cannot be read is none."""
     try:
         names = sorted(os.listdir(os.path.join(workspace, folder)))[:_MOST]
@@ -45,23 +45,23 @@ def find(workspace: str, folder: str, order: Sequence[str] = ()) -> tuple[Listed
         path = f"{folder}/{name}/{FILE}"
         try:
             data = read_bytes(workspace, path)
-        except Refused:
+        except RefusedToolCall:
             continue
         found.append(_listed(name, path, data))
     return tuple(found)
 
 
-def _listed(folder: str, path: str, data: bytes) -> Listed:
+def _listed(folder: str, path: str, data: bytes) -> LoopSkill:
     from skill_health.core import frontmatter
     from skill_health.core.decode import decode
 
     matter = frontmatter.read(decode(data)[0]).matter
     fields = {key: matter.get(key) if matter else None for key in ("name", "description")}
     said = {key: " ".join(str(field.value).split()) if field else "" for key, field in fields.items()}
-    return Listed(said["name"][:_LONGEST] or folder, said["description"][:_LONGEST], path)
+    return LoopSkill(said["name"][:_LONGEST] or folder, said["description"][:_LONGEST], path)
 
 
-def system_prompt(skills: Iterable[Listed]) -> str:
+def system_prompt(skills: Iterable[LoopSkill]) -> str:
     """What the model is told before the task; of skills nothing at all where there are none."""
     entries = [
         f"<skill>\n<name>{html.escape(skill.name, quote=False)}</name>\n"

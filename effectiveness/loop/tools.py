@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.effectiveness.loop.files import Refused, entries, read_bytes, write_bytes
+from skill_health.effectiveness.loop.files import RefusedToolCall, entries, read_bytes, write_bytes
 from skill_health.router.http.messages import Tool, ToolCall, ToolResult
 
 MOST_TEXT = 30_000
@@ -67,11 +67,11 @@ class Toolbox:
         tools = {"list": self._list, "read": self._read, "write": self._write, "run": self._run}
         try:
             if call.name not in tools:
-                raise Refused(f"there is no tool {call.name[:60]!r}; the tools are {', '.join(tools)}")
+                raise RefusedToolCall(f"there is no tool {call.name[:60]!r}; the tools are {', '.join(tools)}")
             if call.arguments is None:
-                raise Refused("the arguments are not a JSON object")
+                raise RefusedToolCall("the arguments are not a JSON object")
             said, failed = tools[call.name](call.arguments)
-        except Refused as refused:
+        except RefusedToolCall as refused:
             said, failed = str(refused), True
         except OSError as error:
             said, failed = error.strerror or "it cannot be done", True
@@ -84,7 +84,7 @@ class Toolbox:
         path = _text(given, "path")
         data = read_bytes(self.workspace, path)
         if b"\0" in data:
-            raise Refused(f"{path[:200]} is not a text file ({len(data):,} bytes)")
+            raise RefusedToolCall(f"{path[:200]} is not a text file ({len(data):,} bytes)")
         lines = data.decode("utf-8", "replace").split("\n")
         first = max(1, int(_number(given, "offset", 1)))
         count = max(1, min(MOST_LINES, int(_number(given, "limit", MOST_LINES))))
@@ -104,7 +104,7 @@ class Toolbox:
 
         command = _text(given, "command")
         if "\0" in command:
-            raise Refused("the command holds a null character")
+            raise RefusedToolCall("the command holds a null character")
         seconds = max(0.1, min(_number(given, "timeout_sec", _SECONDS), MOST_SECONDS, self.left()))
         shell = shutil.which("bash") or "/bin/sh"
         words = [shell, "-c", command.encode("utf-8", "replace").decode()]
@@ -118,7 +118,7 @@ class Toolbox:
 def _text(given: Mapping[str, Any], name: str, missing: str | None = None) -> str:
     value = given.get(name, missing)
     if not isinstance(value, str):
-        raise Refused(f"{name} is missing" if value is None else f"{name} must be a text")
+        raise RefusedToolCall(f"{name} is missing" if value is None else f"{name} must be a text")
     return value
 
 
@@ -131,7 +131,7 @@ def _number(given: Mapping[str, Any], name: str, missing: float) -> float:
     except (ValueError, OverflowError):
         number = float("nan")
     if not -1e9 < number < 1e9:
-        raise Refused(f"{name} must be a number")
+        raise RefusedToolCall(f"{name} must be a number")
     return number
 
 

@@ -18,7 +18,7 @@ Report = Mapping[str, Any]
 _SHORT = {"md": "markdown"}
 
 
-class Look(NamedTuple):
+class EffectRenderOptions(NamedTuple):
     """How to show a report, as far as a format cares: colour, columns, which of TABLES, and whether in ASCII only."""
 
     color: bool = False
@@ -27,7 +27,7 @@ class Look(NamedTuple):
     ascii: bool = False
 
 
-PLAIN = Look()
+PLAIN = EffectRenderOptions()
 
 
 def names() -> list[str]:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from skill_health.columns import columns, cut, line, padded, squeezed
+from skill_health.columns import columns, cut, padded, squeezed, table_line
 from skill_health.core.console import paint
-from skill_health.effectiveness.reports import Look
+from skill_health.effectiveness.reports import EffectRenderOptions
 from skill_health.effectiveness.reports._cells import Number, points
 
 LEGEND = "● tested, ○ not testable or descriptive; the bar is the 95 % interval, the line is no effect"
@@ -21,7 +21,7 @@ _EPSILON = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EffectRow:
     """An effect: what of, the difference (a share, -1 to 1), on how many tasks, whether it was tested, and a word."""
 
     label: str
@@ -31,7 +31,7 @@ class Row:
     word: str = ""
 
 
-def forest(rows: Sequence[Row], look: Look, width: int, indent: str = "  ") -> Iterator[str]:
+def forest(rows: Sequence[EffectRow], look: EffectRenderOptions, width: int, indent: str = "  ") -> Iterator[str]:
     """The axis and one line for each effect, in at most `width` columns; two lines each where one is too narrow.
 
     All rows share one axis, symmetric about zero and as wide as the widest interval needs.
@@ -54,7 +54,7 @@ def forest(rows: Sequence[Row], look: Look, width: int, indent: str = "  ") -> I
 
 
 def _narrow(
-    rows: Sequence[Row], numbers: Sequence[str], reach: float, look: Look, room: int, indent: str
+    rows: Sequence[EffectRow], numbers: Sequence[str], reach: float, look: EffectRenderOptions, room: int, indent: str
 ) -> Iterator[str]:
     plot = _odd(min(room - 2, _MOST))
     for row, number in zip(rows, numbers, strict=True):
@@ -64,16 +64,16 @@ def _narrow(
     yield f"{indent}  {_axis(reach, plot)}"
 
 
-def _numbers(row: Row) -> str:
+def _numbers(row: EffectRow) -> str:
     found = f"{points(row.delta)} n {row.tasks:,}"
-    return f"{found} {line(row.word)}" if row.word else found
+    return f"{found} {table_line(row.word)}" if row.word else found
 
 
 def _odd(width: int) -> int:
     return width - (width % 2 == 0)
 
 
-def _reach(rows: Sequence[Row]) -> float:
+def _reach(rows: Sequence[EffectRow]) -> float:
     """Where the axis ends: the next tenth beyond every value and interval, at most 1."""
     ends = [abs(row.delta[key]) for row in rows for key in ("value", "low", "high") if row.delta[key] is not None]
     return min(ceil(max(ends, default=0.0) / _STEP - _EPSILON) * _STEP or _STEP, 1.0)
@@ -95,7 +95,7 @@ def _at(value: float, reach: float, plot: int) -> int:
     return half + place
 
 
-def _painted(row: Row, reach: float, plot: int, look: Look) -> str:
+def _painted(row: EffectRow, reach: float, plot: int, look: EffectRenderOptions) -> str:
     """The bar of a row; an effect whose interval leaves out zero is coloured, too, where colour is asked for."""
     value, low, high = (row.delta[key] for key in ("value", "low", "high"))
     cells = [" "] * plot

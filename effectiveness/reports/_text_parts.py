@@ -7,7 +7,7 @@ from typing import Any
 
 from skill_health.columns import cut, table, wrapped
 from skill_health.core.console import paint
-from skill_health.effectiveness.reports import Look, _cells
+from skill_health.effectiveness.reports import EffectRenderOptions, _cells
 from skill_health.effectiveness.reports._cells import NOTHING, share
 
 _FLIPS = 20
@@ -15,7 +15,7 @@ _SHOWN = ("input_tokens", "output_tokens", "cost_usd", "duration_ms", "turns")
 Part = Mapping[str, Any]
 
 
-def arms(model: Part, look: Look, width: int) -> Iterator[str]:
+def arms(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
     """How often each arm succeeded, on how many trials of how many tasks, and how often it opened a skill."""
     rows = [
         [arm["arm"], share(arm["success"]), f"{arm['trials']:,}/{arm['tasks']:,}", _cells.invoked(arm), f"{arm['missing']:,}"]
@@ -29,7 +29,7 @@ def arms(model: Part, look: Look, width: int) -> Iterator[str]:
         yield ""
 
 
-def costs(model: Part, look: Look, width: int) -> Iterator[str]:
+def costs(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
     """What each arm of a contrast costs more, per trial; those of the headline alone where the terminal is narrow."""
     found = [each for each in model["contrasts"] if any(_known(each["deltas"].get(name)) for name in _SHOWN)]
     rows = [
@@ -43,7 +43,7 @@ def costs(model: Part, look: Look, width: int) -> Iterator[str]:
         yield from _titled("Cost of the arms", head, rows, look, width)
 
 
-def _down(found: Sequence[Part], look: Look, width: int) -> Iterator[str]:
+def _down(found: Sequence[Part], look: EffectRenderOptions, width: int) -> Iterator[str]:
     """The same with a line for each measure, of the headline only."""
     each = _cells.headline(found) or found[0]
     rows = [
@@ -63,7 +63,7 @@ def _wide(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + 2 * (len(widths) - 1)
 
 
-def tasks(model: Part, look: Look, width: int) -> Iterator[str]:
+def tasks(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
     """The tasks whose success differs between target and control."""
     found = _cells.flips(model)
     if not found:
@@ -81,7 +81,9 @@ def _flip(task: Part, sides: Sequence[str]) -> str:
     return f"{task['flip']:<6}  {shown}  {task['task_id']} ({task['skill'] or NOTHING})"
 
 
-def _titled(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], look: Look, width: int) -> Iterator[str]:
+def _titled(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], look: EffectRenderOptions, width: int
+) -> Iterator[str]:
     if not rows:
         return
     yield paint(cut(title, width), "bold", look.color)

@@ -11,9 +11,9 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.columns import line
-from skill_health.effectiveness.records import Result
-from skill_health.effectiveness.reports import PLAIN, Look, Report
+from skill_health.columns import table_line
+from skill_health.effectiveness.records import TrialResult
+from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report
 from skill_health.effectiveness.reports._cells import MEASURES
 
 EXTENSION = ".csv"
@@ -35,18 +35,18 @@ _USAGE = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 Row = Mapping[str, Any]
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
     """The table that `look` names. Raises KeyError for trials, which are in no report: see `trials`."""
     head, rows = _TABLES[look.table]
     return _written(head, rows(report))
 
 
-def trials(results: Iterable[Result]) -> str:
+def trials(results: Iterable[TrialResult]) -> str:
     """One row for each trial, in the order of task, model, arm and replication."""
     return _written([*_TRIAL[:12], *_USAGE, *_TRIAL[12:]], map(_trial, sorted(results, key=lambda each: each.key)))
 
 
-def _trial(result: Result) -> Row:
+def _trial(result: TrialResult) -> Row:
     listed = {name: " ".join(getattr(result, name)) for name in ("invocations", "notes")}
     skills = " ".join(name for name, _ in result.skills)
     plain = {name: getattr(result, name) for name in _TRIAL if name != "skills"}
@@ -67,7 +67,7 @@ def _cell(value: Any) -> Any:
         return ""
     if not isinstance(value, str):
         return value
-    shown = line(value)
+    shown = table_line(value)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
 

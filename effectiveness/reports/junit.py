@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from skill_health.columns import line
-from skill_health.effectiveness.reports import PLAIN, Look, Report, _cells
+from skill_health.columns import table_line
+from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
 
 EXTENSION = ".xml"
 # Two characters that XML cannot hold and that are neither controls nor halves of a pair.
@@ -19,7 +19,7 @@ _NEVER = str.maketrans({"\ufffe": "\\ufffe", "\uffff": "\\uffff"})
 Model = Mapping[str, Any]
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
     """The report as JUnit XML, for any text in it."""
     suites = [_suite(report, model) for model in report["models"]]
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>"]) + "\n"
@@ -77,4 +77,4 @@ def _attribute(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return line(text).translate(_NEVER)
+    return table_line(text).translate(_NEVER)

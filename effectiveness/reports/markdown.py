@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.effectiveness.reports import PLAIN, Look, Report, _cells
+from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
 from skill_health.effectiveness.reports._cells import NOTHING, count, points
-from skill_health.effectiveness.reports._forest import LEGEND, Row, forest
+from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.effectiveness.reports._markdown_parts import arms, contrasts, costs, head, skills, tasks
 from skill_health.router.reports._markdown_table import rest, table, text
 
@@ -16,7 +16,7 @@ _PLOT, _LEADERS, _ROWS = 100, 50, 60
 Model = Mapping[str, Any]
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
     """The verdicts first, then each model: contrasts, skills, arms, costs, controls, categories, tasks."""
     parts = [head(report), _leaders(report)]
     parts += [_model(report, model) for model in report["models"]]
@@ -83,12 +83,12 @@ def _plot(model: Model) -> Iterator[str]:
     own = [(each["skill"], _cells.headline(each["contrasts"])) for each in model["skills"][:_ROWS]]
     found += [(name, contrast) for name, contrast in own if contrast]
     rows = [
-        Row(_fenceless(name), each["delta"], each["tasks"], each["testable"] and each["kind"] != "descriptive")
+        EffectRow(_fenceless(name), each["delta"], each["tasks"], each["testable"] and each["kind"] != "descriptive")
         for name, each in found
     ]
     if rows:
         yield from ("### Effect on success, in points", "", "```text")
-        yield from forest(rows, Look(), _PLOT, indent="")
+        yield from forest(rows, EffectRenderOptions(), _PLOT, indent="")
         yield from ("```", "", f"{LEGEND[0].upper()}{LEGEND[1:]}.", "")
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from skill_health.columns import NARROWEST, ascii_values, cut, to_ascii, wrapped
 from skill_health.core.console import paint
-from skill_health.effectiveness.reports import PLAIN, Look, Report, _cells
+from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
 from skill_health.effectiveness.reports._cells import NOTHING, count
-from skill_health.effectiveness.reports._forest import LEGEND, Row, forest
+from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.effectiveness.reports._text_parts import arms, costs, tasks
 
 EXTENSION = ".txt"
@@ -17,14 +17,14 @@ _LEADERS, _SKILLS = 10, 60
 Model = Mapping[str, Any]
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
     """At most `look.width` columns, and 40 at least; tables lose columns before they lose names."""
     if look.ascii:
         return to_ascii(_page(ascii_values(report), look))
     return _page(report, look)
 
 
-def _page(report: Report, look: Look) -> str:
+def _page(report: Report, look: EffectRenderOptions) -> str:
     width = max(look.width, NARROWEST)
     lines = [*_head(report, look, width)]
     for model in report["models"]:
@@ -33,7 +33,7 @@ def _page(report: Report, look: Look) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _head(report: Report, look: Look, width: int) -> Iterator[str]:
+def _head(report: Report, look: EffectRenderOptions, width: int) -> Iterator[str]:
     yield paint(cut(f"effectiveness run {report['run_id']}", width), "bold", look.color)
     ids = {task["task_id"] for model in report["models"] for task in model["tasks"]}
     yield from wrapped(
@@ -50,12 +50,12 @@ def _head(report: Report, look: Look, width: int) -> Iterator[str]:
     yield ""
 
 
-def _loud(texts: Iterable[str], look: Look, width: int) -> Iterator[str]:
+def _loud(texts: Iterable[str], look: EffectRenderOptions, width: int) -> Iterator[str]:
     for text in texts:
         yield from (paint(line, "yellow", look.color) for line in wrapped(f"*** {text}", width, "    "))
 
 
-def _model(report: Report, model: Model, look: Look, width: int) -> Iterator[str]:
+def _model(report: Report, model: Model, look: EffectRenderOptions, width: int) -> Iterator[str]:
     version = f" {model['agent_version']}" if model["agent_version"] else ""
     mark = "  SIMULATED" if model["simulated"] else ""
     yield paint(cut(f"{model['model']}  ({model['agent']}{version}){mark}", width), "bold", look.color)
@@ -74,7 +74,7 @@ def _model(report: Report, model: Model, look: Look, width: int) -> Iterator[str
     yield from tasks(model, look, width)
 
 
-def _verdict(model: Model, look: Look, width: int) -> Iterator[str]:
+def _verdict(model: Model, look: EffectRenderOptions, width: int) -> Iterator[str]:
     """The headline: intention to treat, target against control."""
     primary, verdict = _cells.headline(model["contrasts"]), model["verdict"]
     if primary:
@@ -91,12 +91,12 @@ def _verdict(model: Model, look: Look, width: int) -> Iterator[str]:
         yield from wrapped(f"- {note}", width, "  ")
 
 
-def _row(label: str, contrast: Model, word: str = "") -> Row:
+def _row(label: str, contrast: Model, word: str = "") -> EffectRow:
     sure = contrast["testable"] and contrast["kind"] != "descriptive"
-    return Row(label, contrast["delta"], contrast["tasks"], sure, word)
+    return EffectRow(label, contrast["delta"], contrast["tasks"], sure, word)
 
 
-def _skills(model: Model) -> tuple[str, list[Row]]:
+def _skills(model: Model) -> tuple[str, list[EffectRow]]:
     found = [(skill, _cells.headline(skill["contrasts"])) for skill in model["skills"]]
     rows = [_row(skill["skill"], each, skill["verdict"]["word"]) for skill, each in found if each]
     rows.sort(key=lambda row: (row.delta["value"] is None, -(row.delta["value"] or 0), row.label))
@@ -104,19 +104,19 @@ def _skills(model: Model) -> tuple[str, list[Row]]:
     return f"Skills, target against control{more}", rows[:_SKILLS]
 
 
-def _categories(model: Model) -> list[Row]:
+def _categories(model: Model) -> list[EffectRow]:
     found = [(each["category"] or "(none)", _cells.headline(each["contrasts"])) for each in model["categories"]]
     return [_row(name, each) for name, each in found if each] if len(found) > 1 else []
 
 
-def _plot(title: str, rows: list[Row], look: Look, width: int) -> Iterator[str]:
+def _plot(title: str, rows: list[EffectRow], look: EffectRenderOptions, width: int) -> Iterator[str]:
     if rows:
         yield paint(cut(title, width), "bold", look.color)
         yield from forest(rows, look, width)
         yield ""
 
 
-def _controls(report: Report, model: Model, look: Look, width: int) -> Iterator[str]:
+def _controls(report: Report, model: Model, look: EffectRenderOptions, width: int) -> Iterator[str]:
     """The negative controls and the calibration: what says whether the rest can be believed."""
     controls, calibration = model["controls"], model["calibration"]
     if controls["contrasts"]:
@@ -139,7 +139,7 @@ def _controls(report: Report, model: Model, look: Look, width: int) -> Iterator[
         yield ""
 
 
-def _leaders(report: Report, look: Look, width: int) -> Iterator[str]:
+def _leaders(report: Report, look: EffectRenderOptions, width: int) -> Iterator[str]:
     if len(report["models"]) < 2 or not report["leaderboard"]:
         return
     yield paint(cut("Who benefits most", width), "bold", look.color)
@@ -153,7 +153,7 @@ def _leaders(report: Report, look: Look, width: int) -> Iterator[str]:
     yield ""
 
 
-def _mind(report: Report, look: Look, width: int) -> Iterator[str]:
+def _mind(report: Report, look: EffectRenderOptions, width: int) -> Iterator[str]:
     yield paint("Mind", "bold", look.color)
     said = [f"preliminary: {why}" for why in _preliminary(report)]
     for text in (*said, *report["notes"], _cells.INTENTION, _cells.READING, LEGEND):

@@ -23,7 +23,7 @@ from skill_health.effectiveness.agents._api import Command
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """Of one program and all that it starts. Bytes and seconds; 0 is no limit."""
 
     timeout_sec: float = 600.0
@@ -34,7 +34,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class InsidePaths:
     """Paths as the program sees them. `python` is an interpreter there, "" for the host's own."""
 
     workspace: str
@@ -44,7 +44,7 @@ class Inside:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class SandboxSession:
     """One sandbox. Paths are the host's.
 
     `workspace`, `home` and `temporary` can be written. `readable` are folders that must be seen beside the system's own
@@ -67,7 +67,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapped:
+class WrappedCommand:
     """A command as the host starts it."""
 
     argv: tuple[str, ...]
@@ -86,8 +86,8 @@ class BackEnd(Protocol):
     def missing(self) -> str:
         """Why it cannot be used."""
 
-    def layout(self, box: Box) -> Inside:
+    def layout(self, box: SandboxSession) -> InsidePaths:
         """Where things are inside."""
 
-    def wrap(self, box: Box, command: Command) -> Wrapped:
+    def wrap(self, box: SandboxSession, command: Command) -> WrappedCommand:
         """The command in its sandbox."""

@@ -13,7 +13,7 @@ import subprocess
 from functools import cache
 
 from skill_health.effectiveness.agents._api import Command
-from skill_health.effectiveness.sandbox._api import Box, Inside, Wrapped
+from skill_health.effectiveness.sandbox._api import InsidePaths, SandboxSession, WrappedCommand
 from skill_health.effectiveness.sandbox._host import HOME, SUPERVISOR, SUPERVISORS, TEMPORARY, WORKSPACE, is_below
 
 _RUN = "/run/supervisor"
@@ -26,12 +26,12 @@ _SYSTEM = ("/usr/bin", "/usr/sbin", "/usr/lib", "/bin", "/sbin", "/lib", "/lib32
 _CLIENT = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST")
 
 
-def inside() -> Inside:
+def inside() -> InsidePaths:
     """The same paths for everybody."""
-    return Inside(WORKSPACE, HOME, TEMPORARY, python="python3")
+    return InsidePaths(WORKSPACE, HOME, TEMPORARY, python="python3")
 
 
-def wrap(program: str, box: Box, command: Command, *own: str) -> Wrapped:
+def wrap(program: str, box: SandboxSession, command: Command, *own: str) -> WrappedCommand:
     """The client's command; `own` are options that only this client has. Raises ValueError without an image."""
     if not box.image or box.image.startswith("-"):
         raise ValueError("a container needs the name of an image")
@@ -43,10 +43,10 @@ def wrap(program: str, box: Box, command: Command, *own: str) -> Wrapped:
         f"{os.getuid()}:{os.getgid()}", *own, *_mounts(box), "--workdir", WORKSPACE, "--entrypoint", words[0],
         box.image, *words[1:],
     )  # fmt: skip
-    return Wrapped(argv, {name: os.environ[name] for name in _CLIENT if name in os.environ})
+    return WrappedCommand(argv, {name: os.environ[name] for name in _CLIENT if name in os.environ})
 
 
-def _mounts(box: Box) -> list[str]:
+def _mounts(box: SandboxSession) -> list[str]:
     """Every folder that is seen beside the image's own."""
     read_only = [(path, path) for path in box.readable if not is_below(path, _SYSTEM)]
     read_only += [(os.path.join(os.path.dirname(SUPERVISOR), name), f"{_RUN}/{name}") for name in SUPERVISORS]

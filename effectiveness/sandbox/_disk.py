@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable
 
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 
 # How many times as long as a full look takes it is not done again. Free space costs nothing to ask for, and says when
 # to look earlier.
@@ -19,7 +19,7 @@ _LONGEST = 3_800
 class Disk:
     """The folders of one trial. `said` is how a limit was broken, "" as long as none was."""
 
-    def __init__(self, folders: Iterable[str], limits: Limits) -> None:
+    def __init__(self, folders: Iterable[str], limits: SandboxLimits) -> None:
         self.folders, self.limits, self.said = tuple(folders), limits, ""
         self._free = self._begun = self._left()
         self._used, self._cost, self._looked = (0, 0), 0.0, time.monotonic()

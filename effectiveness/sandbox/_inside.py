@@ -14,7 +14,7 @@ KILL, RESERVE = 9, 3.0
 FIELDS = 11
 
 
-class State:
+class SupervisorState:
     """Why everything was ended ("" as long as nobody asked for it), and the program's process."""
 
     reason = ""
@@ -32,8 +32,8 @@ def main() -> None:
     beside("_guard").shut()
     forward = beside("_forward").connect(int(port), socket_path) if int(port) and socket_path else None
     said, say = os.pipe()
-    State.child = os.fork()
-    if not State.child:
+    SupervisorState.child = os.fork()
+    if not SupervisorState.child:
         start(argv, environment, cwd, given, (int(size), int(files), int(tasks)), say)
     os.close(say)
     os.close(given)
@@ -43,11 +43,11 @@ def main() -> None:
     if forward is not None:
         _thread.start_new_thread(forward, ())
     error = os.read(said, 1 << 12)
-    status = wait_for(State.child)
+    status = wait_for(SupervisorState.child)
     kill_all()
     reap()
     code = os.waitstatus_to_exitcode(status)
-    last = b"\0%s %d %s %s\n" % (nonce, code, State.reason.encode() or b"-", error)
+    last = b"\0%s %d %s %s\n" % (nonce, code, SupervisorState.reason.encode() or b"-", error)
     while last:
         last = last[os.write(2, last) :]
     os._exit(0)
@@ -126,7 +126,7 @@ def kill_all() -> None:
     if os.getpid() == 1:
         kill(-1)
         return
-    kill(-State.child)
+    kill(-SupervisorState.child)
     for pid in below(os.getpid()):
         kill(pid)
 
@@ -158,7 +158,7 @@ def below(top: int) -> list[int]:
 
 def end(reason: str) -> None:
     """Kill everything, again and again until the main thread sees the program's end and leaves."""
-    State.reason = State.reason or reason
+    SupervisorState.reason = SupervisorState.reason or reason
     while True:
         kill_all()
         time.sleep(0.01)

@@ -10,8 +10,8 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from skill_health.effectiveness.agents._api import Command, Output
-from skill_health.effectiveness.sandbox._api import BackEnd, Box, Limits
+from skill_health.effectiveness.agents._api import Command, ProgramOutput
+from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._disk import Disk
 from skill_health.effectiveness.sandbox._host import SUPERVISOR, interpreter, real_word
 from skill_health.effectiveness.sandbox._leftovers import end_leftovers
@@ -39,7 +39,7 @@ class SandboxError(Exception):
 class _Watch:
     """What is looked at while a program runs. `stopped` is the first limit that it broke."""
 
-    limits: Limits
+    limits: SandboxLimits
     streams: Streams
     disk: Disk
     deadline: float
@@ -66,8 +66,8 @@ class _Watch:
 
 
 async def run(
-    back_end: BackEnd, box: Box, command: Command, limits: Limits, stop: asyncio.Event | None = None
-) -> Output:
+    back_end: BackEnd, box: SandboxSession, command: Command, limits: SandboxLimits, stop: asyncio.Event | None = None
+) -> ProgramOutput:
     """Run a command in a sandbox until it ends, breaks a limit, or `stop` is set; nothing of it is left running.
 
     Cancellation ends it, too, before CancelledError goes on. To be called from the main thread's event loop: a sandbox
@@ -137,7 +137,7 @@ async def _closed(streams: Streams, seconds: float) -> None:
         await asyncio.wait_for(streams.closed.wait(), seconds)
 
 
-def _output(streams: Streams, nonce: str, watch: _Watch, took: float) -> Output:
+def _output(streams: Streams, nonce: str, watch: _Watch, took: float) -> ProgramOutput:
     """What was left, with what the supervisor said. Raises SandboxError where it said nothing or could not start."""
     words = last_words(streams, nonce)
     if words is None and not watch.stopped:
@@ -156,7 +156,7 @@ def _output(streams: Streams, nonce: str, watch: _Watch, took: float) -> Output:
         notes.append(watch.disk.said or f"open files without a name held more than {watch.limits.disk_bytes:,} bytes")
     elif stopped == "processes":
         notes.append(f"more than {watch.limits.processes:,} processes ran")
-    return Output(
+    return ProgramOutput(
         exit_code=None if stopped or words is None else words.exit_code,
         stdout=bytes(streams.kept[1]),
         stderr=bytes(streams.kept[2]),
@@ -166,7 +166,7 @@ def _output(streams: Streams, nonce: str, watch: _Watch, took: float) -> Output:
     )
 
 
-def _told(nonce: str, back_end: BackEnd, box: Box, command: Command, limits: Limits) -> bytes:
+def _told(nonce: str, back_end: BackEnd, box: SandboxSession, command: Command, limits: SandboxLimits) -> bytes:
     """What the supervisor is told: fields, words and environment with zeros between; then the program's input."""
     inside = back_end.layout(box)
     argv = [real_word(word, inside.python) for word in command.argv]

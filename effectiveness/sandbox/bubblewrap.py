@@ -8,7 +8,7 @@ import subprocess
 from functools import cache
 
 from skill_health.effectiveness.agents._api import Command
-from skill_health.effectiveness.sandbox._api import Box, Inside, Wrapped
+from skill_health.effectiveness.sandbox._api import InsidePaths, SandboxSession, WrappedCommand
 from skill_health.effectiveness.sandbox._host import (
     HOME,
     SETTINGS,
@@ -48,18 +48,18 @@ def missing() -> str:
     return _tried()[2]
 
 
-def layout(box: Box) -> Inside:
+def layout(box: SandboxSession) -> InsidePaths:
     """The same paths for everybody: none of them tells one trial from another."""
-    return Inside(WORKSPACE, HOME, TEMPORARY)
+    return InsidePaths(WORKSPACE, HOME, TEMPORARY)
 
 
-def wrap(box: Box, command: Command) -> Wrapped:
+def wrap(box: SandboxSession, command: Command) -> WrappedCommand:
     """Bubblewrap with a root that holds what is allowed and nothing else."""
     words = [os.path.join(_RUN, os.path.basename(word)) if word == SUPERVISOR else word for word in command.argv]
-    return Wrapped((_program(), *_BASE, *_tried()[1], *_root(box), "--", *words), {})
+    return WrappedCommand((_program(), *_BASE, *_tried()[1], *_root(box), "--", *words), {})
 
 
-def _root(box: Box) -> list[str]:
+def _root(box: SandboxSession) -> list[str]:
     """The mounts. Later ones lie on top of earlier ones, so their order says what wins."""
     words = _system()
     for folder in box.hidden:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from skill_health.effectiveness.agents._api import Command
-from skill_health.effectiveness.sandbox._api import Box, Inside, Wrapped
+from skill_health.effectiveness.sandbox._api import InsidePaths, SandboxSession, WrappedCommand
 
 TITLE = "no isolation at all; limits and an end for the process tree only"
 ISOLATES: tuple[str, ...] = ()
@@ -19,11 +19,11 @@ def missing() -> str:
     return ""
 
 
-def layout(box: Box) -> Inside:
+def layout(box: SandboxSession) -> InsidePaths:
     """The host's own paths."""
-    return Inside(box.workspace, box.home, box.temporary)
+    return InsidePaths(box.workspace, box.home, box.temporary)
 
 
-def wrap(box: Box, command: Command) -> Wrapped:
+def wrap(box: SandboxSession, command: Command) -> WrappedCommand:
     """The command as it is."""
-    return Wrapped(command.argv, command.env)
+    return WrappedCommand(command.argv, command.env)

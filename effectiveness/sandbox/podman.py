@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.sandbox import _container
-from skill_health.effectiveness.sandbox._api import Box, Inside, Wrapped
+from skill_health.effectiveness.sandbox._api import InsidePaths, SandboxSession, WrappedCommand
 
 TITLE = "Podman: a container of an image that is named with it, without a daemon"
 NEEDS_IMAGE = True
@@ -23,11 +23,11 @@ def missing() -> str:
     return _container.tried(_PROGRAM, *_QUESTION)[1]
 
 
-def layout(box: Box) -> Inside:
+def layout(box: SandboxSession) -> InsidePaths:
     """The same paths for everybody."""
     return _container.inside()
 
 
-def wrap(box: Box, command: Command) -> Wrapped:
+def wrap(box: SandboxSession, command: Command) -> WrappedCommand:
     """The client with its container. Raises ValueError without an image."""
     return _container.wrap(_PROGRAM, box, command, "--userns", "keep-id")

@@ -135,7 +135,7 @@ def _digest(words: Iterable[str], files: Iterable[File]) -> str:
     return total.hexdigest()
 
 
-class Format(Protocol):
+class TaskFormat(Protocol):
     """A format's module."""
 
     TITLE: str

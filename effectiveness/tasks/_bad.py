@@ -10,7 +10,7 @@ from skill_health.core.near import nearest
 from skill_health.core.registries import BadRecord
 from skill_health.core.validation import problems
 from skill_health.effectiveness.tasks._api import is_safe_id
-from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 
 _MOST = 3
 _DOTTED = re.compile(r"[\w\[\].-]+")
@@ -22,7 +22,7 @@ def bad(folder: Folder, file: str, message: str, help: str = "", line: int = 1, 
     return BadRecord(path, line, 1, message, help, "tasks", task_id)
 
 
-def refused(folder: Folder, error: Refused) -> BadRecord:
+def refused(folder: Folder, error: RefusedFile) -> BadRecord:
     """The same for a file that was not read."""
     return bad(folder, error.path, error.message, error.help, error.line)
 
@@ -36,14 +36,14 @@ def check_schema(file: str, schema: str, data: Mapping[str, Any], lines: Mapping
         line = next((lines[key] for key in keys if key in lines), 1)
         more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
         message = "; ".join(problem.message for problem in found[:_MOST]) + more
-        raise Refused(file, message, f"The fields are described by the schema skill-health/{schema}/1.", line)
+        raise RefusedFile(file, message, f"The fields are described by the schema skill-health/{schema}/1.", line)
 
 
 def check_id(file: str, task_id: str, line: int = 1) -> None:
     """Raise Refused for an id that cannot name a folder of results."""
     if not is_safe_id(task_id):
         advice = "Use letters, digits, hyphens, underscores and single dots, at most 128 of them."
-        raise Refused(file, f"the id {task_id[:80]!r} cannot name a file", advice, line)
+        raise RefusedFile(file, f"the id {task_id[:80]!r} cannot name a file", advice, line)
 
 
 def check_keys(file: str, known: Sequence[str], found: Mapping[str, Any], lines: Mapping[str, int], what: str) -> None:
@@ -52,13 +52,13 @@ def check_keys(file: str, known: Sequence[str], found: Mapping[str, Any], lines:
         if key not in known:
             near = nearest(key, known)
             advice = f"Did you mean {near!r}?" if near else f"Known keys: {', '.join(known)}."
-            raise Refused(file, f"{key[:80]!r} is not a key of {what}", advice, lines.get(key, 1))
+            raise RefusedFile(file, f"{key[:80]!r} is not a key of {what}", advice, lines.get(key, 1))
 
 
 def check_text(file: str, text: str) -> str:
     """The text. Raises Refused where nothing is in it."""
     if not text.strip():
-        raise Refused(file, "the file is empty", "Write what the agent is told.")
+        raise RefusedFile(file, "the file is empty", "Write what the agent is told.")
     return text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import check_id
 from skill_health.effectiveness.tasks._container import Environment, read_env, read_environment, skill_of
-from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 from skill_health.effectiveness.tasks._scripts import (
     ORACLE,
     REWARDS,
@@ -28,7 +28,7 @@ _PLACES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class TaskParts:
     """What a loader has read. `table` is how the environment's settings are called, `workdir` the format's default."""
 
     format: str
@@ -47,7 +47,7 @@ class Parts:
     blockers: list[str] = field(default_factory=list)
 
 
-def build(folder: Folder, parts: Parts) -> Task:
+def build(folder: Folder, parts: TaskParts) -> Task:
     """The task. Raises Refused where it has no verifier, and for files that are not read safely."""
     task_id = folder.place.rpartition("/")[2]
     check_id("", task_id)
@@ -58,7 +58,7 @@ def build(folder: Folder, parts: Parts) -> Task:
         folder, parts.verifier_folder, "test.sh", parts.verifier_timeout, parts.verifier, places, blockers
     )
     if verifier is None:
-        raise Refused(f"{parts.verifier_folder}/test.sh", "the file is missing: nothing would judge the outcome")
+        raise RefusedFile(f"{parts.verifier_folder}/test.sh", "the file is missing: nothing would judge the outcome")
     oracle = _script(
         folder, parts.oracle_folder, "solve.sh", parts.agent_timeout, {"env": parts.oracle_env}, places, blockers
     )

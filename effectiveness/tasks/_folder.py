@@ -19,7 +19,7 @@ _SKIPPED = frozenset(("__pycache__", ".DS_Store"))
 _BOM = b"\xef\xbb\xbf"
 
 
-class Refused(Exception):
+class RefusedFile(Exception):
     """A file of a task that is not read. `path` is relative to the task; `line` counts from 1."""
 
     def __init__(self, path: str, message: str, help: str = "", line: int = 1) -> None:
@@ -55,7 +55,7 @@ class Folder:
         """The first bytes of a file; none where it cannot be read."""
         try:
             return self._open(path, size, cut=True)[0]
-        except Refused:
+        except RefusedFile:
             return b""
 
     def is_fenced(self, path: str) -> bool:
@@ -73,7 +73,7 @@ class Folder:
             return raw.decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
-            raise Refused(path, "bytes that are not UTF-8", "Save the file as UTF-8.", line) from None
+            raise RefusedFile(path, "bytes that are not UTF-8", "Save the file as UTF-8.", line) from None
 
     def file(self, path: str, target: str) -> File:
         """One file, to be staged as `target`. Raises Refused."""
@@ -97,7 +97,7 @@ class Folder:
             found.append(file)
             if len(found) > MAX_FILES or total > MAX_TOTAL:
                 limits = f"{MAX_FILES:,} files and {MAX_TOTAL >> 20} MiB are the limits"
-                raise Refused(path, f"the folder is too large for a task; {limits}")
+                raise RefusedFile(path, f"the folder is too large for a task; {limits}")
         return tuple(sorted(found, key=lambda file: file.path))
 
     def _walk(self, path: str, skip: Container[str]) -> Iterator[str]:
@@ -110,11 +110,11 @@ class Folder:
                     continue
                 shown = f"{path}/{below}" if path else below
                 if not name.isprintable() or "\\" in name:
-                    raise Refused(path, f"the name {name!r} holds characters that names of files must not have")
+                    raise RefusedFile(path, f"the name {name!r} holds characters that names of files must not have")
                 mode = os.lstat(os.path.join(self.place, shown)).st_mode
                 if stat.S_ISDIR(mode):
                     if below.count("/") >= MAX_DEPTH:
-                        raise Refused(shown, f"folders more than {MAX_DEPTH} deep")
+                        raise RefusedFile(shown, f"folders more than {MAX_DEPTH} deep")
                     waiting.append(below)
                 else:
                     yield below
@@ -125,7 +125,7 @@ class Folder:
         for part in path.split("/") if path else ():
             place = os.path.join(place, part)
             if os.path.islink(place):
-                raise Refused(path, "a symbolic link; a task holds real files only", "Copy the file into the task.")
+                raise RefusedFile(path, "a symbolic link; a task holds real files only", "Copy the file into the task.")
 
     def _open(self, path: str, limit: int, cut: bool = False) -> tuple[bytes, bool]:
         """The bytes of a regular file and whether it is executable. Raises Refused."""
@@ -134,16 +134,16 @@ class Folder:
         try:
             handle = os.open(os.path.join(self.place, path), flags)
         except FileNotFoundError:
-            raise Refused(path, "the file is missing") from None
+            raise RefusedFile(path, "the file is missing") from None
         except OSError as error:
-            raise Refused(path, f"the file cannot be read ({error.strerror or 'unknown error'})") from None
+            raise RefusedFile(path, f"the file cannot be read ({error.strerror or 'unknown error'})") from None
         with os.fdopen(handle, "rb") as stream:
             mode = os.fstat(handle).st_mode
             if not stat.S_ISREG(mode):
-                raise Refused(path, "not a regular file; a task holds plain files and folders only")
+                raise RefusedFile(path, "not a regular file; a task holds plain files and folders only")
             data = stream.read(limit if cut else limit + 1)
         if len(data) > limit:
-            raise Refused(path, f"larger than {limit >> 20} MiB, which is the limit for this file of a task")
+            raise RefusedFile(path, f"larger than {limit >> 20} MiB, which is the limit for this file of a task")
         return data, bool(mode & stat.S_IXUSR)
 
 
@@ -157,4 +157,4 @@ def _listed(place: str, path: str) -> list[str]:
     try:
         return os.listdir(place)
     except OSError as error:
-        raise Refused(path, f"the folder cannot be read ({error.strerror or 'unknown error'})") from None
+        raise RefusedFile(path, f"the folder cannot be read ({error.strerror or 'unknown error'})") from None

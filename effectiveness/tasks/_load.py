@@ -15,16 +15,16 @@ from skill_health.core.registries import BadRecord
 from skill_health.core.roots import relative
 from skill_health.core.strict_json import quote
 from skill_health.effectiveness import tasks as package
-from skill_health.effectiveness.tasks._api import Format, Task
+from skill_health.effectiveness.tasks._api import Task, TaskFormat
 from skill_health.effectiveness.tasks._bad import bad, refused
-from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 
 MAX_FOLDERS = 20_000
 _SKIPPED = frozenset(("node_modules", "__pycache__"))
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTasks:
     """Tasks in the order of their paths, and those that are none."""
 
     tasks: tuple[Task, ...] = ()
@@ -32,13 +32,13 @@ class Loaded:
 
 
 @cache
-def formats() -> tuple[tuple[str, Format], ...]:
+def formats() -> tuple[tuple[str, TaskFormat], ...]:
     """Every format with the name of its module, found by walking the package."""
     names = sorted(found.name for found in iter_modules(package.__path__) if found.name[0] != "_")
-    return tuple((name, cast(Format, import_module(f"{package.__name__}.{name}"))) for name in names)
+    return tuple((name, cast(TaskFormat, import_module(f"{package.__name__}.{name}"))) for name in names)
 
 
-def load_tasks(paths: Sequence[str], root: str = "") -> Loaded:
+def load_tasks(paths: Sequence[str], root: str = "") -> LoadedTasks:
     """The tasks that paths name: folders of tasks, folders above those, or files of a task such as its metadata.json.
 
     `root` is what the paths in messages are relative to; a task outside it is named by its folder's name. Links are
@@ -57,7 +57,7 @@ def load_tasks(paths: Sequence[str], root: str = "") -> Loaded:
                 problems.append(bad(Folder(place, found.path), "", message, "Give it another id.", task_id=found.id))
             else:
                 tasks[found.id] = found
-    return Loaded(tuple(tasks.values()), tuple(problems))
+    return LoadedTasks(tuple(tasks.values()), tuple(problems))
 
 
 def task_above(path: str, root: str) -> bool:
@@ -78,7 +78,7 @@ def _load(folder: Folder, claims: Mapping[str, str]) -> Iterator[Task | BadRecor
         return
     try:
         yield from known[next(iter(claims))].load(folder)
-    except Refused as error:
+    except RefusedFile as error:
         yield refused(folder, error)
 
 
@@ -127,7 +127,7 @@ def _claims(folder: Folder) -> dict[str, str]:
     for name, form in formats():
         try:
             mark = form.fits(folder)
-        except Refused as error:
+        except RefusedFile as error:
             mark = error.path
         if mark:
             found[name] = mark

@@ -10,9 +10,9 @@ from typing import Any
 from skill_health.core.registries import BadRecord
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Task
 from skill_health.effectiveness.tasks._bad import check_schema, check_text, leftover
-from skill_health.effectiveness.tasks._build import Parts, build
+from skill_health.effectiveness.tasks._build import TaskParts, build
 from skill_health.effectiveness.tasks._container import network_lines, timeout
-from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 
 TITLE = "a Harbor task.toml"
 FILE, PROMPT, SCHEMA = "task.toml", "instruction.md", "harbor-task"
@@ -42,11 +42,11 @@ def load(folder: Folder) -> Iterator[Task | BadRecord]:
     version = str(data.get("schema_version", data.get("version", "1.0")))
     if version.partition(".")[0] != "1":
         line = lines.get("schema_version", lines.get("version", 1))
-        raise Refused(FILE, f"schema version {version[:20]!r} is not known", "Known are the versions 1.x.", line)
+        raise RefusedFile(FILE, f"schema version {version[:20]!r} is not known", "Known are the versions 1.x.", line)
     agent, verifier = data.get("agent") or {}, data.get("verifier") or {}
     yield build(
         folder,
-        Parts(
+        TaskParts(
             format="harbor",
             prompt=check_text(PROMPT, folder.text(PROMPT)),
             metadata=data.get("metadata") or {},
@@ -91,9 +91,9 @@ def _parse(text: str) -> dict[str, Any]:
         message = str(error)
         at = _AT.search(message)
         line = int(at[1]) if at and at[1] else text.rstrip("\n").count("\n") + 1
-        raise Refused(FILE, f"not TOML: {_AT.sub('', message)}", line=line) from None
+        raise RefusedFile(FILE, f"not TOML: {_AT.sub('', message)}", line=line) from None
     except RecursionError:
-        raise Refused(FILE, "nested too deeply to read") from None
+        raise RefusedFile(FILE, "nested too deeply to read") from None
 
 
 def _lines(text: str) -> dict[str, int]:

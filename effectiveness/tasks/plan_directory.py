@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.registries import BadRecord, Record, parse_registries
+from skill_health.core.registries import BadRecord, RegistryRecord, parse_registries
 from skill_health.core.sources import MARKS, SourceFile
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, VERIFIER_TIMEOUT, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import bad, check_id, check_text
-from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 
 TITLE = "a folder with task.md and metadata.json"
 PROMPT, METADATA, VERIFIER, ORACLE, STARTING = "task.md", "metadata.json", "verify.sh", "oracle/solve.sh", "starting"
@@ -66,10 +66,10 @@ def _task(folder: Folder, data: Any) -> Task:
     )
 
 
-def _metadata(folder: Folder) -> Record | BadRecord:
+def _metadata(folder: Folder) -> RegistryRecord | BadRecord:
     """The validated metadata."""
     if not folder.has(METADATA):
-        raise Refused(METADATA, "the file is missing", "It holds at least id, slug and target_skill.")
+        raise RefusedFile(METADATA, "the file is missing", "It holds at least id, slug and target_skill.")
     source = SourceFile("tasks", f"{folder.shown}/{METADATA}", folder.read(METADATA), task_path=PROMPT)
     found = parse_registries((source,))
     if found.bad:

@@ -16,7 +16,7 @@ from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import quote, top_level
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, VERIFIER_TIMEOUT, Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import bad, check_id, check_schema, check_text
-from skill_health.effectiveness.tasks._folder import File, Folder, Refused, is_inside
+from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile, is_inside
 
 TITLE = "an agentskills evals/evals.json"
 FILE, SKILL, SCHEMA = "evals/evals.json", "SKILL.md", "skill-eval"
@@ -47,17 +47,17 @@ def load(folder: Folder) -> Iterator[Task | BadRecord]:
     text, data = _read(folder)
     skill = data.get("skill_name") or parse_skill(folder.read(SKILL), f"{folder.place.lstrip('/')}/{SKILL}").name
     if not isinstance(skill, str):
-        raise Refused(FILE, "skill_name must be text")
+        raise RefusedFile(FILE, "skill_name must be text")
     for line, item in zip(_item_lines(text), data["evals"], strict=True):
         try:
             yield _task(folder, item, skill, line)
-        except Refused as error:
+        except RefusedFile as error:
             yield bad(folder, error.path, error.message, error.help, error.line if error.line > 1 else line)
 
 
 def _task(folder: Folder, item: Any, skill: str, line: int) -> Task:
     if not isinstance(item, Mapping):
-        raise Refused(FILE, "an eval is not an object", line=line)
+        raise RefusedFile(FILE, "an eval is not an object", line=line)
     check_schema(FILE, SCHEMA, item, {"": line})
     task_id = f"{skill}-eval-{item['id']}"
     check_id(FILE, task_id, line)
@@ -89,9 +89,9 @@ def _read(folder: Folder) -> tuple[str, dict[str, Any]]:
     if line.data is None:
         problem = line.problem
         message, offset = (problem.message, problem.offset) if problem else ("unreadable", 0)
-        raise Refused(FILE, message, problem.help if problem else "", line.text.count("\n", 0, offset) + 1)
+        raise RefusedFile(FILE, message, problem.help if problem else "", line.text.count("\n", 0, offset) + 1)
     if not isinstance(line.data.get("evals"), list):
-        raise Refused(FILE, "evals is missing, or is not a list", "The file holds {skill_name, evals: [...]}.")
+        raise RefusedFile(FILE, "evals is missing, or is not a list", "The file holds {skill_name, evals: [...]}.")
     return line.text, line.data
 
 
@@ -107,7 +107,7 @@ def _files(folder: Folder, names: Any, line: int) -> Iterator[File]:
     for name in names:
         if not is_inside(name):
             advice = "Name files relative to the skill's folder, inside it."
-            raise Refused(FILE, f"the file {name[:80]!r} does not lie in the skill's folder", advice, line)
+            raise RefusedFile(FILE, f"the file {name[:80]!r} does not lie in the skill's folder", advice, line)
         lead = next((lead for lead in _INPUTS if name.startswith(lead)), "")
         target = name.removeprefix(lead)
         if folder.is_folder(name):

@@ -10,9 +10,9 @@ from skill_health.core.registries import BadRecord
 from skill_health.core.skill import Field
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Task
 from skill_health.effectiveness.tasks._bad import check_keys, check_schema, check_text, leftover
-from skill_health.effectiveness.tasks._build import Parts, build
+from skill_health.effectiveness.tasks._build import TaskParts, build
 from skill_health.effectiveness.tasks._container import network_lines, timeout
-from skill_health.effectiveness.tasks._folder import Folder, Refused
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 
 TITLE = "a SkillsBench task.md"
 FILE, SCHEMA = "task.md", "skillsbench-task"
@@ -40,23 +40,25 @@ def load(folder: Folder) -> Iterator[Task | BadRecord]:
     for new, old in _SPELLINGS:
         if new in data and old in data:
             message = f"{new!r} and {old!r} are two spellings of one key"
-            raise Refused(FILE, message, "Keep one of them.", max(lines[new], lines[old]))
+            raise RefusedFile(FILE, message, "Keep one of them.", max(lines[new], lines[old]))
     version = str(data.get("schema_version", data.get("version", "1.3")))
     if version.partition(".")[0] != "1":
         line = lines.get("schema_version", lines.get("version", 1))
-        raise Refused(FILE, f"schema version {version[:20]!r} is not known", "Known are the versions 1.x.", line)
+        raise RefusedFile(FILE, f"schema version {version[:20]!r} is not known", "Known are the versions 1.x.", line)
     prompt = check_text(FILE, body)
     for name in ("agent", "sandbox", "environment"):
         settings = data.get(name) or {}
         if settings.get("network_mode") == "allowlist" and not settings.get("allowed_hosts"):
-            raise Refused(FILE, f"{name}.network_mode is an allowlist without {name}.allowed_hosts", line=lines[name])
+            raise RefusedFile(
+                FILE, f"{name}.network_mode is an allowlist without {name}.allowed_hosts", line=lines[name]
+            )
     table = "environment" if "environment" in data else "sandbox"
     agent, verifier = data.get("agent") or {}, data.get("verifier") or {}
     if prefix := agent.get("prompt_prefix"):
         prompt = f"{prefix}\n\n{prompt}"
     yield build(
         folder,
-        Parts(
+        TaskParts(
             format="skillsbench",
             prompt=prompt,
             metadata=data.get("metadata") or {},
@@ -97,7 +99,7 @@ def _read(folder: Folder) -> tuple[dict[str, Any], dict[str, int], str]:
     matter, _, body, defects = frontmatter.read(folder.text(FILE))
     if matter is None or defects:
         first = min(defects, key=lambda defect: defect.span.line)
-        raise Refused(FILE, first.message, first.help[:1].upper() + first.help[1:], first.span.line)
+        raise RefusedFile(FILE, first.message, first.help[:1].upper() + first.help[1:], first.span.line)
     return {field.key: field.value for field in matter.fields}, dict(_lines(matter.fields)), body.strip("\n") + "\n"
 
 

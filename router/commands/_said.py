@@ -13,10 +13,10 @@ from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
 from skill_health.core.files import here
 
 if TYPE_CHECKING:
-    from skill_health.router.ended import Ended
+    from skill_health.router.ended import RunOutcome
 
 
-def say(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Lines for people, on standard error: standard output is the report's.
 
     A terminal that was closed is no reason to end a run; a reader that has gone from a pipe is.
@@ -32,7 +32,9 @@ def say(lines: Iterable[str]) -> None:
             return
 
 
-def finish(ended: Ended, text: str, color: bool, what: str = "calls", lost: str = "calls without an answer") -> int:
+def finish(
+    ended: RunOutcome, text: str, color: bool, what: str = "calls", lost: str = "calls without an answer"
+) -> int:
     """Print the report (where there is one), say how the run ended, and how it goes on; the exit code.
 
     Raises AbortedError where it is incomplete.
@@ -43,15 +45,15 @@ def finish(ended: Ended, text: str, color: bool, what: str = "calls", lost: str 
     if text and sys.stdout is not None:
         click.echo(text, nl=not text.endswith("\n"), color=color)
     if ended.report is not None:
-        say([f"written: {', '.join(map(here, ended.written))}"])
+        print_lines([f"written: {', '.join(map(here, ended.written))}"])
     name = clean(os.path.basename(ended.folder))
     if ended.missing and not ended.left:
-        say([f"{lost}: {ended.missing}; --resume {name} asks them again, a run without it begins anew"])
+        print_lines([f"{lost}: {ended.missing}; --resume {name} asks them again, a run without it begins anew"])
     if ended.left:
         larger = " with a larger cap" if ended.capped else ""
         again = f"give the same command again{larger} to go on (or add --resume {name})"
         if ended.reason == BY_USER:
-            say([f"interrupted: {ended.left} {what} have no result; {again}"])
+            print_lines([f"interrupted: {ended.left} {what} have no result; {again}"])
             return INTERRUPTED
         raise AbortedError(f"incomplete: {ended.left} {what} have no result ({ended.reason}); {again}")
     return FINDINGS if ended.untrusted else CLEAN

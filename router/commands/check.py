@@ -11,7 +11,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
 from skill_health.router.commands._options import amount, model_options, skip_namesakes_option
 
 if TYPE_CHECKING:
-    from skill_health.router.instrument_run import Checked
+    from skill_health.router.instrument_run import InstrumentCheck
 
 
 @click.command(short_help="Plant a skill and requests for none, and see whether models find their way.")
@@ -66,7 +66,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     return CLEAN if all(record["trusted"].values()) else FINDINGS
 
 
-def _check(paths: tuple[str, ...], options: dict[str, Any]) -> Checked:
+def _check(paths: tuple[str, ...], options: dict[str, Any]) -> InstrumentCheck:
     """The check that a command line asks for, made. Raises UsageError."""
     import asyncio
 
@@ -76,7 +76,7 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> Checked:
     from skill_health.router.earlier import read_earlier
     from skill_health.router.forecast_plan import forecast_plan, reservations
     from skill_health.router.inputs import load_inputs
-    from skill_health.router.instrument_run import Direct, ask_world, open_world
+    from skill_health.router.instrument_run import DirectAsker, ask_world, open_world
     from skill_health.router.opening import open_models, refuse_uncapped
     from skill_health.router.prices import price_table
     from skill_health.router.routers._load import PROVIDER
@@ -106,4 +106,4 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> Checked:
         found = forecast_plan(plan, prices.version, earlier, concurrency=options["concurrency"])
         echo("".join(f"{line}\n" for line in found.lines()), err=True)
     budget = Budget(None, cap)
-    return asyncio.run(ask_world(world, Direct(plan, budget, reservations(earlier)).ask, options["concurrency"]))
+    return asyncio.run(ask_world(world, DirectAsker(plan, budget, reservations(earlier)).ask, options["concurrency"]))

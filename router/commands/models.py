@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import CLEAN, UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RouterRow:
     """One router or provider. `needs` names its extra and the variable of its key; `lacks` what of it is not there."""
 
     name: str
@@ -42,7 +42,7 @@ def command(config_file: str | None, format_: str) -> int:
     return CLEAN
 
 
-def _rows(routing: Routing) -> Iterator[Row]:
+def _rows(routing: RouterSettings) -> Iterator[RouterRow]:
     """All routers, and after them the configured providers by name; one named like a protocol stands for it."""
     from skill_health.router.routers._load import PROVIDER, available
 
@@ -50,7 +50,7 @@ def _rows(routing: Routing) -> Iterator[Row]:
         extra = (f"skill-health[{info.extra}]",) if info.extra else ()
         lacks = () if info.installed else extra
         if info.kind != PROVIDER:
-            yield Row(info.name, info.kind, extra, lacks, False, info.title)
+            yield RouterRow(info.name, info.kind, extra, lacks, False, info.title)
         elif info.name not in routing.providers:
             yield _provider(info.name, None, routing, extra, lacks)
     protocols = {info.name: info for info in available() if info.kind == PROVIDER}
@@ -61,8 +61,8 @@ def _rows(routing: Routing) -> Iterator[Row]:
 
 
 def _provider(
-    name: str, provider: Provider | None, routing: Routing, extra: tuple[str, ...], lacks: tuple[str, ...]
-) -> Row:
+    name: str, provider: Provider | None, routing: RouterSettings, extra: tuple[str, ...], lacks: tuple[str, ...]
+) -> RouterRow:
     from skill_health.router.http.endpoint import base_url, key_variable
     from skill_health.router.routers._load import PROVIDER, resolve
 
@@ -75,10 +75,10 @@ def _provider(
     except UsageError as error:
         where, missing = f"; {error}", (*missing, "base-url")
     title = f"{module.TITLE}{where}"
-    return Row(f"{name}:MODEL", PROVIDER, (*extra, *key), (*lacks, *missing), provider is not None, title)
+    return RouterRow(f"{name}:MODEL", PROVIDER, (*extra, *key), (*lacks, *missing), provider is not None, title)
 
 
-def _table(rows: list[Row]) -> str:
+def _table(rows: list[RouterRow]) -> str:
     from skill_health.core.console import clean
 
     head = ("NAME", "KIND", "NEEDS", "STATE", "WHAT IT IS")
@@ -88,5 +88,5 @@ def _table(rows: list[Row]) -> str:
     return "\n".join(clean("  ".join(line).rstrip()) for line in padded)
 
 
-def _state(row: Row) -> str:
+def _state(row: RouterRow) -> str:
     return f"lacks {', '.join(row.lacks)}" if row.lacks else "ready"

@@ -11,7 +11,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.router.commands._options import collection_options
 
 if TYPE_CHECKING:
-    from skill_health.router.inputs import Inputs
+    from skill_health.router.inputs import RouterInputs
     from skill_health.router.records import Prompt
 
 _FILTERS = ("prompt_ids", "skills", "split")
@@ -78,7 +78,7 @@ def _may_write(target: str, options: dict[str, Any]) -> None:
         raise UsageError(f"{target} is there already: name another file, or add --force to write over it")
 
 
-def _split(inputs: Inputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
+def _split(inputs: RouterInputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
     from skill_health.router.families import with_families
     from skill_health.router.splits import SHARES, assign
 

@@ -27,11 +27,11 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
     from shutil import get_terminal_size
 
     from skill_health.core.console import wants_color
-    from skill_health.router.reports import Look, load
+    from skill_health.router.reports import RenderOptions, load
 
     color = wants_color() and format_ == "text"
     report = _report(run, out, config_file)
-    text = load(format_).render(report, Look(color, get_terminal_size((100, 24)).columns, table))
+    text = load(format_).render(report, RenderOptions(color, get_terminal_size((100, 24)).columns, table))
     click.echo(text, nl=False, color=color)
     return CLEAN
 

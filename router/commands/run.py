@@ -11,12 +11,12 @@ import click
 from skill_health.core.errors import CLEAN
 from skill_health.core.files import here
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands._said import finish, say
+from skill_health.router.commands._said import finish, print_lines
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from skill_health.router.ended import Ended
-    from skill_health.router.prepare import Prepared
+    from skill_health.router.ended import RunOutcome
+    from skill_health.router.prepare import PreparedSweep
 
 
 @click.command(short_help="Ask routers and models every prompt, and report.")
@@ -36,7 +36,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
     from skill_health.router.choices import choices, reports_folder
-    from skill_health.router.conduct import AT_ONCE, Terms, conduct
+    from skill_health.router.conduct import AT_ONCE, RouterRunOptions, conduct
     from skill_health.router.opening import refuse_uncapped
     from skill_health.router.prepare import prepare, read_inputs, selection_of, short_caps
     from skill_health.router.prompts._load import refuse_bad_records
@@ -44,8 +44,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs, train = read_inputs(paths, options, options["listing"])
-    say(refuse_bad_records(inputs.problems, options["skip_bad"]))
-    say(inputs.notes)
+    print_lines(refuse_bad_records(inputs.problems, options["skip_bad"]))
+    print_lines(inputs.notes)
     prepared = prepare(
         inputs,
         choices(options, inputs.config.router),
@@ -58,24 +58,24 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         keyless=options["dry_run"],
         concurrency=options["concurrency"],
     )
-    say(prepared.forecast.lines())
+    print_lines(prepared.forecast.lines())
     if options["dry_run"]:
         return _dry(prepared)
-    terms = Terms(
+    terms = RouterRunOptions(
         options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
         options["quiet"],
     )  # fmt: skip
     if not options["unsafe_no_cost_cap"]:
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_uncapped(prepared.plan.models, capped, prepared.prices)
-    say(short_caps(prepared, terms.max_runs, terms.max_usd))
+    print_lines(short_caps(prepared, terms.max_runs, terms.max_usd))
     if prepared.place.stored is not None:
-        say([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
+        print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
     ended = conduct(prepared, terms, sys.stderr)
     return _end(ended, options["format_"])
 
 
-def _dry(prepared: Prepared) -> int:
+def _dry(prepared: PreparedSweep) -> int:
     """Say what would be sent first, and write nothing."""
     from skill_health.router.plan import Questions
     from skill_health.router.sizes import schema_size, size_of
@@ -84,20 +84,20 @@ def _dry(prepared: Prepared) -> int:
     if first:
         request = Questions(prepared.plan).request(first, 1)
         size = size_of(request.text) + schema_size(request.schema)
-        say([f"the first question ({first.prompt.prompt_id}, {first.model.spec}) has {size:,} bytes"])
-    say(["dry run: nothing was asked, nothing was written"])
+        print_lines([f"the first question ({first.prompt.prompt_id}, {first.model.spec}) has {size:,} bytes"])
+    print_lines(["dry run: nothing was asked, nothing was written"])
     return CLEAN
 
 
-def _end(ended: Ended, format_: str) -> int:
+def _end(ended: RunOutcome, format_: str) -> int:
     from skill_health.core.console import wants_color
 
     if ended.report is None or sys.stdout is None:
         return finish(ended, "", False)
     from shutil import get_terminal_size
 
-    from skill_health.router.reports import Look, load
+    from skill_health.router.reports import RenderOptions, load
 
     color = wants_color() and format_ == "text"
-    text = load(format_).render(ended.report, Look(color, get_terminal_size().columns))
+    text = load(format_).render(ended.report, RenderOptions(color, get_terminal_size().columns))
     return finish(ended, text, color)

@@ -13,16 +13,16 @@ import click
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.files import here
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands._said import say
+from skill_health.router.commands._said import print_lines
 from skill_health.router.commands.run import _dry, _end
 from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from skill_health.router.basis import Asked
+    from skill_health.router.basis import SweepBasis
     from skill_health.router.comparable import Relisted
-    from skill_health.router.inputs import Inputs
+    from skill_health.router.inputs import RouterInputs
     from skill_health.router.records import Prompt
-    from skill_health.router.runs import Run
+    from skill_health.router.runs import RouterRun
 
 
 @click.command(short_help="Ask again what an edit of descriptions affects, and compare.")
@@ -48,7 +48,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1
     beyond --max-loss, for a local router on any that is beyond it, and where the instrument check fails.
     """
-    from skill_health.router.basis import Asked
+    from skill_health.router.basis import SweepBasis
     from skill_health.router.choices import choices, reports_folder
     from skill_health.router.prepare import read_inputs, selection_of
     from skill_health.router.prompts._load import refuse_bad_records
@@ -57,26 +57,30 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["since"] and options["changed"]:
         raise click.UsageError("--since and --changed exclude each other")
     inputs, train = read_inputs(paths, options, options["listing"])
-    say(refuse_bad_records(inputs.problems, options["skip_bad"]))
-    say(inputs.notes)
+    print_lines(refuse_bad_records(inputs.problems, options["skip_bad"]))
+    print_lines(inputs.notes)
     chosen = choices(options, inputs.config.router)
-    asked = Asked(chosen, load_template(chosen.template).digest, selection_of(inputs, options))
+    asked = SweepBasis(chosen, load_template(chosen.template).digest, selection_of(inputs, options))
     reports = reports_folder(options["out"], inputs.root, inputs.config)
     if options["since"] or options["changed"]:
         return _part(inputs, train, asked, reports, options)
     return _whole(inputs, train, asked, reports, options)
 
 
-def _whole(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]) -> int:
+def _whole(
+    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
+) -> int:
     from skill_health.router.basis import last_run
 
     before = last_run(reports, asked, asked.choices.models, [])
     if before is None:
-        say([f"there is no comparable run in {reports} yet: this one is the first"])
+        print_lines([f"there is no comparable run in {reports} yet: this one is the first"])
     return _run(inputs, train, asked, reports, options, before, {}, None)
 
 
-def _part(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]) -> int:
+def _part(
+    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
+) -> int:
     """The sweep of what changed; nothing is asked where nothing did."""
     from skill_health.router.basis import other_changes
     from skill_health.router.sweep import select, sweep_record
@@ -100,13 +104,13 @@ def _part(inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str,
     wanted = set(chosen.prompt_ids)
     subset = replace(inputs, prompts=tuple(prompt for prompt in inputs.prompts if prompt.prompt_id in wanted))
     if others := other_changes(before, inputs.catalogue.shown, changed):
-        say([f"the baseline {before.run_id} listed other texts of {', '.join(others)}, too"])
+        print_lines([f"the baseline {before.run_id} listed other texts of {', '.join(others)}, too"])
     return _run(subset, train, asked, reports, options, before, chosen.groups(), record)
 
 
 def _before(
-    inputs: Inputs, train: tuple[Prompt, ...], asked: Asked, reports: str, options: dict[str, Any]
-) -> tuple[Run | None, tuple[Relisted, ...], str]:
+    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
+) -> tuple[RouterRun | None, tuple[Relisted, ...], str]:
     """The baseline, what has changed since, and since when; no baseline where nothing has changed."""
     from skill_health.router.basis import run_at, run_before
     from skill_health.router.comparable import changed_skills
@@ -129,12 +133,12 @@ def _before(
 
 
 def _run(
-    inputs: Inputs,
+    inputs: RouterInputs,
     train: tuple[Prompt, ...],
-    asked: Asked,
+    asked: SweepBasis,
     reports: str,
     options: dict[str, Any],
-    before: Run | None,
+    before: RouterRun | None,
     groups: dict[str, tuple[str, ...]],
     record: dict[str, Any] | None,
 ) -> int:
@@ -142,7 +146,7 @@ def _run(
     from skill_health.core.files import write_text
     from skill_health.router.commands.compare import rendered
     from skill_health.router.compare import contrast
-    from skill_health.router.conduct import AT_ONCE, Terms, conduct
+    from skill_health.router.conduct import AT_ONCE, RouterRunOptions, conduct
     from skill_health.router.opening import refuse_uncapped
     from skill_health.router.prepare import prepare
     from skill_health.router.runs import load_run
@@ -152,11 +156,11 @@ def _run(
         inputs, asked.choices, reports, options["time"] or datetime.now(UTC), train=train, selection=selection,
         anew=options["no_resume"], keyless=options["dry_run"], concurrency=options["concurrency"],
     )  # fmt: skip
-    say(prepared.forecast.lines())
+    print_lines(prepared.forecast.lines())
     if options["dry_run"]:
-        say(_selected(record))
+        print_lines(_selected(record))
         return _dry(prepared)
-    terms = Terms(
+    terms = RouterRunOptions(
         options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
         options["quiet"],
     )  # fmt: skip
@@ -172,7 +176,7 @@ def _run(
     for name, form in (("comparison.json", "json"), ("comparison.md", "md")):
         write_text(os.path.join(ended.folder, name), rendered(found, form))
     click.echo(rendered(found, options["format_"]), nl=False)
-    say([f"written: {here(ended.folder)}"])
+    print_lines([f"written: {here(ended.folder)}"])
     return FINDINGS if found["lost"] or ended.untrusted else CLEAN
 
 

@@ -13,12 +13,12 @@ import httpx
 from skill_health.router.http.endpoint import Endpoint
 from skill_health.router.http.failures import Failure
 from skill_health.router.http.fetch import Fetched, Transports, fetch
-from skill_health.router.http.messages import Completion, Conversation, Wire
+from skill_health.router.http.messages import Completion, Conversation, ProviderProtocol
 from skill_health.router.http.pacing import Pace, costs_of
 from skill_health.router.http.reading import read
 from skill_health.router.http.scrub import Scrubber
 from skill_health.router.http.waits import MAX_WAIT, STEPS, backoff, stretched
-from skill_health.router.http.window import Window
+from skill_health.router.http.window import CallWindow
 from skill_health.router.meter import may_send_again, not_charged
 
 COSTLY_RETRIES = 2
@@ -40,7 +40,7 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """What one call came to: a completion, or a failure whose message names the server and holds no key.
 
     `requests` counts everything sent; `duration_ms` is the time of the request that was answered.
@@ -56,12 +56,12 @@ class Outcome:
 class _Call:
     """One call while it is under way."""
 
-    wire: Wire
+    wire: ProviderProtocol
     url: str
     headers: Mapping[str, str]
     content: bytes
     pace: Pace
-    window: Window
+    window: CallWindow
     costs: Mapping[str, int]
     requests: int = 0
     duration_ms: float | None = None
@@ -76,7 +76,7 @@ class Client:
         self._timing = timing or Timing()
         self._transports = Transports(endpoint)
         self._slots = asyncio.Semaphore(endpoint.concurrency)
-        self._paces: dict[str, tuple[Pace, Window]] = {}
+        self._paces: dict[str, tuple[Pace, CallWindow]] = {}
         self._next = 0.0
         self._over: Failure | None = None
 
@@ -84,7 +84,7 @@ class Client:
         """Close all connections."""
         await self._transports.aclose()
 
-    async def complete(self, wire: Wire, conversation: Conversation, label: str) -> Outcome:
+    async def complete(self, wire: ProviderProtocol, conversation: Conversation, label: str) -> CallOutcome:
         """Ask once, with retries. Never raises for what a server does; cancellation passes through.
 
         `label` makes this call's jitter its own and repeatable. After a failure that every further call would meet
@@ -95,7 +95,7 @@ class Client:
         while True:
             found = await self._once(call)
             if isinstance(found, Completion):
-                return Outcome(found, None, call.requests, call.duration_ms)
+                return CallOutcome(found, None, call.requests, call.duration_ms)
             failure = replace(found, message=self._scrub.line(f"{self.endpoint.host} {found.message}"))
             if failure.kind in ("quota", "auth"):
                 self._over = self._over or failure
@@ -118,7 +118,7 @@ class Client:
             call.pace.block(backoff(label, min(max(1, call.window.refusals), len(STEPS)) - 1))
         await self._timing.sleep(backoff(label, call.requests - 1))
 
-    def _call(self, wire: Wire, conversation: Conversation) -> _Call:
+    def _call(self, wire: ProviderProtocol, conversation: Conversation) -> _Call:
         outgoing = wire.outgoing(conversation, self.endpoint.base_url)
         content = json.dumps(outgoing.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         headers = {
@@ -130,7 +130,7 @@ class Client:
         costs = costs_of(len(content) // 4 + 1, conversation.max_output_tokens)
         known = self._paces.get(conversation.model)
         if known is None:
-            known = Pace(self._timing.clock, self._timing.now), Window(self.endpoint.concurrency)
+            known = Pace(self._timing.clock, self._timing.now), CallWindow(self.endpoint.concurrency)
             self._paces[conversation.model] = known
         return _Call(wire, self.endpoint.base_url + outgoing.path, headers, content, *known, costs)
 
@@ -175,11 +175,11 @@ class Client:
         return found
 
 
-def _failed(call: _Call, failure: Failure) -> Outcome:
+def _failed(call: _Call, failure: Failure) -> CallOutcome:
     """The outcome of a call that ends with this failure."""
     if failure.free:
         not_charged()
-    return Outcome(None, failure, call.requests, call.duration_ms)
+    return CallOutcome(None, failure, call.requests, call.duration_ms)
 
 
 def _given_up(failure: Failure, requests: int, again: bool) -> Failure:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from skill_health.core.config import Provider
 from skill_health.core.errors import UsageError
 from skill_health.core.patterns import lazy
-from skill_health.router.http.messages import Wire
+from skill_health.router.http.messages import ProviderProtocol
 
 _NAME, _PLAIN = lazy(r"[A-Za-z_][A-Za-z0-9_]*"), lazy(r"[A-Z_][A-Z0-9_]{0,63}")
 
@@ -38,7 +38,7 @@ class Endpoint:
         return urlsplit(self.base_url).netloc
 
 
-def base_url(provider: Provider | None, wire: Wire) -> str:
+def base_url(provider: Provider | None, wire: ProviderProtocol) -> str:
     """The URL that the protocol's paths are below. Raises UsageError for one that cannot be used.
 
     A message does not quote it: what was put there by mistake may be a key.
@@ -58,7 +58,9 @@ def base_url(provider: Provider | None, wire: Wire) -> str:
     return url.rstrip("/")
 
 
-def open_endpoint(provider: Provider | None, wire: Wire, environ: Mapping[str, str] | None = None) -> Endpoint:
+def open_endpoint(
+    provider: Provider | None, wire: ProviderProtocol, environ: Mapping[str, str] | None = None
+) -> Endpoint:
     """The endpoint of a provider (None: the vendor's own), with its key from the environment.
 
     Raises UsageError for a base URL that cannot be used, a key that is not set, and a key that would cross the
@@ -79,7 +81,7 @@ def open_endpoint(provider: Provider | None, wire: Wire, environ: Mapping[str, s
     )  # fmt: skip
 
 
-def key_variable(provider: Provider | None, wire: Wire) -> str:
+def key_variable(provider: Provider | None, wire: ProviderProtocol) -> str:
     """The environment variable that holds the key, "" for none.
 
     The vendor's own variable counts for the vendor's own server only: no other server gets a key that was not meant

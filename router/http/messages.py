@@ -96,7 +96,7 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class ProviderProtocol:
     """One protocol, as pure functions.
 
     `base_url` and `key_env` are the vendor's own, for a provider that says nothing else. `key_header` makes the header

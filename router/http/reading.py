@@ -7,12 +7,12 @@ from dataclasses import replace
 from skill_health.router.http.body import is_json_type, parsed
 from skill_health.router.http.failures import Failure, judge
 from skill_health.router.http.fetch import Fetched
-from skill_health.router.http.messages import Completion, Wire
+from skill_health.router.http.messages import Completion, ProviderProtocol
 from skill_health.router.http.scrub import Scrubber
 from skill_health.router.http.waits import asked_wait
 
 
-def read(wire: Wire, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
+def read(wire: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
     """What the answer says; every text of a completion is without the key. `now` is in seconds since 1970."""
     data = parsed(fetched.body)
     if fetched.status >= 400:

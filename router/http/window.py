@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import suppress
 
 
-class Window:
+class CallWindow:
     """Lets in `most` at once to begin with; first come, first served. Use it as an asynchronous context manager.
 
     A request has a ticket, which counts from 1. Those that were sent before the window shrank say nothing new.

@@ -29,7 +29,7 @@ Found = Prompt | BadRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FileShape:
     """What a file looks like, whatever its name: "list", "object", "lines" (JSON lines), "table" (CSV) or "".
 
     `keys` are those of its first records, or the columns of a table; `delimiter` separates those.
@@ -121,12 +121,12 @@ def either(names: Sequence[str]) -> str:
     return f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-class Format(Protocol):
+class PromptFormat(Protocol):
     """A format's module."""
 
     TITLE: str
 
-    def fits(self, look: Look) -> bool:
+    def fits(self, look: FileShape) -> bool:
         """Whether a file of this look is its own."""
 
     def read(self, file: PromptFile, known: Known) -> Iterator[Found]:

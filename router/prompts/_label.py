@@ -20,14 +20,14 @@ class Label(NamedTuple):
     rejected: tuple[str, ...] = ()
 
 
-class Fault(NamedTuple):
+class LabelFault(NamedTuple):
     """What is wrong with a label, and what to do."""
 
     message: str
     advice: str
 
 
-def read_label(row: Mapping[str, Any], known: Known, skill: str, default: bool | None) -> Label | Fault:
+def read_label(row: Mapping[str, Any], known: Known, skill: str, default: bool | None) -> Label | LabelFault:
     """The label of a record; `skill` and `default` as in `row_prompt`."""
     subject = _subject(row, known, skill)
     key = next((key for key in ("expected", "expected_skill") if key in row), "")
@@ -36,18 +36,18 @@ def read_label(row: Mapping[str, Any], known: Known, skill: str, default: bool |
         return _by_expected(row[key], subject or "", known)
     fires = default if fires is None else fires
     if fires is None:
-        return Fault("the label is missing", "Say in `should_trigger` whether the request is meant for the skill.")
+        return LabelFault("the label is missing", "Say in `should_trigger` whether the request is meant for the skill.")
     if subject is None or (fires and not subject):
-        return Fault("no skill is named", "Name it in `skill`, or keep the file in the folder of the skill.")
+        return LabelFault("no skill is named", "Name it in `skill`, or keep the file in the folder of the skill.")
     other = known.name_of(row[key]) if key else None
     nobody = bool(key) and _is_nobody(row[key])
     if fires:
         if nobody or other not in (None, subject):
             named = "no skill" if nobody else quote(other)
-            return Fault(f"should_trigger is true for {quote(subject)}, but {named} is expected", _CLASH)
+            return LabelFault(f"should_trigger is true for {quote(subject)}, but {named} is expected", _CLASH)
         return Label(subject)
     if subject and other == subject:
-        return Fault(f"should_trigger is false for {quote(subject)}, but it is the one expected", _CLASH)
+        return LabelFault(f"should_trigger is false for {quote(subject)}, but it is the one expected", _CLASH)
     return Label(other, other is not None or nobody or not subject, (subject,) if subject else ())
 
 

@@ -14,10 +14,10 @@ from skill_health.core.console import clean
 from skill_health.core.errors import UsageError
 from skill_health.core.registries import BadRecord
 from skill_health.router import prompts as package
-from skill_health.router.prompts._api import Format, Known, PromptFile
+from skill_health.router.prompts._api import Known, PromptFile, PromptFormat
 from skill_health.router.prompts._files import find_files
 from skill_health.router.prompts._look import look_at
-from skill_health.router.prompts._settle import Settled
+from skill_health.router.prompts._settle import SettledPrompts
 from skill_health.router.records import Prompt
 
 MAX_PER_FILE = 100
@@ -25,7 +25,7 @@ MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedPrompts:
     """Prompts in the order of their files' paths and lines, the records that are none, and what else to know."""
 
     prompts: tuple[Prompt, ...] = ()
@@ -34,20 +34,20 @@ class Loaded:
 
 
 @cache
-def formats() -> tuple[Format, ...]:
+def formats() -> tuple[PromptFormat, ...]:
     """Every format, found by walking the package."""
     names = sorted(found.name for found in iter_modules(package.__path__) if found.name[0] != "_")
-    return tuple(cast(Format, import_module(f"{package.__name__}.{name}")) for name in names)
+    return tuple(cast(PromptFormat, import_module(f"{package.__name__}.{name}")) for name in names)
 
 
-def load_prompts(paths: Sequence[str], known: Known, root: str = "") -> Loaded:
+def load_prompts(paths: Sequence[str], known: Known, root: str = "") -> LoadedPrompts:
     """Read the prompts of files, and of the eval files below folders. Raises UsageError where a path does not exist."""
     return read_prompts(find_files(paths, known, root), known)
 
 
-def read_prompts(files: Iterable[PromptFile], known: Known) -> Loaded:
+def read_prompts(files: Iterable[PromptFile], known: Known) -> LoadedPrompts:
     """The prompts of files already read. Never raises on bad content; the order of the files does not matter."""
-    settled = Settled()
+    settled = SettledPrompts()
     counts: dict[str, list[tuple[str, int]]] = {}
     for file in sorted(files, key=lambda file: (file.path, file.raw)):
         form = _format(file, settled)
@@ -58,7 +58,7 @@ def read_prompts(files: Iterable[PromptFile], known: Known) -> Loaded:
     notes = [*_counted(counts), *settled.notes]
     if merged := read - len(settled.prompts):
         notes.append(f"{merged} of the records are about a request that stands elsewhere, too: the labels are joined")
-    return Loaded(tuple(settled.prompts.values()), tuple(_capped(settled.problems)), tuple(notes))
+    return LoadedPrompts(tuple(settled.prompts.values()), tuple(_capped(settled.problems)), tuple(notes))
 
 
 def problem_line(problem: BadRecord) -> str:
@@ -81,7 +81,7 @@ def refuse_bad_records(problems: Sequence[BadRecord], skip: bool | None) -> list
     return lines
 
 
-def _format(file: PromptFile, settled: Settled) -> Format | None:
+def _format(file: PromptFile, settled: SettledPrompts) -> PromptFormat | None:
     """The format of a file; None, with the reason, where it has none that is known."""
     if fault := file.problem or _unreadable(file.raw):
         settled.problems.append(BadRecord(file.path, 1, 1, fault, _advice(fault), "prompts"))

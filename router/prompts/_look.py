@@ -9,7 +9,7 @@ from typing import Any
 from skill_health.core.jsonl import read_line
 from skill_health.core.patterns import lazy
 from skill_health.core.strict_json import JsonProblem, parse_object
-from skill_health.router.prompts._api import Look
+from skill_health.router.prompts._api import FileShape
 
 BOM = b"\xef\xbb\xbf"
 TEXT_KEYS = frozenset(("query", "prompt", "question"))
@@ -23,25 +23,25 @@ _KEY = lazy(r'"([a-z_]{1,40})"\s*:')
 _LIST = '{"":'
 
 
-def look_at(raw: bytes) -> Look:
+def look_at(raw: bytes) -> FileShape:
     """The look of a file's bytes. Never raises."""
     text = raw.removeprefix(BOM).lstrip()
     if text[:1] == b"[":
-        return Look("list", _keys_within(text[:_HEAD]))
+        return FileShape("list", _keys_within(text[:_HEAD]))
     lines = [line for line in text[:_HEAD].split(b"\n") if line.strip()]
     if text[:1] == b"{":
         if (data := read_line(text).data) is not None:
-            return Look("object", frozenset(data))
+            return FileShape("object", frozenset(data))
         if len(lines[0].strip()) < _OPENING:
-            return Look("object", _keys_within(text[:_HEAD]))
+            return FileShape("object", _keys_within(text[:_HEAD]))
     elif lines and (table := _table(lines[0])):
         return table
     # The last line of the head may be cut off, unless the head is all there is.
     whole = lines if len(text) <= _HEAD else lines[:-1]
     found = [data for line in whole[:_SAMPLE] if (data := read_line(line).data) is not None]
     if found:
-        return Look("lines", frozenset(key for data in found for key in data))
-    return Look("lines", _keys_within(text[:_HEAD])) if text[:1] == b"{" else Look()
+        return FileShape("lines", frozenset(key for data in found for key in data))
+    return FileShape("lines", _keys_within(text[:_HEAD])) if text[:1] == b"{" else FileShape()
 
 
 def read_list(raw: bytes) -> tuple[str, list[Any]]:
@@ -98,7 +98,7 @@ def _keys_within(head: bytes) -> frozenset[str]:
     return frozenset(_KEY.findall(head.decode("utf-8", "replace")))
 
 
-def _table(header: bytes) -> Look | None:
+def _table(header: bytes) -> FileShape | None:
     """The look of a CSV file with this header; None where it has no column of requests or none of labels."""
     text = header.decode("utf-8", "replace").strip("\r")
     for delimiter in ",;\t":
@@ -108,7 +108,7 @@ def _table(header: bytes) -> Look | None:
             continue
         keys = frozenset(column_name(each) for each in row)
         if keys & TEXT_KEYS and keys & LABEL_KEYS:
-            return Look("table", keys, delimiter)
+            return FileShape("table", keys, delimiter)
     return None
 
 

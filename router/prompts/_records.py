@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.registries import ID_OF, BadRecord, Record, parse_registries
+from skill_health.core.registries import ID_OF, BadRecord, RegistryRecord, parse_registries
 from skill_health.core.sources import SourceFile
 from skill_health.router.prompts._api import Found, PromptFile
 from skill_health.router.prompts._rows import extras
@@ -17,13 +17,13 @@ UNKNOWN = "expected_known"
 def read_records(file: PromptFile, kind: str) -> Iterator[Found]:
     """The records of a registry of this kind ("prompts" or "activation"), in the order of the file."""
     found = parse_registries((SourceFile(kind, file.path, file.raw),))
-    good: tuple[Record, ...] = getattr(found, kind) or ()
-    entries: list[Record | BadRecord] = [*good, *found.bad]
+    good: tuple[RegistryRecord, ...] = getattr(found, kind) or ()
+    entries: list[RegistryRecord | BadRecord] = [*good, *found.bad]
     for entry in sorted(entries, key=lambda entry: entry.line):
         yield entry if isinstance(entry, BadRecord) else _prompt(entry, kind)
 
 
-def _prompt(record: Record, kind: str) -> Found:
+def _prompt(record: RegistryRecord, kind: str) -> Found:
     data = record.data
     if fault := _odd(data):
         advice = "The fields are described by the schema skill-health/router-prompt/1."

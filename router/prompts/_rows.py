@@ -9,7 +9,7 @@ from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import JsonProblem, kind_of
 from skill_health.core.validation import problems
 from skill_health.router.prompts._api import Found, Known, PromptFile
-from skill_health.router.prompts._label import Fault, read_label, subject_of
+from skill_health.router.prompts._label import LabelFault, read_label, subject_of
 from skill_health.router.records import Prompt
 
 SCHEMA = "labelled-query"
@@ -42,7 +42,7 @@ def row_prompt(
     if not text:
         return bad("the request is missing", "Say in `query` what the user asks for.")
     label = read_label(row, known, skill, default)
-    if isinstance(label, Fault):
+    if isinstance(label, LabelFault):
         return bad(label.message, label.advice)
     return Prompt(
         prompt_id=_within(subject_of(row, known, skill) if skill else "", record_id),

@@ -23,7 +23,7 @@ def content_id(text: str) -> str:
 
 
 @dataclass(slots=True)
-class Settled:
+class SettledPrompts:
     """What has been read so far, over all files. `texts` finds a prompt by its text, however it is spelled."""
 
     prompts: dict[str, Prompt] = field(default_factory=dict)

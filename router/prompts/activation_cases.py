@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._records import read_records
 
 TITLE = "activation cases"
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileShape) -> bool:
     """JSON lines with a case_id."""
     return look.kind in ("lines", "object") and "case_id" in look.keys
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import JsonProblem, kind_of, top_level
-from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import PLAN_KEYS, SET_KEYS, item_lines, read_object
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "prompts of eval sets"
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileShape) -> bool:
     """A JSON object with a list of evals or queries."""
     ours = not look.keys.isdisjoint(SET_KEYS) and look.keys.isdisjoint(PLAN_KEYS)
     return look.kind in ("object", "lines") and ours

@@ -12,7 +12,7 @@ from typing import Any
 
 from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import quote
-from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import BOM, TEXT_KEYS, column_name, look_at
 from skill_health.router.prompts._rows import row_prompt
 
@@ -21,7 +21,7 @@ _TRUE, _FALSE = ("true", "yes", "1", "y", "t"), ("false", "no", "0", "n", "f")
 _EMPTY_IS_NULL = ("skill", "skill_name")
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileShape) -> bool:
     """A header with a column of requests and one of labels."""
     return look.kind == "table"
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from skill_health.core.jsonl import read_line, read_lines
 from skill_health.core.strict_json import JsonProblem
-from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, look_at
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "labelled queries"
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileShape) -> bool:
     """JSON lines with a request and a label."""
     ours = bool(look.keys & TEXT_KEYS) and bool(look.keys & LABEL_KEYS) and not look.keys & PLAN_KEYS
     return look.kind in ("lines", "object") and ours and look.keys.isdisjoint(SET_KEYS)

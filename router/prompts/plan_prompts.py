@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import PLAN_KEYS
 from skill_health.router.prompts._records import read_records
 
 TITLE = "router prompts"
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileShape) -> bool:
     """JSON lines with the keys of a router prompt."""
     return look.kind in ("lines", "object") and not look.keys.isdisjoint(PLAN_KEYS) and "case_id" not in look.keys
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.core.strict_json import JsonProblem
-from skill_health.router.prompts._api import Found, Known, Look, PromptFile
+from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import TEXT_KEYS, item_lines, read_list
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "trigger queries"
 
 
-def fits(look: Look) -> bool:
+def fits(look: FileShape) -> bool:
     """A JSON list of objects with a request."""
     return look.kind == "list" and not TEXT_KEYS.isdisjoint(look.keys)
 

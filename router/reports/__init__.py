@@ -18,7 +18,7 @@ Report = Mapping[str, Any]
 _SHORT = {"md": "markdown"}
 
 
-class Look(NamedTuple):
+class RenderOptions(NamedTuple):
     """How to show a report, as far as a format cares: in colour, how many columns wide, and which of TABLES."""
 
     color: bool = False
@@ -26,7 +26,7 @@ class Look(NamedTuple):
     table: str = TABLES[0]
 
 
-PLAIN = Look()
+PLAIN = RenderOptions()
 
 
 def names() -> list[str]:

@@ -20,7 +20,7 @@ def share(number: Number) -> str:
     return _with_interval(number, percent)
 
 
-def plain(number: Number) -> str:
+def format_number(number: Number) -> str:
     """A number with its interval."""
     return _with_interval(number, lambda value: NOTHING if value is None else f"{value:.3f}")
 

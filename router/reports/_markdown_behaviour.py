@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from skill_health.router.reports import Report, _cells
-from skill_health.router.reports._cells import NOTHING, plain, share
+from skill_health.router.reports._cells import NOTHING, format_number, share
 from skill_health.router.reports._markdown_table import table, text
 
 Model = Mapping[str, Any]
@@ -42,8 +42,8 @@ def _behaviour(report: Report) -> Iterator[str]:
         position, stability, calibration = model["position"], model["stability"], model["calibration"]
         rows.append([
             text(model["model"]), _n(_cells.bare, position["tv"]), _cells.p_value(position["tv"].get("p")),
-            _n(plain, position["slope"]), _n(share, stability["modal_share"]), share(stability["flip_rate"]),
-            _n(plain, calibration["brier"]), _cells.bare(calibration["ece"]), _n(plain, model["length"]),
+            _n(format_number, position["slope"]), _n(share, stability["modal_share"]), share(stability["flip_rate"]),
+            _n(format_number, calibration["brier"]), _cells.bare(calibration["ece"]), _n(format_number, model["length"]),
         ])  # fmt: skip
         if notes := _notes(model):
             why.setdefault("; ".join(notes), []).append(model["model"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.router.reports import Report, _cells
-from skill_health.router.reports._cells import plain, share
+from skill_health.router.reports._cells import format_number, share
 from skill_health.router.reports._markdown_table import rest, table, text
 
 _PAIRS = 30
@@ -37,7 +37,7 @@ def _leaderboard(report: Report) -> Iterator[str]:
         metrics, coverage = model["metrics"], model["coverage"]
         rows.append([
             _name(model), *(share(metrics[key]) for key in ("top1", "top1_skill", "top3", "acceptable")),
-            plain(metrics["mrr"]), plain(metrics["ndcg3"]), f"{metrics['top1']['n']} / {metrics['top1']['clusters']}",
+            format_number(metrics["mrr"]), format_number(metrics["ndcg3"]), f"{metrics['top1']['n']} / {metrics['top1']['clusters']}",
             _cells.percent(coverage["share"]),
         ])  # fmt: skip
     head = (
@@ -90,7 +90,7 @@ def _comparisons(report: Report) -> Iterator[str]:
     )  # fmt: skip
     yield from rest(_PAIRS, len(pairs), "pairs")
     if len(pairs) and report["agreement"]["value"] is not None:
-        yield f"Agreement of the models (Fleiss' kappa of the first answer): {plain(report['agreement'])}."
+        yield f"Agreement of the models (Fleiss' kappa of the first answer): {format_number(report['agreement'])}."
         yield ""
 
 

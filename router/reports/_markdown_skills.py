@@ -7,7 +7,7 @@ from typing import Any
 
 from skill_health.router.records import NONE
 from skill_health.router.reports import Report, _cells
-from skill_health.router.reports._cells import NOTHING, plain, share
+from skill_health.router.reports._cells import NOTHING, format_number, share
 from skill_health.router.reports._markdown_table import rest, table, text
 from skill_health.router.scores.skills import FEW
 
@@ -25,7 +25,7 @@ def skills(report: Report) -> Iterator[str]:
     yield from _thieves(report)
     yield from _gaps(report)
     yield "Length of the description against a right answer, all models: " + (
-        f"{plain(report['length'])} log odds for each 100 characters."
+        f"{format_number(report['length'])} log odds for each 100 characters."
         if report["length"]["value"] is not None
         else text(report["length"].get("note", "not testable")) + "."
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from skill_health.core.console import clean
-from skill_health.router.reports import PLAIN, Look, Report
+from skill_health.router.reports import PLAIN, RenderOptions, Report
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "coverage", "p", "p_adjusted", "note")
@@ -24,7 +24,7 @@ _FORMULA = ("=", "+", "-", "@", "'")
 Row = Mapping[str, Any]
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """The table that `look` names."""
     head, rows = _TABLES[look.table]
     out = io.StringIO()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from skill_health.router.reports import PLAIN, Look, Report
+from skill_health.router.reports import PLAIN, RenderOptions, Report
 
 EXTENSION = ".json"
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """Sorted keys, two spaces, a new line at the end."""
     return json.dumps(report, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n"

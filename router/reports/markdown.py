@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.router.reports import PLAIN, Look, Report, _cells
+from skill_health.router.reports import PLAIN, RenderOptions, Report, _cells
 from skill_health.router.reports._cells import NOTHING
 from skill_health.router.reports._markdown_behaviour import behaviour
 from skill_health.router.reports._markdown_models import models
@@ -17,7 +17,7 @@ EXTENSION = ".md"
 _FINDINGS = 20
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """The verdicts first, then the models, the skills, and the prompts that failed."""
     parts = (_head(report), models(report), behaviour(report), skills(report), prompts(report), _foot(report))
     return "\n".join(line for part in parts for line in part).rstrip() + "\n"

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.core.console import clean, paint
-from skill_health.router.reports import PLAIN, Look, Report, _cells
+from skill_health.router.reports import PLAIN, RenderOptions, Report, _cells
 from skill_health.router.reports._cells import share
 
 EXTENSION = ".txt"
 _MOST, _MODELS, _NARROW = 5, 20, 40
 
 
-def render(report: Report, look: Look = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """At most `look.width` columns; the leaderboard loses columns before it loses names."""
     width = max(look.width, _NARROW)
     lines = [
@@ -50,7 +50,7 @@ def _padded(text: str, width: int, right: bool = False) -> str:
     return blank + text if right else text + blank
 
 
-def _head(report: Report, look: Look, width: int) -> Iterator[str]:
+def _head(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     run, counts = report["run"], report["counts"]
     yield paint(_cut(f"router run {run['run_id']}", width), "bold", look.color)
     yield _cut(
@@ -64,7 +64,7 @@ def _head(report: Report, look: Look, width: int) -> Iterator[str]:
     yield ""
 
 
-def _leaderboard(report: Report, look: Look, width: int) -> Iterator[str]:
+def _leaderboard(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     head = ("model", "n", "top-1 %", "top-3 %", "false fire %")
     rows = [
         (
@@ -79,7 +79,7 @@ def _leaderboard(report: Report, look: Look, width: int) -> Iterator[str]:
     yield ""
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: Look, width: int) -> Iterator[str]:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: RenderOptions, width: int) -> Iterator[str]:
     """A table of as many columns as fit; the first one gives way down to 12 columns."""
     cells = [[_cut(cell, width) for cell in row] for row in (head, *rows)]
     widths = [max(_columns(row[at]) for row in cells) for at in range(len(head))]
@@ -93,13 +93,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: Look, width
         yield paint(line, "bold", look.color and number == 0) if number == 0 else line
 
 
-def _skills(report: Report, look: Look, width: int) -> Iterator[str]:
+def _skills(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     worst = [skill for skill in _cells.rank_skills(report) if skill["recall"]["value"] < 1][:_MOST]
     lines = [f"{_share(skill['recall'])}  {skill['name']}" for skill in worst]
     yield from _section(f"Lowest recall{_together(report)}", lines, look, width)
 
 
-def _pairs(report: Report, look: Look, width: int) -> Iterator[str]:
+def _pairs(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     lines = []
     for pair in report["pairs"][:_MOST]:
         words = f" (both say {', '.join(pair['shared_words'][:4])})" if pair["shared_words"] else ""
@@ -107,7 +107,7 @@ def _pairs(report: Report, look: Look, width: int) -> Iterator[str]:
     yield from _section(f"Most confused{_together(report)}", lines, look, width)
 
 
-def _thieves(report: Report, look: Look, width: int) -> Iterator[str]:
+def _thieves(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     lines = [f"{_share(thief['rate'])}  {thief['skill']}" for thief in report["steals"]["thieves"][:3]]
     yield from _section(f"Picked where they should not be{_together(report)}", lines, look, width)
 
@@ -126,14 +126,14 @@ def _together(report: Report) -> str:
     return ", all models" if len(report["models"]) > 1 else ""
 
 
-def _section(title: str, lines: Sequence[str], look: Look, width: int) -> Iterator[str]:
+def _section(title: str, lines: Sequence[str], look: RenderOptions, width: int) -> Iterator[str]:
     if lines:
         yield paint(_cut(title, width), "bold", look.color)
         yield from (f"  {_cut(line, width - 2)}" for line in lines)
         yield ""
 
 
-def _careful(report: Report, look: Look, width: int) -> Iterator[str]:
+def _careful(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     yield paint("Mind", "bold", look.color)
     preliminary = (
         f"preliminary ({', '.join(names)}): {reason}" for reason, names in _cells.preliminary(report["models"]).items()

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from skill_health.core.config import Provider
-from skill_health.router.records import Catalogue, Mode, Prompt, Reply, Request
+from skill_health.router.records import Catalogue, Mode, Prompt, Reply, RoutingRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Router(Protocol):
     def describe(self) -> Mapping[str, Any]:
         """What else a manifest must hold to repeat this: versions, thresholds, limits. JSON-safe, no key, no clock."""
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: RoutingRequest) -> Reply:
         """Answer one request. Never raises for what a server or a skill does; cancellation passes through."""
 
     async def close(self) -> None:

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, cast
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation, missing_modules
 from skill_health.router import routers
@@ -22,7 +22,7 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RouterChoice:
     """A router that was named: what the user wrote, its module, what the module is told, and the server it asks."""
 
     spec: str
@@ -37,7 +37,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Info:
+class RouterInfo:
     """What `router models` says of a router. `missing` are the modules of its extra that cannot be imported."""
 
     name: str
@@ -52,13 +52,13 @@ class Info:
         return not self.missing
 
 
-def available() -> list[Info]:
+def available() -> list[RouterInfo]:
     """Every router of this package, local ones first, then by name."""
     found = [_info(_import(stem)) for stem in _stems()]
     return sorted(found, key=lambda info: (info.kind != LOCAL, info.kind == PROVIDER, info.name))
 
 
-def resolve(spec: str, routing: Routing) -> Choice:
+def resolve(spec: str, routing: RouterSettings) -> RouterChoice:
     """The router that `spec` names, with the configured provider where it names one.
 
     Raises UsageError, with the nearest names, for an unknown name, for a provider without a model, and for a local
@@ -77,11 +77,11 @@ def resolve(spec: str, routing: Routing) -> Choice:
         raise UsageError(f"{_shown(spec)}: which model? Write {head}:MODEL")
     if module.KIND == LOCAL and spec != name:
         raise UsageError(f"{_shown(spec)}: {name} takes no model; write {name}")
-    return Choice(spec, rest, module, configured)
+    return RouterChoice(spec, rest, module, configured)
 
 
 def open_choice(
-    choice: Choice,
+    choice: RouterChoice,
     catalogue: Catalogue,
     *,
     train: tuple[Prompt, ...] = (),
@@ -142,7 +142,7 @@ def _of_protocol(provider: str, configured: Provider) -> ModuleType:
     return module
 
 
-def _unknown(spec: str, routing: Routing) -> ModuleType:
+def _unknown(spec: str, routing: RouterSettings) -> ModuleType:
     from difflib import get_close_matches
 
     names = [*(info.name for info in available()), *sorted(routing.providers)]
@@ -157,9 +157,9 @@ def _unknown(spec: str, routing: Routing) -> ModuleType:
     raise UsageError(f"there is no router or provider {_shown(spec)}; {hint}")
 
 
-def _info(module: ModuleType) -> Info:
+def _info(module: ModuleType) -> RouterInfo:
     needed: tuple[str, ...] = getattr(module, "IMPORTS", ())
-    return Info(_name(module), module.TITLE, module.KIND, module.EXTRA, missing_modules(needed))
+    return RouterInfo(_name(module), module.TITLE, module.KIND, module.EXTRA, missing_modules(needed))
 
 
 def _shown(text: str) -> str:

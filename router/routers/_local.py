@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.router.records import NONE, Catalogue, Listed, Reply, Request
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Reply, RoutingRequest
 from skill_health.router.routers._api import Setup
 from skill_health.router.routers._threshold import Threshold, threshold_of
 
@@ -20,12 +20,12 @@ Explain = Callable[[str, str], str]
 """A prompt's text and a skill's name -> half a sentence on what they have in common, or ""."""
 
 
-def in_order(catalogue: Catalogue) -> tuple[Listed, ...]:
+def in_order(catalogue: Catalogue) -> tuple[ListedSkill, ...]:
     """The skills that are shown, in an order that does not depend on that of the catalogue."""
     return tuple(sorted(catalogue.shown, key=lambda skill: (skill.name, skill.path, skill.text)))
 
 
-def indexed(skill: Listed, index: str) -> str:
+def indexed(skill: ListedSkill, index: str) -> str:
     """What is searched of a skill: its name and the text that is listed; with `body` the whole of SKILL.md too."""
     name = skill.name.replace("-", " ").replace("_", " ")
     return "\n".join((name, skill.text, skill.body)) if index == "body" else f"{name}\n{skill.text}"
@@ -65,7 +65,7 @@ class LocalRouter:
         found = self.rank(text)
         return NONE if self._abstains(found) else found[0][0]
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: RoutingRequest) -> Reply:
         """Rank the skills of the request by its prompt."""
         if not self.slow:
             return self._reply(request)
@@ -79,7 +79,7 @@ class LocalRouter:
     def _abstains(self, found: Sequence[tuple[str, float]]) -> bool:
         return not found or (self.none_allowed and found[0][1] < (self.threshold.value or 0.0))
 
-    def _reply(self, request: Request) -> Reply:
+    def _reply(self, request: RoutingRequest) -> Reply:
         text = request.prompt.text
         shown = {skill.name for skill in request.skills}
         found = [pair for pair in self.rank(text) if pair[0] in shown]

@@ -10,17 +10,17 @@ from skill_health.core.config import Provider
 from skill_health.core.errors import UsageError
 from skill_health.router.http.endpoint import Endpoint, base_url, open_endpoint
 from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Conversation, Turn, Wire
-from skill_health.router.records import Reply, Request, Status
+from skill_health.router.http.messages import Completion, Conversation, ProviderProtocol, Turn
+from skill_health.router.records import Reply, RoutingRequest, Status
 from skill_health.router.routers._api import Setup
 
 if TYPE_CHECKING:
-    from skill_health.router.http.client import Client, Outcome, Timing
+    from skill_health.router.http.client import CallOutcome, Client, Timing
 
 _STATUS: Mapping[str, Status] = {"model": "model_unavailable", "refusal": "refusal"}
 
 
-def open_provider(setup: Setup, wire: Wire, timing: Timing | None = None) -> ProviderRouter:
+def open_provider(setup: Setup, wire: ProviderProtocol, timing: Timing | None = None) -> ProviderRouter:
     """The router of a provider's model.
 
     Raises UsageError, naming the model, for a base URL that cannot be used, a key that is not set or would be sent in
@@ -48,7 +48,7 @@ class ProviderRouter:
     replicates = True
 
     def __init__(
-        self, setup: Setup, wire: Wire, where: str, endpoint: Endpoint | None, timing: Timing | None = None
+        self, setup: Setup, wire: ProviderProtocol, where: str, endpoint: Endpoint | None, timing: Timing | None = None
     ) -> None:
         self._setup, self._wire, self._where, self._endpoint, self._timing = setup, wire, where, endpoint, timing
         self._limit = (setup.provider or Provider(wire.protocol)).max_output_tokens
@@ -58,7 +58,7 @@ class ProviderRouter:
         """The protocol, the server and the limit of the answer; no key."""
         return {"protocol": self._wire.protocol, "base_url": self._where, "max_output_tokens": self._limit}
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: RoutingRequest) -> Reply:
         """Send the request's text as the user's only turn."""
         if self._endpoint is None:
             raise RuntimeError(f"{self._setup.spec} was opened without a key, to be described only")
@@ -83,7 +83,7 @@ class ProviderRouter:
             await give_back(self._endpoint, self._timing)
 
 
-def reply_of(outcome: Outcome) -> Reply:
+def reply_of(outcome: CallOutcome) -> Reply:
     """An outcome as the run's record of it."""
     if outcome.completion is not None:
         return replace(_answered(outcome.completion), requests=outcome.requests, duration_ms=outcome.duration_ms)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
+from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ProviderProtocol, ToolCall, Turn
 from skill_health.router.http.values import added, count, mapping, objects, optional, part_of, text, without
 from skill_health.router.records import Usage
 from skill_health.router.routers._api import Setup
@@ -102,7 +102,7 @@ def _usage(raw: Any) -> Usage:
     )
 
 
-WIRE = Wire(
+WIRE = ProviderProtocol(
     protocol="anthropic",
     base_url="https://api.anthropic.com",
     key_env="ANTHROPIC_API_KEY",

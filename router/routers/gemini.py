@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
+from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ProviderProtocol, ToolCall, Turn
 from skill_health.router.http.values import added, count, mapping, objects, optional, part_of, text, without
 from skill_health.router.records import Usage
 from skill_health.router.routers._api import Setup
@@ -108,7 +108,7 @@ def _usage(raw: Any) -> Usage:
     )  # fmt: skip
 
 
-WIRE = Wire(
+WIRE = ProviderProtocol(
     protocol="gemini",
     base_url="https://generativelanguage.googleapis.com",
     key_env="GEMINI_API_KEY",

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
+from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ProviderProtocol, ToolCall, Turn
 from skill_health.router.http.values import added, arguments, count, mapping, objects, optional, part_of, text, without
 from skill_health.router.records import Usage
 from skill_health.router.routers._api import Setup
@@ -123,7 +123,7 @@ def _usage(raw: Any) -> Usage:
     )  # fmt: skip
 
 
-WIRE = Wire(
+WIRE = ProviderProtocol(
     protocol="openai",
     base_url="https://api.openai.com/v1",
     key_env="OPENAI_API_KEY",

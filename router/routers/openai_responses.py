@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Wire
+from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ProviderProtocol, ToolCall, Turn
 from skill_health.router.http.values import arguments, count, mapping, objects, optional, part_of, text, without
 from skill_health.router.records import Usage
 from skill_health.router.routers._api import Setup
@@ -109,7 +109,7 @@ def _usage(raw: Any) -> Usage:
     )  # fmt: skip
 
 
-WIRE = Wire(
+WIRE = ProviderProtocol(
     protocol="openai-responses",
     base_url="https://api.openai.com/v1",
     key_env="OPENAI_API_KEY",

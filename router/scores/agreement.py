@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from skill_health.core import stats
-from skill_health.router.scores.judge import Column, Sheet
+from skill_health.router.scores.judge import ModelScores, RunScores
 from skill_health.router.scores.numbers import Number, left_out, not_testable, number
 
 
-def agreement(sheet: Sheet) -> Number:
+def agreement(sheet: RunScores) -> Number:
     """Fleiss' kappa, a model's rating of a prompt being its most frequent first answer (of equals, the earliest).
 
     Models without any scored call are left out; an answer without a valid ranking is a class of its own.
@@ -34,7 +34,7 @@ def agreement(sheet: Sheet) -> Number:
     return number(fleiss_kappa(counts, seed=sheet.facts.seed, clusters=clusters))
 
 
-def _ratings(column: Column) -> dict[str, str | None]:
+def _ratings(column: ModelScores) -> dict[str, str | None]:
     answers: defaultdict[str, list[str | None]] = defaultdict(list)
     for row in column.scored:
         answers[row.prompt.prompt_id].append(row.picked)

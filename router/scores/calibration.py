@@ -6,15 +6,15 @@ from typing import Any
 
 from skill_health.core import stats
 from skill_health.core.estimates import Estimate
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import Column, Judged
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import Judged, ModelScores
 from skill_health.router.scores.numbers import left_out, not_testable, number
 
 BINS = 10
 """Of equal width from 0 to 1; a lower edge belongs to its bin."""
 
 
-def calibration(column: Column, facts: Facts) -> dict[str, Any]:
+def calibration(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
     """Brier, ECE and the table of bins, over the valid answers that state a confidence, where the right one is known.
 
     The ECE has no interval: it errs upwards on average, the more the fewer answers there are.

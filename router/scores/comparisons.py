@@ -15,14 +15,14 @@ from typing import Any
 
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.multiplicity import holm
-from skill_health.router.scores.judge import Column, Sheet
+from skill_health.router.scores.judge import ModelScores, RunScores
 from skill_health.router.scores.numbers import difference, number
 
 _NOBODY = "not testable: no prompt was answered by both"
 _Shares = Mapping[str, tuple[int, float]]
 
 
-def compare_models(sheet: Sheet) -> list[dict[str, Any]]:
+def compare_models(sheet: RunScores) -> list[dict[str, Any]]:
     """Every pair of models in the manifest's order, the difference being the first's less the second's."""
     shares = {column.model.spec: _shares(column) for column in sheet.columns}
     found = [_pair(one, other, shares, sheet.facts.seed) for one, other in combinations(shares, 2)]
@@ -33,7 +33,7 @@ def compare_models(sheet: Sheet) -> list[dict[str, Any]]:
     ]
 
 
-def _shares(column: Column) -> _Shares:
+def _shares(column: ModelScores) -> _Shares:
     """For each prompt with a right answer that was answered: its cluster and the share of right first answers."""
     totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in column.tested():

@@ -9,8 +9,8 @@ from typing import Any
 from skill_health.core.stopwords import STOP
 from skill_health.core.tfidf import cosine, frequencies, terms, vectors
 from skill_health.router.records import NONE
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import Judged, Sheet
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import Judged, RunScores
 from skill_health.router.scores.numbers import number, share
 
 PAIRS = 200
@@ -37,7 +37,7 @@ def matrix(rows: Iterable[Judged]) -> list[dict[str, Any]]:
     ]
 
 
-def pairs(sheet: Sheet) -> list[dict[str, Any]]:
+def pairs(sheet: RunScores) -> list[dict[str, Any]]:
     """Two skills of which one was picked where the other was expected, over all models, the most frequent first.
 
     `rate` is over the calls that expect `expected`; `similarity` is the cosine of the two texts as they are listed.
@@ -71,7 +71,7 @@ def _rate(rows: Iterable[Judged], calls: Mapping[int, int]) -> Any:
 class _Texts:
     """The listed texts as vectors, so that two of them can be compared."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: RoutingRunFacts) -> None:
         texts = [terms(skill.text, STOP) for skill in facts.shown.values()]
         self._vectors = dict(zip(facts.shown, vectors(texts), strict=True))
         self._usual = {word for word, n in frequencies(texts).items() if n > max(_FEW, len(texts) / 2)}

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skill_health.core.catalog import FULL, TRUNCATED
-from skill_health.router.records import Listed, Prompt
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import Judged, Sheet
+from skill_health.router.records import ListedSkill, Prompt
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import Judged, RunScores
 
 TEXT, RATIONALE, CUT = 400, 240, 240
 """How many characters of a prompt, of a rationale and of the hidden part of a description a report quotes."""
 
 
-def prompts(sheet: Sheet) -> list[dict[str, Any]]:
+def prompts(sheet: RunScores) -> list[dict[str, Any]]:
     """All prompts in the run's order. `failing` marks those that some call got wrong; `right` is a share."""
     by_prompt: defaultdict[str, dict[str, list[Judged]]] = defaultdict(dict)
     for column in sheet.columns:
@@ -24,7 +24,7 @@ def prompts(sheet: Sheet) -> list[dict[str, Any]]:
     return [_prompt(prompt, by_prompt.get(name, {}), sheet) for name, prompt in sheet.facts.prompts.items()]
 
 
-def _prompt(prompt: Prompt, answers: Mapping[str, Sequence[Judged]], sheet: Sheet) -> dict[str, Any]:
+def _prompt(prompt: Prompt, answers: Mapping[str, Sequence[Judged]], sheet: RunScores) -> dict[str, Any]:
     facts = sheet.facts
     untested = facts.untested.get(prompt.prompt_id)
     rows = [row for each in answers.values() for row in each]
@@ -78,7 +78,7 @@ def _pick(name: str | None, rows: Sequence[Judged]) -> dict[str, Any]:
     return pick
 
 
-def _listing(prompt: Prompt, facts: Facts) -> dict[str, Any] | None:
+def _listing(prompt: Prompt, facts: RoutingRunFacts) -> dict[str, Any] | None:
     """How the host lists the expected skill, and the part of its description that it does not show."""
     if prompt.expected is None:
         return None
@@ -88,7 +88,7 @@ def _listing(prompt: Prompt, facts: Facts) -> dict[str, Any] | None:
     return {"state": skill.state, "cut": bounded(hidden(skill), CUT)}
 
 
-def hidden(skill: Listed) -> str:
+def hidden(skill: ListedSkill) -> str:
     """What a listing leaves out of a description: nothing, what follows the part that is shown, or all of it."""
     whole, shown = (" ".join(text.split()) for text in (skill.description, skill.text))
     return whole.removeprefix(shown).strip() if skill.state == TRUNCATED else "" if skill.state == FULL else whole

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from skill_health.core.catalog import FULL, OMITTED
-from skill_health.router.records import NONE, Listed, Prompt
+from skill_health.router.records import NONE, ListedSkill, Prompt
 
 LABEL_ONLY, NULL, UNKNOWN = "label_only", "null_not_allowed", "unknown_skill"
 WHY = {
@@ -21,7 +21,7 @@ _PROMPT = tuple(field.name for field in fields(Prompt))
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelFacts:
     """One model of a run. `kind` is local, provider or simulated; `settings` what it said of itself."""
 
     spec: str
@@ -31,7 +31,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RoutingRunFacts:
     """A manifest as values.
 
     `prompts` are in the run's order; `clusters` gives each prompt the number of what is resampled with it, families
@@ -41,9 +41,9 @@ class Facts:
 
     prompts: Mapping[str, Prompt]
     clusters: Mapping[str, int]
-    models: tuple[Model, ...]
-    shown: Mapping[str, Listed]
-    omitted: Mapping[str, Listed]
+    models: tuple[ModelFacts, ...]
+    shown: Mapping[str, ListedSkill]
+    omitted: Mapping[str, ListedSkill]
     untested: Mapping[str, str]
     none_allowed: bool
     seed: int
@@ -55,7 +55,7 @@ class Facts:
         return tuple(prompt for name, prompt in self.prompts.items() if name not in self.untested)
 
 
-def read_facts(manifest: Mapping[str, Any]) -> Facts:
+def read_facts(manifest: Mapping[str, Any]) -> RoutingRunFacts:
     """The facts of a manifest. Raises KeyError or TypeError where it is none of ours."""
     prompts = {prompt.prompt_id: prompt for prompt in map(_prompt, manifest["prompts"])}
     shown = {skill.name: skill for skill in map(_listed, manifest["catalogue"])}
@@ -66,7 +66,7 @@ def read_facts(manifest: Mapping[str, Any]) -> Facts:
     numbers: dict[str, int] = {}
     for prompt in prompts.values():
         numbers.setdefault(prompt.cluster, len(numbers))
-    return Facts(
+    return RoutingRunFacts(
         prompts=prompts,
         clusters={name: numbers[prompt.cluster] for name, prompt in prompts.items()},
         models=tuple(map(_model, manifest["models"])),
@@ -92,13 +92,13 @@ def _prompt(record: Mapping[str, Any]) -> Prompt:
     return Prompt(**values | {name: tuple(values.get(name) or ()) for name in _TUPLES})
 
 
-def _listed(record: Mapping[str, Any], state: str = FULL) -> Listed:
+def _listed(record: Mapping[str, Any], state: str = FULL) -> ListedSkill:
     name, text, description, path = (str(record.get(key) or "") for key in ("name", "text", "description", "path"))
-    return Listed(name, text, str(record.get("state") or state), description, path=path)
+    return ListedSkill(name, text, str(record.get("state") or state), description, path=path)
 
 
-def _model(record: Mapping[str, Any]) -> Model:
-    return Model(
+def _model(record: Mapping[str, Any]) -> ModelFacts:
+    return ModelFacts(
         spec=str(record["spec"]),
         kind=str(record.get("kind") or ""),
         replications=int(record.get("replications") or 1),

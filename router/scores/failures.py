@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from skill_health.router.records import ANSWERED, Result, Status
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import Column, missing
+from skill_health.router.records import ANSWERED, RoutingResult, Status
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import ModelScores, missing
 from skill_health.router.scores.numbers import number, share
 
 _FORMAT = "format_failure"
 
 
-def failures(column: Column, facts: Facts) -> dict[str, Any]:
+def failures(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
     """The share of failed answers over all prompts, and how many of each kind; one answer may be of several."""
     first = [result for result in column.results if result.first_status in ANSWERED and result.status != "dry_run"]
     final = [row.result for row in column.scored]
@@ -27,7 +27,9 @@ def failures(column: Column, facts: Facts) -> dict[str, Any]:
     }
 
 
-def _part(facts: Facts, planned: int, rows: Sequence[tuple[Result, Status, Iterable[str]]]) -> dict[str, Any]:
+def _part(
+    facts: RoutingRunFacts, planned: int, rows: Sequence[tuple[RoutingResult, Status, Iterable[str]]]
+) -> dict[str, Any]:
     sums: dict[int, list[float]] = {}
     kinds: Counter[str] = Counter()
     for result, status, named in rows:
@@ -44,7 +46,7 @@ def _part(facts: Facts, planned: int, rows: Sequence[tuple[Result, Status, Itera
     }
 
 
-def coverage(column: Column, facts: Facts) -> dict[str, Any]:
+def coverage(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
     """How many calls were planned and scored, and what became of the others."""
     planned = column.planned(facts.prompts.values())
     return {

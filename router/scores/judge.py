@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from skill_health.router.records import NONE, Prompt, Result
-from skill_health.router.scores.facts import Facts, Model
+from skill_health.router.records import NONE, Prompt, RoutingResult
+from skill_health.router.scores.facts import ModelFacts, RoutingRunFacts
 
 DEEP = 3
 """How far down a ranking top-3, nDCG@3 and violations at 3 look."""
@@ -24,7 +24,7 @@ class Judged:
     """
 
     prompt: Prompt
-    result: Result
+    result: RoutingResult
     cluster: int
     tested: bool
     picked: str | None
@@ -47,11 +47,11 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ModelScores:
     """All of one model: what was planned, every result, and those that are scored, in the manifest's order."""
 
-    model: Model
-    results: tuple[Result, ...]
+    model: ModelFacts
+    results: tuple[RoutingResult, ...]
     scored: tuple[Judged, ...]
 
     def planned(self, prompts: Iterable[Prompt]) -> int:
@@ -64,11 +64,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class RunScores:
     """A whole run, judged. `foreign` counts results of no prompt or model of the manifest, and second results."""
 
-    facts: Facts
-    columns: tuple[Column, ...]
+    facts: RoutingRunFacts
+    columns: tuple[ModelScores, ...]
     foreign: int
 
     @property
@@ -77,10 +77,10 @@ class Sheet:
         return [row for column in self.columns for row in column.scored]
 
 
-def judge(facts: Facts, results: Sequence[Result]) -> Sheet:
+def judge(facts: RoutingRunFacts, results: Sequence[RoutingResult]) -> RunScores:
     """Put every result beside its label; the order of `results` does not matter."""
     order = {prompt_id: at for at, prompt_id in enumerate(facts.prompts)}
-    kept: dict[str, dict[tuple[int, int], Result]] = {model.spec: {} for model in facts.models}
+    kept: dict[str, dict[tuple[int, int], RoutingResult]] = {model.spec: {} for model in facts.models}
     foreign = 0
     for result in results:
         of_model = kept.get(result.model)
@@ -93,11 +93,11 @@ def judge(facts: Facts, results: Sequence[Result]) -> Sheet:
     for model in facts.models:
         found = kept[model.spec]
         ordered = tuple(found[key] for key in sorted(found))
-        columns.append(Column(model, ordered, tuple(_judged(facts, each) for each in ordered if each.scored)))
-    return Sheet(facts, tuple(columns), foreign)
+        columns.append(ModelScores(model, ordered, tuple(_judged(facts, each) for each in ordered if each.scored)))
+    return RunScores(facts, tuple(columns), foreign)
 
 
-def _judged(facts: Facts, result: Result) -> Judged:
+def _judged(facts: RoutingRunFacts, result: RoutingResult) -> Judged:
     prompt = facts.prompts[result.prompt_id]
     ranking = result.ranking if result.status == "finished" else ()
     target = prompt.target
@@ -127,7 +127,7 @@ def _discounted(gains: Sequence[int]) -> float:
     return math.fsum(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1))
 
 
-def missing(column: Column, prompts: int) -> Mapping[str, int]:
+def missing(column: ModelScores, prompts: int) -> Mapping[str, int]:
     """How many planned calls have no score, by status; those without any result are "not_run"."""
     counts = Counter(result.status for result in column.results if not result.scored)
     absent = prompts * column.model.replications - len(column.results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from skill_health.core import stats
-from skill_health.router.scores.facts import Facts
+from skill_health.router.scores.facts import RoutingRunFacts
 from skill_health.router.scores.judge import Judged
 from skill_health.router.scores.numbers import Number, left_out, not_testable, number
 
@@ -13,7 +13,7 @@ PER = 100
 LEAST = 10
 
 
-def length_slope(rows: Iterable[Judged], facts: Facts) -> Number:
+def length_slope(rows: Iterable[Judged], facts: RoutingRunFacts) -> Number:
     """The change of the log odds of a right first answer for each 100 characters more of the listed description.
 
     All prompts of a skill share its length, so that skills are the clusters: with a handful of them there is no

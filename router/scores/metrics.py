@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from skill_health.router.records import NONE, Prompt
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import DEEP, Column, Judged, ndcg
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import DEEP, Judged, ModelScores, ndcg
 from skill_health.router.scores.numbers import Number, clustered, mean, not_testable, number, share
 
 PRIMARY = "top1"
@@ -95,13 +95,13 @@ F1 = "abstention_f1"
 TITLES: Mapping[str, str] = {key: metric.title for key, metric in METRICS.items()} | {F1: "abstention F1"}
 
 
-def measure(column: Column, facts: Facts) -> dict[str, Number]:
+def measure(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Number]:
     """Every metric of one model."""
     found = {key: _measure(column, facts, metric) for key, metric in METRICS.items()}
     return found | {F1: _f1(column, facts)}
 
 
-def _measure(column: Column, facts: Facts, metric: Metric) -> Number:
+def _measure(column: ModelScores, facts: RoutingRunFacts, metric: Metric) -> Number:
     if metric.none and not facts.none_allowed:
         return not_testable("the template does not let a model abstain")
     if metric.null and not any(map(_null, facts.tested)):
@@ -115,7 +115,7 @@ def _measure(column: Column, facts: Facts, metric: Metric) -> Number:
     return number(estimate, column.planned(prompts), len(rows))
 
 
-def _f1(column: Column, facts: Facts) -> Number:
+def _f1(column: ModelScores, facts: RoutingRunFacts) -> Number:
     """F1 of abstaining, NONE being the positive class: 2 TP over (abstentions + prompts without a skill)."""
     if not facts.none_allowed:
         return not_testable("the template does not let a model abstain")

@@ -8,9 +8,9 @@ from typing import Any
 
 from skill_health.core import stats
 from skill_health.router.orders import Orders, presentation
-from skill_health.router.records import NONE, Result
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import Column, Judged, Sheet
+from skill_health.router.records import NONE, RoutingResult
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import Judged, ModelScores, RunScores
 from skill_health.router.scores.numbers import Number, left_out, not_testable, number
 from skill_health.router.scores.places import Tables, places
 
@@ -18,7 +18,7 @@ LOCAL = "local"
 _LOCAL = "it is computed here, and does not depend on the order"
 
 
-def positions(sheet: Sheet) -> dict[str, Tables]:
+def positions(sheet: RunScores) -> dict[str, Tables]:
     """For each model and each prompt that it picked a skill for more than once: where each pick stood in each order.
 
     One table for a prompt, one row for a call, one column for the order of a call; places count from 1. The orders are
@@ -30,7 +30,7 @@ def positions(sheet: Sheet) -> dict[str, Tables]:
     if facts.orders not in kinds:
         return {}
     tables: dict[str, list[list[list[int]]]] = {column.model.spec: [] for column in sheet.columns}
-    picks: defaultdict[str, dict[str, list[Result]]] = defaultdict(dict)
+    picks: defaultdict[str, dict[str, list[RoutingResult]]] = defaultdict(dict)
     for column in sheet.columns:
         for row in column.scored:
             if row.picked in facts.shown and column.model.kind != LOCAL:
@@ -55,7 +55,7 @@ def positions(sheet: Sheet) -> dict[str, Tables]:
     return dict(tables)
 
 
-def position(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> dict[str, Any]:
+def position(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, Tables]) -> dict[str, Any]:
     """The distance of the places picked from those expected without bias, the slope of being right by place, and more.
 
     That is what both rest on, place by place (see `places`); nothing where the order does not matter.
@@ -70,7 +70,7 @@ def position(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> dict
     }
 
 
-def _distance(column: Column, facts: Facts, tables: Mapping[str, Tables]) -> Number:
+def _distance(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, Tables]) -> Number:
     if column.model.spec not in tables:
         return not_testable("its orders of presentation cannot be made again")
     if not stats.installed():

@@ -16,8 +16,8 @@ from skill_health.core import stats
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.multiplicity import benjamini_hochberg
 from skill_health.router.records import NONE
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import Judged, Sheet
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import Judged, RunScores
 from skill_health.router.scores.numbers import Number, number, share
 
 FEW = 5
@@ -32,7 +32,7 @@ class _Tally:
     picked: list[Judged] = field(default_factory=list)
 
 
-def skills(sheet: Sheet) -> list[dict[str, Any]]:
+def skills(sheet: RunScores) -> list[dict[str, Any]]:
     """Every skill of the collection that is listed, expected or picked, in the catalogue's order."""
     facts = sheet.facts
     prompts = Counter(prompt.expected for prompt in facts.tested if prompt.expected is not None)
@@ -110,7 +110,7 @@ def _share(rows: Sequence[Judged], why: str) -> Estimate:
     return share([sums[cluster] for cluster in sorted(sums)], why)
 
 
-def _tests(pooled: Mapping[str, _Tally], facts: Facts) -> dict[str, tuple[float | None, float | None]]:
+def _tests(pooled: Mapping[str, _Tally], facts: RoutingRunFacts) -> dict[str, tuple[float | None, float | None]]:
     """For each skill that prompts expect, p and p corrected."""
     if not stats.installed():
         return {}

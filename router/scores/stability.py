@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skill_health.router.scores.judge import Column
+from skill_health.router.scores.judge import ModelScores
 from skill_health.router.scores.numbers import Number, mean, not_testable, number
 
 _ONCE = "each prompt was asked once"
 
 
-def stability(column: Column) -> dict[str, Any]:
+def stability(column: ModelScores) -> dict[str, Any]:
     """Modal share and flip rate of the first answer, over all prompts that were answered more than once.
 
     The modal share of a prompt is that of its most frequent first answer; the flip rate is the share of pairs of its

@@ -8,8 +8,8 @@ from typing import Any
 
 from skill_health.core import stats
 from skill_health.core.stats.power import mde_paired, preliminary
-from skill_health.router.scores.facts import NULL, WHY, Facts
-from skill_health.router.scores.judge import Column, Sheet
+from skill_health.router.scores.facts import NULL, WHY, RoutingRunFacts
+from skill_health.router.scores.judge import ModelScores, RunScores
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.splits import TRAIN
 
@@ -47,12 +47,12 @@ def statements(manifest: Mapping[str, Any]) -> list[str]:
     return [_BOUND, f"{asked} Figures of the two modes must never be compared.", _INTERVALS, _MISSING, _PRIMARY]
 
 
-def notes(sheet: Sheet, manifest: Mapping[str, Any]) -> list[str]:
+def notes(sheet: RunScores, manifest: Mapping[str, Any]) -> list[str]:
     """What is particular about this run."""
     return list(_notes(sheet, manifest))
 
 
-def _notes(sheet: Sheet, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _notes(sheet: RunScores, manifest: Mapping[str, Any]) -> Iterator[str]:
     facts = sheet.facts
     if not stats.installed():
         yield (
@@ -89,7 +89,7 @@ def _notes(sheet: Sheet, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"Left out were {sheet.foreign} results that are second ones, or of no prompt or model of this run."
 
 
-def _null(facts: Facts) -> Iterator[str]:
+def _null(facts: RoutingRunFacts) -> Iterator[str]:
     if not facts.none_allowed:
         if NULL not in facts.untested.values():
             yield "The template does not let a model answer that no skill applies."
@@ -103,7 +103,7 @@ def _null(facts: Facts) -> Iterator[str]:
         )
 
 
-def _tuned(facts: Facts) -> Iterator[str]:
+def _tuned(facts: RoutingRunFacts) -> Iterator[str]:
     """A threshold that was chosen on prompts of this run makes its figures look better than they are."""
     if not any(prompt.split == TRAIN for prompt in facts.prompts.values()):
         return
@@ -119,7 +119,7 @@ def _tuned(facts: Facts) -> Iterator[str]:
         )
 
 
-def _planned(column: Column, facts: Facts) -> int:
+def _planned(column: ModelScores, facts: RoutingRunFacts) -> int:
     return column.planned(facts.prompts.values())
 
 
@@ -127,7 +127,7 @@ def _prompts(n: int) -> str:
     return f"{n} prompt{'s' * (n != 1)}"
 
 
-def reasons(column: Column, facts: Facts, top1: Mapping[str, Any], effect: float) -> list[str]:
+def reasons(column: ModelScores, facts: RoutingRunFacts, top1: Mapping[str, Any], effect: float) -> list[str]:
     """Why a model's figures are preliminary; [] where they are not."""
     if top1["value"] is None:
         return [str(top1.get("note") or "not testable")]
@@ -141,7 +141,7 @@ def reasons(column: Column, facts: Facts, top1: Mapping[str, Any], effect: float
     return found
 
 
-def detectable(column: Column, facts: Facts) -> dict[str, Any]:
+def detectable(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
     """The least true difference in top-1, paired with another run or model, that would be found 4 times in 5."""
     clusters = len({facts.clusters[prompt.prompt_id] for prompt in facts.tested})
     replications = column.model.replications

@@ -8,16 +8,16 @@ from typing import Any
 
 from skill_health.core.estimates import Estimate
 from skill_health.core.stats.quantiles import clustered_quantile
-from skill_health.router.records import Result
-from skill_health.router.scores.facts import Facts
-from skill_health.router.scores.judge import Column
+from skill_health.router.records import RoutingResult
+from skill_health.router.scores.facts import RoutingRunFacts
+from skill_health.router.scores.judge import ModelScores
 from skill_health.router.scores.numbers import Number, number
 
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 _Points = Sequence[tuple[float, int]]
 
 
-def usage(column: Column, facts: Facts) -> dict[str, Any]:
+def usage(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
     """Cost and latency as median and 95th percentile of the calls, cost and tokens as totals."""
     # What a failed call took says nothing about an answer, but its dollars are spent.
     cost = _points(column, facts, lambda result: result.cost_usd if result.scored else None)
@@ -34,11 +34,11 @@ def usage(column: Column, facts: Facts) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _points(column: Column, facts: Facts, of: Callable[[Result], float | None]) -> _Points:
+def _points(column: ModelScores, facts: RoutingRunFacts, of: Callable[[RoutingResult], float | None]) -> _Points:
     return [(value, facts.clusters[each.prompt_id]) for each in column.results if (value := of(each)) is not None]
 
 
-def _tokens(column: Column, name: str) -> dict[str, Any]:
+def _tokens(column: ModelScores, name: str) -> dict[str, Any]:
     known = [value for each in column.results if (value := getattr(each.usage, name)) is not None]
     return {"total": sum(known) if known else None, "known": len(known)}
 

@@ -7,12 +7,12 @@ import json
 from simulators.routers._script import MALFORMED, Script
 from skill_health.core.digests import blake2b
 from skill_health.router.answers import KINDS
-from skill_health.router.records import NONE, Request
+from skill_health.router.records import NONE, RoutingRequest
 
 _TOP = 3
 
 
-def right(script: Script, request: Request) -> float:
+def right(script: Script, request: RoutingRequest) -> float:
     """The probability that the first place is right, given that there is a ranking; 0 where nothing is right."""
     target = request.prompt.target
     if target == NONE:
@@ -26,7 +26,7 @@ def right(script: Script, request: Request) -> float:
     return (1 - script.abstain) * (by_place + (1 - script.bias) * fair)
 
 
-def ranking(script: Script, request: Request) -> list[str]:
+def ranking(script: Script, request: RoutingRequest) -> list[str]:
     """The first of the ranking, the right skill in second place where it comes so near, and others up to three."""
     names = sorted(skill.name for skill in request.skills)
     target = request.prompt.target
@@ -41,7 +41,7 @@ def ranking(script: Script, request: Request) -> list[str]:
     return [*found, *others][:_TOP]
 
 
-def failure_of(script: Script, request: Request) -> str:
+def failure_of(script: Script, request: RoutingRequest) -> str:
     """The key of the failure that this call ends in, or ""."""
     drawn = draw(script, request, "failure")
     for failure, share in script.failures.items():
@@ -50,17 +50,17 @@ def failure_of(script: Script, request: Request) -> str:
     return ""
 
 
-def draw(script: Script, request: Request, purpose: str) -> float:
+def draw(script: Script, request: RoutingRequest, purpose: str) -> float:
     """A number from 0 up to, not including, 1 for one purpose in answering one attempt."""
     return _unit(script.seed, request.prompt.prompt_id, request.replication, request.attempt, purpose)
 
 
-def mark(script: Script, request: Request) -> str:
+def mark(script: Script, request: RoutingRequest) -> str:
     """16 hexadecimal digits that tell one attempt from all others."""
     return _hash(script.seed, request.prompt.prompt_id, request.replication, request.attempt).hex()
 
 
-def _first(script: Script, request: Request, names: list[str]) -> str:
+def _first(script: Script, request: RoutingRequest, names: list[str]) -> str:
     target = request.prompt.target
     if not names or (target == NONE and draw(script, request, "skill") < _settled(script, request, script.reject)):
         return NONE
@@ -79,20 +79,20 @@ def _first(script: Script, request: Request, names: list[str]) -> str:
     return _any(script, request, [name for name in names if name != target])
 
 
-def _any(script: Script, request: Request, names: list[str]) -> str:
+def _any(script: Script, request: RoutingRequest, names: list[str]) -> str:
     return names[int(draw(script, request, "any") * len(names))]
 
 
-def _placed(script: Script, request: Request) -> str:
+def _placed(script: Script, request: RoutingRequest) -> str:
     return request.skills[0 if script.position == "first" else -1].name
 
 
-def _knows(script: Script, request: Request) -> float:
+def _knows(script: Script, request: RoutingRequest) -> float:
     """With a single skill in the list there is no other to take for it."""
     return 1.0 if len(request.skills) == 1 else _settled(script, request, script.skill)
 
 
-def _settled(script: Script, request: Request, share: float) -> float:
+def _settled(script: Script, request: RoutingRequest, share: float) -> float:
     """The share, or for a settled prompt 0 or 1."""
     prompt = request.prompt.prompt_id
     if _unit(script.difficulty, prompt, "settled") >= script.spread:

@@ -39,7 +39,7 @@ from typing import Any, cast
 from simulators.routers._broken import broken
 from simulators.routers._script import STATUSES, Script, parse_script
 from simulators.routers._simulate import draw, failure_of, mark, ranking, right
-from skill_health.router.records import Reply, Request, Status, Usage
+from skill_health.router.records import Reply, RoutingRequest, Status, Usage
 from skill_health.router.routers._api import Router, Setup
 
 TITLE = "Simulated answers of known accuracy, bias, abstention and failures, for tests"
@@ -73,7 +73,7 @@ class Scripted:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: RoutingRequest) -> Reply:
         """Answer by the script, after its latency."""
         if self.script.latency:
             await asyncio.sleep(self.script.latency / 1000)
@@ -92,7 +92,7 @@ class Scripted:
             duration_ms=float(self.script.latency),
         )
 
-    def _text(self, request: Request, failure: str) -> str:
+    def _text(self, request: RoutingRequest, failure: str) -> str:
         script = self.script
         confidence = round(right(script, request), 4) if script.calibrated else script.confidence
         answer = {"ranking": ranking(script, request), "confidence": confidence, "rationale": "scripted"}

@@ -16,7 +16,7 @@ Texts = Sequence[tuple[str, str]]
 Lengths = dict[int, int]
 
 
-class Shown(NamedTuple):
+class CatalogEntry(NamedTuple):
     """What is left of one skill: a state, and how many characters of its description are shown."""
 
     name: str
@@ -32,7 +32,7 @@ class Catalog(NamedTuple):
     """
 
     host: Host
-    skills: tuple[Shown, ...]
+    skills: tuple[CatalogEntry, ...]
     used: int
     wanted: int
     tokens: int
@@ -124,9 +124,9 @@ def _cost(host: Host, entry: str) -> int:
     return len(entry)
 
 
-def _shown(name: str, length: int | None, whole: int) -> Shown:
+def _shown(name: str, length: int | None, whole: int) -> CatalogEntry:
     if length is None:
-        return Shown(name, OMITTED, 0)
+        return CatalogEntry(name, OMITTED, 0)
     if length >= whole:
-        return Shown(name, FULL, length)
-    return Shown(name, TRUNCATED if length else NAME_ONLY, length)
+        return CatalogEntry(name, FULL, length)
+    return CatalogEntry(name, TRUNCATED if length else NAME_ONLY, length)

@@ -4,7 +4,7 @@ from datetime import date
 from typing import NamedTuple
 
 from skill_health.core.config import Volatility
-from skill_health.core.registries import Record, Registries
+from skill_health.core.registries import Registries, RegistryRecord
 
 
 class Review(NamedTuple):
@@ -14,7 +14,7 @@ class Review(NamedTuple):
     `overdue` is how many days past due it is (negative: days left).
     """
 
-    record: Record
+    record: RegistryRecord
     claim_id: str
     owner: str
     field: str
@@ -40,7 +40,7 @@ def due_claims(registries: Registries, volatility: Volatility, as_of: date, with
     return sorted(due, key=lambda entry: (entry.due, entry.claim_id, entry.record.path, entry.record.line))
 
 
-def _review(record: Record, volatility: Volatility, as_of: date) -> Review:
+def _review(record: RegistryRecord, volatility: Volatility, as_of: date) -> Review:
     data = record.data
     field, reviewed = max(
         ((name, date.fromisoformat(str(data[name]))) for name in ("last_reviewed", "retrieved_at") if name in data),

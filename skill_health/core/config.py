@@ -14,7 +14,7 @@ class PerPath(NamedTuple):
     select: tuple[str, ...] = ()
 
 
-class Limits(NamedTuple):
+class RuleLimits(NamedTuple):
     """Thresholds of the rules. Sizes are lines, estimated tokens or characters, as named."""
 
     body_lines: int = 500
@@ -35,7 +35,7 @@ class Volatility(NamedTuple):
     low: int = 365
 
 
-class Sources(NamedTuple):
+class SourceGlobs(NamedTuple):
     """Globs, relative to the root, of the registries and the evaluation material."""
 
     claims: tuple[str, ...] = (
@@ -96,7 +96,7 @@ class Provider(NamedTuple):
     requests_per_minute: int = 0
 
 
-class Price(NamedTuple):
+class ModelPrice(NamedTuple):
     """US dollars for a million tokens of one model; where `cached` or `cache_write` is None, they cost as `input`."""
 
     input: float
@@ -105,7 +105,7 @@ class Price(NamedTuple):
     cache_write: float | None = None
 
 
-class Routing(NamedTuple):
+class RouterSettings(NamedTuple):
     """The router benchmark. `max_loss` is the share of top-1 that a sweep may lose before it fails."""
 
     models: tuple[str, ...] = ("lexical:overlap", "lexical:tfidf")
@@ -120,7 +120,7 @@ class Routing(NamedTuple):
     controls: int = 20
     max_loss: float = 0.02
     providers: Mapping[str, Provider] = {}
-    prices: Mapping[str, Price] = {}
+    prices: Mapping[str, ModelPrice] = {}
 
 
 class Effectiveness(NamedTuple):
@@ -152,12 +152,12 @@ class Config(NamedTuple):
     baseline: str = ""
     fail_on: str = "error"
     fail_under: float = 0.0
-    limits: Limits = Limits()
+    limits: RuleLimits = RuleLimits()
     volatility: Volatility = Volatility()
-    sources: Sources = Sources()
+    sources: SourceGlobs = SourceGlobs()
     daily: Daily = Daily()
     hosts: Mapping[str, Mapping[str, float]] = {}
-    router: Routing = Routing()
+    router: RouterSettings = RouterSettings()
     effectiveness: Effectiveness = Effectiveness()
 
 

@@ -53,7 +53,7 @@ def texts(value: object, path: Place) -> tuple[str, ...]:
     return tuple(value)
 
 
-def words(value: object, path: Place) -> dict[str, str]:
+def read_words(value: object, path: Place) -> dict[str, str]:
     """The severities of rules, or texts by the names of variables. Raises Mistake."""
     if path != ("severity",):
         return _variables(value, path)

@@ -9,16 +9,16 @@ from skill_health.core.config import (
     Config,
     Daily,
     Effectiveness,
-    Limits,
+    ModelPrice,
     PerPath,
-    Price,
     Provider,
-    Routing,
-    Sources,
+    RouterSettings,
+    RuleLimits,
+    SourceGlobs,
     Volatility,
 )
 from skill_health.core.config_mistakes import Mistake, Place, dotted, unknown, wrong
-from skill_health.core.config_plain import share, text, texts, whole, words
+from skill_health.core.config_plain import read_words, share, text, texts, whole
 from skill_health.core.patterns import lazy
 
 HOST_NAME = lazy(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -27,9 +27,9 @@ HOST_MAX = 10**15
 PRICE_MAX = 10**6
 
 _TABLES = {
-    table.__name__: table for table in (Limits, Volatility, Sources, Daily, Routing, Effectiveness)
+    table.__name__: table for table in (RuleLimits, Volatility, SourceGlobs, Daily, RouterSettings, Effectiveness)
 }  # fmt: skip
-_REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",), Provider: ("protocol",), Price: ("input", "output")}
+_REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",), Provider: ("protocol",), ModelPrice: ("input", "output")}
 
 
 def build(settings: dict[str, Any], source: str = "") -> Config:
@@ -95,21 +95,21 @@ def _providers(value: object, path: Place) -> dict[str, Provider]:
     return {name: Provider(**_values(Provider, inner, place)) for name, inner, place in _named(value, path)}
 
 
-def _prices(value: object, path: Place) -> dict[str, Price]:
+def _prices(value: object, path: Place) -> dict[str, ModelPrice]:
     found = {}
     for name, inner, place in _named(value, path, strict=False):
         if not isinstance(inner, dict):
             raise wrong(place, "a table such as { input = 1.25, output = 10 }", inner)
-        keys = keys_of(Price)
+        keys = keys_of(ModelPrice)
         for key, number in inner.items():
             if key not in keys:
                 raise unknown(key, place, keys, dotted_keys())
             if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= PRICE_MAX:
                 raise wrong((*place, key), "US dollars for a million tokens", number)
-        for key in _REQUIRED[Price]:
+        for key in _REQUIRED[ModelPrice]:
             if key not in inner:
                 raise Mistake(place, f'"{dotted(place)}" needs the key "{key}"')
-        found[name] = Price(**{key.replace("-", "_"): float(number) for key, number in inner.items()})
+        found[name] = ModelPrice(**{key.replace("-", "_"): float(number) for key, number in inner.items()})
     return found
 
 
@@ -139,6 +139,6 @@ def _host(value: object, path: Place) -> dict[str, float]:
 
 _KINDS: dict[str, Callable[[object, Place], Any]] = {
     "str": text, "int": whole, "float": share, "tuple[str, ...]": texts, "tuple[PerPath, ...]": _per_path,
-    "Mapping[str, str]": words, "Mapping[str, Mapping[str, float]]": _hosts,
-    "Mapping[str, Provider]": _providers, "Mapping[str, Price]": _prices,
+    "Mapping[str, str]": read_words, "Mapping[str, Mapping[str, float]]": _hosts,
+    "Mapping[str, Provider]": _providers, "Mapping[str, ModelPrice]": _prices,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from skill_health.core.ignores import ignored_within
 from skill_health.core.listing import has_skill
 from skill_health.core.roots import ignores_above, relative
-from skill_health.core.walk import Found, Walk, scan
+from skill_health.core.walk import SkillFolder, Walk, scan
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ALIASES = 100_000
@@ -46,7 +46,7 @@ def follow_links(walk: Walk) -> dict[str, list[str]]:
 
 def _aliases(walk: Walk, links: list[tuple[str, str]]) -> dict[str, list[str]]:
     """The paths that (link, where it leads) give to the skills below, by the path of the skill."""
-    below: dict[str, list[Found]] = {}
+    below: dict[str, list[SkillFolder]] = {}
     for found in walk.found if links else ():
         parts = found.real.split("/")
         for n in range(1, len(parts) + 1):
@@ -70,13 +70,13 @@ def _leads_up(root: str, link: str, target: str) -> bool:
     return not target or above == target or above.startswith(target + "/")
 
 
-def identical(found: Iterable[Found], root: str) -> Iterator[list[Found]]:
+def identical(found: Iterable[SkillFolder], root: str) -> Iterator[list[SkillFolder]]:
     """Group skills that are byte for byte the same folder under the same name; the one that stands for all comes first.
 
     Sizes and lists of files are compared first, so that few files are read. A folder of more than `MAX_BYTES` is not
     compared and stands for itself.
     """
-    alike: dict[tuple[object, ...], list[Found]] = {}
+    alike: dict[tuple[object, ...], list[SkillFolder]] = {}
     for one in found:
         name = os.path.basename(one.folder) if one.folder else ""
         key = (one.path,) if one.problem else (name, one.file_name, one.size, tuple(one.files))
@@ -85,14 +85,14 @@ def identical(found: Iterable[Found], root: str) -> Iterator[list[Found]]:
         if len(group) == 1:
             yield group
             continue
-        same: dict[tuple[object, ...], list[Found]] = {}
+        same: dict[tuple[object, ...], list[SkillFolder]] = {}
         for one in group:
             same.setdefault(_digest(one, root), []).append(one)
         for members in same.values():
             yield sorted(members, key=lambda one: (one.link, one.path))
 
 
-def _digest(one: Found, root: str) -> tuple[object, ...]:
+def _digest(one: SkillFolder, root: str) -> tuple[object, ...]:
     """What two folders with the same list of files have in common only if they are byte-identical."""
     import hashlib
 

@@ -8,8 +8,8 @@ from skill_health.core.config import Config
 from skill_health.core.copies import follow_links, identical
 from skill_health.core.ignores import compile_patterns
 from skill_health.core.roots import find_root
-from skill_health.core.survey import Request, owners_of_barren, sort_paths, survey
-from skill_health.core.walk import Found, Walk
+from skill_health.core.survey import SurveyRequest, owners_of_barren, sort_paths, survey
+from skill_health.core.walk import SkillFolder, Walk
 
 MAX_FILES = 2_000
 
@@ -76,7 +76,7 @@ def discover(
     return Discovery(base, tuple(entries), tuple(dict.fromkeys(walk.warnings)), tuple(sorted(request.loose)))
 
 
-def _entry(group: list[Found], aliases: dict[str, list[str]], request: Request, walk: Walk) -> Entry:
+def _entry(group: list[SkillFolder], aliases: dict[str, list[str]], request: SurveyRequest, walk: Walk) -> Entry:
     """The entry of a skill and its copies; the first of the group stands for all."""
     found = group[0]
     copies = {one.path for one in group[1:]}.union(*(aliases.get(one.path, ()) for one in group))

@@ -102,7 +102,7 @@ class ListItem(NamedTuple):
     ordered: bool
 
 
-class Table(NamedTuple):
+class MarkdownTable(NamedTuple):
     """A table: its first and last line and the number of rows without the header."""
 
     line: int
@@ -126,7 +126,7 @@ class Document(NamedTuple):
     comments: tuple[Comment, ...] = ()
     prose: tuple[Prose, ...] = ()
     items: tuple[ListItem, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[MarkdownTable, ...] = ()
     anchors: tuple[str, ...] = ()
 
     def section_at(self, line: int) -> Section | None:

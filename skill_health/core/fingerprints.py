@@ -32,7 +32,7 @@ class Words(NamedTuple):
     ends: tuple[int, ...]
 
 
-class Run(NamedTuple):
+class SharedWords(NamedTuple):
     """`length` words that are the same from word `a` of the one text and word `b` of the other."""
 
     a: int
@@ -83,7 +83,7 @@ def fingerprints(words: Sequence[str], size: int = GRAM, window: int = WINDOW) -
     return kept
 
 
-def extend(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> Run:
+def extend(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> SharedWords:
     """The longest common run of words through word `at_a` of the one text and word `at_b` of the other.
 
     Its length is 0 where the two words differ.
@@ -95,10 +95,10 @@ def extend(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> Run:
     most = min(len(a) - at_a, len(b) - at_b)
     while length < most and a[at_a + length] == b[at_b + length]:
         length += 1
-    return Run(at_a - back, at_b - back, back + length) if length else Run(at_a, at_b, 0)
+    return SharedWords(at_a - back, at_b - back, back + length) if length else SharedWords(at_a, at_b, 0)
 
 
-def shared_runs(a: Sequence[str], b: Sequence[str], least: int) -> list[Run]:
+def shared_runs(a: Sequence[str], b: Sequence[str], least: int) -> list[SharedWords]:
     """All maximal common runs of at least `least` words, by where they start in `a`.
 
     Exact, for texts short enough to compare directly; time and memory grow with the number of
@@ -107,7 +107,7 @@ def shared_runs(a: Sequence[str], b: Sequence[str], least: int) -> list[Run]:
     index: dict[int, list[int]] = {}
     for at, value in enumerate(grams(b, least)):
         index.setdefault(value, []).append(at)
-    runs: list[Run] = []
+    runs: list[SharedWords] = []
     covered: dict[int, int] = {}
     for at, value in enumerate(grams(a, least)):
         for other in index.get(value, ()):

@@ -44,7 +44,7 @@ class NoFrontmatter(ValueError):
         self.defect = defect
 
 
-class Handler(YAMLHandler):
+class FrontmatterHandler(YAMLHandler):
     """YAML between two lines `---`: positions are kept, nothing is constructed from tags, and nothing raises.
 
     Where it is passed, as we always do, python-frontmatter tries none of its own handlers (JSON and TOML among them).
@@ -80,10 +80,10 @@ class Handler(YAMLHandler):
         return super().export(metadata, **{"sort_keys": False, "width": MAX_CHARACTERS, **options})
 
 
-HANDLER = Handler()
+HANDLER = FrontmatterHandler()
 
 
-class Reading(NamedTuple):
+class FrontmatterReading(NamedTuple):
     """What a file's frontmatter says (None without any), the line that `content` begins at, and all defects."""
 
     matter: Frontmatter | None
@@ -92,7 +92,7 @@ class Reading(NamedTuple):
     defects: list[Defect]
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> FrontmatterReading:
     """Read the frontmatter of a text that holds more than blanks.
 
     By the handler's own steps: `frontmatter.parse` takes them too, but strips the text first, by which positions are
@@ -101,9 +101,9 @@ def read(text: str) -> Reading:
     try:
         block, content = HANDLER.split(text)
     except NoFrontmatter as none:
-        return Reading(None, 1, text, [none.defect])
+        return FrontmatterReading(None, 1, text, [none.defect])
     metadata = HANDLER.load(block)
-    return Reading(metadata.matter, block.first, content, [*block.defects, *metadata.defects])
+    return FrontmatterReading(metadata.matter, block.first, content, [*block.defects, *metadata.defects])
 
 
 def write(metadata: Mapping[str, object], content: str) -> str:

@@ -16,7 +16,7 @@ _STOP = lazy(r"[!\\\[\]`<]")
 _EMPHASIS = lazy(r"(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
 
 
-class Found(NamedTuple):
+class InlineMarkup(NamedTuple):
     """A piece of inline markup: kind is code, link, image, autolink or html.
 
     It covers text[start:end] of its paragraph; `label_end` is where the visible label of a link ends and
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 
 class _State(StateInline):
-    found: list[Found] | None = None
+    found: list[InlineMarkup] | None = None
 
 
 class _Markdown(MarkdownIt):
@@ -60,21 +60,21 @@ def _recorded(rule: Callable[[StateInline, bool], bool], kind: str) -> Callable[
     return wrapped
 
 
-def _found(kind: str, start: int, state: StateInline, token: Any) -> Found:
+def _found(kind: str, start: int, state: StateInline, token: Any) -> InlineMarkup:
     end = state.pos
     if kind == "link":
         label_end = state.md.helpers.parseLinkLabel(state, start, True)
-        return Found(kind, start, end, state.src[start + 1 : label_end], str(token.attrs["href"]), label_end)
+        return InlineMarkup(kind, start, end, state.src[start + 1 : label_end], str(token.attrs["href"]), label_end)
     if kind == "image":
-        return Found(kind, start, end, token.content, str(token.attrs["src"]))
+        return InlineMarkup(kind, start, end, token.content, str(token.attrs["src"]))
     if kind == "autolink":
-        return Found(kind, start, end, state.src[start + 1 : end - 1], str(token.attrs["href"]))
+        return InlineMarkup(kind, start, end, state.src[start + 1 : end - 1], str(token.attrs["href"]))
     if kind == "code":
         width = len(token.markup)
         inside = state.src[start + width : end - width]
         stripped = len(inside) - len(token.content) == 2 and inside[:1] == " "
-        return Found(kind, start, end, token.content, width=width + stripped)
-    return Found(kind, start, end, token.content)
+        return InlineMarkup(kind, start, end, token.content, width=width + stripped)
+    return InlineMarkup(kind, start, end, token.content)
 
 
 @cache
@@ -92,7 +92,7 @@ def parser() -> MarkdownIt:
     return dispatch(md)
 
 
-def scan(text: str, env: dict[str, Any]) -> list[Found]:
+def scan(text: str, env: dict[str, Any]) -> list[InlineMarkup]:
     """The inline code, links, images and HTML of a paragraph; what stands inside a link comes before it."""
     if "`" not in text and "<" not in text and ("[" not in text or not _LINK.search(text)):
         return []
@@ -105,7 +105,7 @@ def scan(text: str, env: dict[str, Any]) -> list[Found]:
     return state.found
 
 
-def blank(text: str, spans: list[Found]) -> str:
+def blank(text: str, spans: list[InlineMarkup]) -> str:
     """The text with code, HTML, images and the targets of links overwritten by spaces; lengths stay."""
     chars = list(text)
     for span in spans:
@@ -123,7 +123,7 @@ def _wipe(chars: list[str], start: int, end: int) -> None:
             chars[i] = " "
 
 
-def visible(text: str, spans: list[Found]) -> str:
+def visible(text: str, spans: list[InlineMarkup]) -> str:
     """What a reader sees of a heading: code without back-ticks, links without targets, no HTML, no emphasis."""
     keep = [True] * len(text)
     code = [False] * len(text)

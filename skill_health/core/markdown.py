@@ -18,8 +18,8 @@ from skill_health.core.document import (
     Heading,
     Link,
     ListItem,
+    MarkdownTable,
     Prose,
-    Table,
     sections_of,
 )
 from skill_health.core.patterns import lazy
@@ -57,7 +57,7 @@ class _Builder:
         self.comments: list[Comment] = []
         self.prose: list[Prose] = []
         self.items: list[ListItem] = []
-        self.tables: list[Table] = []
+        self.tables: list[MarkdownTable] = []
         self.anchors: list[str] = []
         self.slugs: dict[str, int] = {}
         self.lists: list[bool] = []
@@ -107,7 +107,7 @@ class _Builder:
     def on_table_close(self, token: Any) -> None:
         # The header row is followed by the delimiter row, which is no token.
         first = self.row - self.rows if self.rows > 1 else self.row
-        self.tables.append(Table(first, max(self.row, first + 1), self.rows - 1))
+        self.tables.append(MarkdownTable(first, max(self.row, first + 1), self.rows - 1))
 
     def on_fence(self, token: Any) -> None:
         line, end = self.line_of(token), int(token.map[1]) + self.first - 1
@@ -165,7 +165,7 @@ class _Builder:
             at = self.lines[line - 1].find(text, self.row_col) if line <= len(self.lines) else -1
             self.row_col = at + len(text) if at >= 0 else self.row_col
 
-    def markup(self, span: inline.Found, prose: Prose) -> None:
+    def markup(self, span: inline.InlineMarkup, prose: Prose) -> None:
         if span.kind == "code":
             line, col = self.position(prose, span.start)
             self.codes.append(CodeSpan(span.text, line, col + span.width))
@@ -175,7 +175,7 @@ class _Builder:
             line, col = self.position(prose, span.start)
             self.links.append(Link(span.kind, span.target, span.text, line, col, col + span.end - span.start))
 
-    def heading(self, prose: Prose, spans: list[inline.Found]) -> None:
+    def heading(self, prose: Prose, spans: list[inline.InlineMarkup]) -> None:
         title = prose.text.strip()
         slug = _NOT_SLUG.sub("", inline.visible(prose.text, spans).strip().lower()).replace(" ", "-")
         seen = self.slugs.get(slug, 0)

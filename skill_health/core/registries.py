@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from skill_health.core.config import Sources
-from skill_health.core.jsonl import Line, read_line, read_lines
+from skill_health.core.config import SourceGlobs
+from skill_health.core.jsonl import JsonLine, read_line, read_lines
 from skill_health.core.sources import KINDS, SourceFile, digest, read_sources
 from skill_health.core.strict_json import top_level
 
@@ -24,7 +24,7 @@ ID_OF = {
 }
 
 
-class Record(NamedTuple):
+class RegistryRecord(NamedTuple):
     """One line of a registry: where it stands and what it says. `line` counts from 1."""
 
     path: str
@@ -54,16 +54,16 @@ class Registries(NamedTuple):
     The data of a task holds its `task_path` too: the prompt beside metadata.json, relative to the root.
     """
 
-    claims: tuple[Record, ...] | None = None
-    mechanisms: tuple[Record, ...] | None = None
-    activation: tuple[Record, ...] | None = None
-    prompts: tuple[Record, ...] | None = None
-    tasks: tuple[Record, ...] | None = None
+    claims: tuple[RegistryRecord, ...] | None = None
+    mechanisms: tuple[RegistryRecord, ...] | None = None
+    activation: tuple[RegistryRecord, ...] | None = None
+    prompts: tuple[RegistryRecord, ...] | None = None
+    tasks: tuple[RegistryRecord, ...] | None = None
     bad: tuple[BadRecord, ...] = ()
     digest: str = ""
 
 
-def load_registries(root: str, sources: Sources) -> Registries:
+def load_registries(root: str, sources: SourceGlobs) -> Registries:
     """Read and validate every registry below `root` that `sources` names. Never raises on bad content."""
     return parse_registries(read_sources(root, sources))
 
@@ -71,7 +71,7 @@ def load_registries(root: str, sources: Sources) -> Registries:
 def from_json(kept: Mapping[str, Any]) -> Registries:
     """What `_asdict` and JSON made of registries, as registries again."""
     records = {
-        kind: None if kept[kind] is None else tuple(Record(*record) for record in kept[kind])
+        kind: None if kept[kind] is None else tuple(RegistryRecord(*record) for record in kept[kind])
         for kind in ("claims", "mechanisms", "activation", "prompts", "tasks")
     }
     return Registries(**records, bad=tuple(BadRecord(*bad) for bad in kept["bad"]), digest=kept["digest"])
@@ -79,12 +79,12 @@ def from_json(kept: Mapping[str, Any]) -> Registries:
 
 def parse_registries(files: tuple[SourceFile, ...]) -> Registries:
     """The records of files already read, in their order; a line that is no record becomes a BadRecord."""
-    records: dict[str, list[Record]] = {}
+    records: dict[str, list[RegistryRecord]] = {}
     bad: list[BadRecord] = []
     for entry in files:
         kept = records.setdefault(entry.kind, [])
         for found in _records(entry):
-            if isinstance(found, Record):
+            if isinstance(found, RegistryRecord):
                 kept.append(found)
             else:
                 bad.append(found)
@@ -92,11 +92,11 @@ def parse_registries(files: tuple[SourceFile, ...]) -> Registries:
     return Registries(**groups, bad=tuple(bad), digest=digest(files))
 
 
-def _records(entry: SourceFile) -> Iterator[Record | BadRecord]:
+def _records(entry: SourceFile) -> Iterator[RegistryRecord | BadRecord]:
     if entry.problem:
         yield BadRecord(entry.path, 1, 1, entry.problem, kind=entry.kind)
     elif entry.kind == "tasks":
-        line = read_line(entry.raw) if entry.raw.strip() else Line(1, "", {})
+        line = read_line(entry.raw) if entry.raw.strip() else JsonLine(1, "", {})
         yield _record(entry, line, lambda data: [] if entry.task_path else ["task.md is missing beside it"])
     else:
         for line in read_lines(entry.raw):
@@ -104,8 +104,8 @@ def _records(entry: SourceFile) -> Iterator[Record | BadRecord]:
 
 
 def _record(
-    entry: SourceFile, line: Line, further: Callable[[Mapping[str, Any]], list[str]] = lambda data: []
-) -> Record | BadRecord:
+    entry: SourceFile, line: JsonLine, further: Callable[[Mapping[str, Any]], list[str]] = lambda data: []
+) -> RegistryRecord | BadRecord:
     if line.data is None:
         return _unreadable(entry, line)
     from skill_health.core.validation import problems
@@ -114,7 +114,7 @@ def _record(
     messages = [problem.message for problem in found] + further(line.data)
     if not messages:
         task = {"task_path": entry.task_path} if entry.kind == "tasks" else {}
-        return Record(entry.path, line.number, {**line.data, **task})
+        return RegistryRecord(entry.path, line.number, {**line.data, **task})
     offset = next((at for key, at in top_level(line.text) if found and key == found[0].key), 0)
     row, col = _place(line, offset)
     named = line.data.get(ID_OF[entry.kind])
@@ -124,7 +124,7 @@ def _record(
     return BadRecord(entry.path, row, col, "; ".join(messages[:3]) + more, advice, entry.kind, record_id)
 
 
-def _unreadable(entry: SourceFile, line: Line) -> BadRecord:
+def _unreadable(entry: SourceFile, line: JsonLine) -> BadRecord:
     problem = line.problem
     offset, message, advice = (problem.offset, problem.message, problem.help) if problem else (0, "unreadable", "")
     row, col = _place(line, offset)
@@ -132,6 +132,6 @@ def _unreadable(entry: SourceFile, line: Line) -> BadRecord:
     return BadRecord(entry.path, row, col, message, advice, entry.kind)
 
 
-def _place(line: Line, offset: int) -> tuple[int, int]:
+def _place(line: JsonLine, offset: int) -> tuple[int, int]:
     before = line.text[:offset]
     return line.number + before.count("\n"), offset - before.rfind("\n")

@@ -8,11 +8,11 @@ from operator import attrgetter
 from typing import TypeVar
 
 from skill_health.core.roles import is_step
-from skill_health.core.skill import CodeBlock, Document, Heading, Link, ListItem, Prose, Section, Table
+from skill_health.core.skill import CodeBlock, Document, Heading, Link, ListItem, MarkdownTable, Prose, Section
 
 _STEPS = 3
 _line = attrgetter("line")
-Part = TypeVar("Part", CodeBlock, Heading, Link, ListItem, Prose, Table)
+Part = TypeVar("Part", CodeBlock, Heading, Link, ListItem, Prose, MarkdownTable)
 
 
 def entries(body: Document, section: Section) -> int:

@@ -16,10 +16,10 @@ from skill_health.core.document import (
     Heading,
     Link,
     ListItem,
+    MarkdownTable,
     Prose,
     Section,
     Span,
-    Table,
 )
 
 __all__ = [
@@ -33,11 +33,11 @@ __all__ = [
     "Heading",
     "Link",
     "ListItem",
+    "MarkdownTable",
     "Prose",
     "Section",
     "Skill",
     "Span",
-    "Table",
 ]
 
 

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from skill_health.core.config import Sources
+from skill_health.core.config import SourceGlobs
 from skill_health.core.digests import blake2b
 from skill_health.core.globs import glob_matcher
 
@@ -31,7 +31,7 @@ class SourceFile(NamedTuple):
     task_path: str = ""
 
 
-def read_sources(root: str, sources: Sources, marked: bool = True) -> tuple[SourceFile, ...]:
+def read_sources(root: str, sources: SourceGlobs, marked: bool = True) -> tuple[SourceFile, ...]:
     """Every registry file below `root` that `sources` names, in the order of kinds and paths, with its bytes.
 
     A literal path costs one look-up; only a pattern walks. A file found twice (by two patterns or
@@ -41,7 +41,7 @@ def read_sources(root: str, sources: Sources, marked: bool = True) -> tuple[Sour
     found: list[SourceFile] = []
     for kind in KINDS:
         patterns: tuple[str, ...] = getattr(sources, kind)
-        assumed = patterns == getattr(Sources(), kind)
+        assumed = patterns == getattr(SourceGlobs(), kind)
         seen: set[str] = set()
         for path in sorted({path for pattern in patterns for path in expand(root, pattern)}):
             real = os.path.realpath(os.path.join(root, path))

@@ -12,7 +12,7 @@ from skill_health.core.roots import ignores_above, is_certain, relative, resolve
 from skill_health.core.walk import Walk, scan
 
 
-class Request:
+class SurveyRequest:
     """What was asked for, relative to the root: folders with all below them, single skills, files of no skill."""
 
     def __init__(self) -> None:
@@ -30,9 +30,9 @@ class Request:
         return bool(place)
 
 
-def sort_paths(paths: Sequence[str], root: str, exclude: Patterns | None) -> Request:
+def sort_paths(paths: Sequence[str], root: str, exclude: Patterns | None) -> SurveyRequest:
     """Sort the named paths by what they mean."""
-    request = Request()
+    request = SurveyRequest()
     for path in paths:
         place, is_folder = resolve(path)
         inner = relative(place, root)
@@ -49,7 +49,7 @@ def sort_paths(paths: Sequence[str], root: str, exclude: Patterns | None) -> Req
     return request
 
 
-def survey(root: str, request: Request, exclude: Patterns | None) -> Walk:
+def survey(root: str, request: SurveyRequest, exclude: Patterns | None) -> Walk:
     """Walk what the request is about, each folder once; what stands above comes first, so that it owns its files."""
     walk = Walk(root)
     single = request.owners | request.skills
@@ -74,7 +74,7 @@ def survey(root: str, request: Request, exclude: Patterns | None) -> Walk:
     return walk
 
 
-def owners_of_barren(root: str, request: Request, walk: Walk) -> set[str]:
+def owners_of_barren(root: str, request: SurveyRequest, walk: Walk) -> set[str]:
     """The skills that own the named folders in which there are no skills, such as `references/`."""
     owners = set()
     for folder in request.folders:

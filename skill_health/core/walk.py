@@ -21,7 +21,7 @@ MAX_ENTRIES = 200_000
 MAX_DEPTH = 24
 
 
-class Found(NamedTuple):
+class SkillFolder(NamedTuple):
     """A folder that holds a SKILL.md. `real` is its folder without symbolic links; both are relative to the root."""
 
     folder: str
@@ -43,7 +43,7 @@ class Walk:
 
     def __init__(self, root: str, exclude: Patterns | None = None) -> None:
         self.root, self.exclude = root, exclude
-        self.found: list[Found] = []
+        self.found: list[SkillFolder] = []
         self.links: list[str] = []
         self.warnings: list[str] = []
         self.seen: set[str] = set()
@@ -62,7 +62,7 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
     With `siblings` only skills that stand right in `start` are entered, quietly.
     """
     origin = start if real is None else real
-    pending: list[tuple[str, int, tuple[Patterns, ...], Found | None]] = [(start, 0, stack, None)]
+    pending: list[tuple[str, int, tuple[Patterns, ...], SkillFolder | None]] = [(start, 0, stack, None)]
     while pending and not walk.full():
         folder, depth, stack, owner = pending.pop()
         place = origin + folder[len(start) :]
@@ -81,7 +81,7 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
         name = skill_name(listing)
         if name:
             problem, size = examine(f"{directory}/{name}")
-            owner = Found(folder, place, name, name in listing.linked, problem, size, [])
+            owner = SkillFolder(folder, place, name, name in listing.linked, problem, size, [])
             walk.found.append(owner)
         if owner:
             inner = prefix[len(owner.folder) + 1 :] if owner.folder else prefix

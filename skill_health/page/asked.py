@@ -13,15 +13,15 @@ from skill_health.core.near import nearest
 from skill_health.lint import configure
 from skill_health.page.data.gather import TITLE, read_page
 from skill_health.page.model import Page
-from skill_health.page.text import shown
-from skill_health.today import plain
+from skill_health.page.text import escape_text
+from skill_health.today import escape_surrogates
 
 PAGE = "index.html"
 """Where the page stands among the reports."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """A collection and its reports: the root, its configuration and the folder of the reports, absolute."""
 
     paths: tuple[str, ...]
@@ -30,18 +30,18 @@ class Asked:
     folder: str
 
 
-def asked(paths: Sequence[str], options: Mapping[str, Any]) -> Asked:
+def asked(paths: Sequence[str], options: Mapping[str, Any]) -> PageRequest:
     """What the command line means. Raises UsageError as `configure` does."""
     named = tuple(paths) or (".",)
     overrides = {"profile": options["profile"]} if options["profile"] else {}
     root, config = configure(named, options["config_file"], overrides)
     folder = os.path.abspath(options["reports"] or os.path.join(root, config.daily.reports))
-    return Asked(named, root, config, folder)
+    return PageRequest(named, root, config, folder)
 
 
-def page_of(about: Asked, options: Mapping[str, Any], base: str = "", last: str = "") -> Page:
+def page_of(about: PageRequest, options: Mapping[str, Any], base: str = "", last: str = "") -> Page:
     """The page's data as of now. Raises UsageError as `read_page` does."""
-    title = plain(" ".join((options.get("title") or "").split())) or TITLE
+    title = escape_surrogates(" ".join((options.get("title") or "").split())) or TITLE
     return read_page(
         about.paths, about.root, about.config, options["as_of"], about.folder, options["jobs"],
         not options["no_cache"], base, last,
@@ -61,8 +61,10 @@ def skill_path(page: Page, name: str) -> str:
     if len(found) == 1:
         return str(found[0])
     if found:
-        listed = ", ".join(shown(path) for path in found[:3])
-        raise UsageError(f"{len(found)} skills are named {shown(name, 80)}: name one by its path, such as {listed}")
+        listed = ", ".join(escape_text(path) for path in found[:3])
+        raise UsageError(
+            f"{len(found)} skills are named {escape_text(name, 80)}: name one by its path, such as {listed}"
+        )
     near = nearest(name, {str(each["name"]) for each in skills})
-    hint = f"; did you mean {shown(near)}?" if near else f"; there are {len(skills):,}, see `skill-health status`"
-    raise UsageError(f"there is no skill {shown(name, 80)}{hint}")
+    hint = f"; did you mean {escape_text(near)}?" if near else f"; there are {len(skills):,}, see `skill-health status`"
+    raise UsageError(f"there is no skill {escape_text(name, 80)}{hint}")

@@ -16,9 +16,9 @@ from typing import Literal
 from skill_health.columns import cut
 from skill_health.page.drawing.theme import BAD, GOOD, UNKNOWN, WARN
 from skill_health.page.figures import points, score, share
-from skill_health.page.model import TONES, Cell, Page, Tone
-from skill_health.page.origin import Doc
-from skill_health.page.text import shown
+from skill_health.page.model import TONES, Page, PageCell, Tone
+from skill_health.page.origin import JsonNode
+from skill_health.page.text import escape_text
 from skill_health.page.verdict.telling import effect_first
 from skill_health.page.verdict.verdicts import hedged
 from skill_health.skill_record import LOST
@@ -47,12 +47,12 @@ def badge(page: Page, what: What, path: str | None = None) -> Badge:
     if path is not None and skill is None:
         raise KeyError(path)
     message, tone = {"health": _health, "routing": _routing, "effect": _effect, "verdict": _verdict}[what](page, skill)
-    lead = "skill" if skill is None else cut(shown(skill["name"].value), _NAME)
+    lead = "skill" if skill is None else cut(escape_text(skill["name"].value), _NAME)
     name = "skills" if skill is None and what == "verdict" else lead if what == "verdict" else f"{lead} {what}"
-    return Badge(cut(name, _LABEL), cut(shown(message), _MESSAGE), tone)
+    return Badge(cut(name, _LABEL), cut(escape_text(message), _MESSAGE), tone)
 
 
-def _health(page: Page, skill: Doc | None) -> tuple[str, Tone]:
+def _health(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
     if skill is not None:
         health = skill["health"].value
         if health["state"] == "failed":
@@ -70,7 +70,7 @@ def _health(page: Page, skill: Doc | None) -> tuple[str, Tone]:
     return score(mean).text, "warn" if page.lint["summary"].get("flagged") else "good"
 
 
-def _routing(page: Page, skill: Doc | None) -> tuple[str, Tone]:
+def _routing(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
     """How often the right skill comes first by the best model that was really asked, or this skill where it is due."""
     if skill is not None and skill["routing"]["state"].value == "fix first":
         return "fix health first", "unknown"
@@ -83,7 +83,7 @@ def _routing(page: Page, skill: Doc | None) -> tuple[str, Tone]:
         return "not measured", "unknown"
     best = known[0].value
     calls = f" n {best['n']:,}" if skill is None else ""
-    figure = f"{_with_unit(share(known[0][key]), '%')}{calls}, {cut(shown(best['model']), _NAME)}"
+    figure = f"{_with_unit(share(known[0][key]), '%')}{calls}, {cut(escape_text(best['model']), _NAME)}"
     if best["simulated"]:
         return f"simulated: {figure}", "unknown"
     doubts = (
@@ -95,7 +95,7 @@ def _routing(page: Page, skill: Doc | None) -> tuple[str, Tone]:
     return ", ".join([figure, *said]), "unknown" if doubted else _found(best[key])
 
 
-def _with_unit(figure: Cell, unit: str) -> str:
+def _with_unit(figure: PageCell, unit: str) -> str:
     """A figure as it stands on the page, with its unit before the interval."""
     value, mark, rest = figure.text.partition(" [")
     return f"{value} {unit}{mark}{rest}" if mark else value
@@ -115,7 +115,7 @@ def _found(estimate: Mapping[str, float | None]) -> Tone:
     return "good" if low is not None and low >= LOST else "warn"
 
 
-def _effect(page: Page, skill: Doc | None) -> tuple[str, Tone]:
+def _effect(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
     """The verdict that decides, of an agent that was really run; one that is preliminary has no colour of its own."""
     if skill is not None and skill["effect"]["state"].value == "fix first":
         return "fix the rest first", "unknown"
@@ -133,7 +133,7 @@ def _effect(page: Page, skill: Doc | None) -> tuple[str, Tone]:
     return said, hedged(word, tone, bool(last["preliminary"]))[1]
 
 
-def _verdict(page: Page, skill: Doc | None) -> tuple[str, Tone]:
+def _verdict(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
     if skill is not None:
         own = page.verdicts.get(skill["path"].value)
         return (own.word, own.tone) if own else ("not measured", "unknown")

@@ -6,16 +6,16 @@ import re
 from html import escape
 
 from skill_health.page.figures import MISSING
-from skill_health.page.model import Cell, Table
-from skill_health.page.text import shown
+from skill_health.page.model import NumberTable, PageCell
+from skill_health.page.text import escape_text
 
 _INSIDE = re.compile(r"(?!//)(?:#|\.{0,2}/|[\w.~%-])[\w.~%/#!,()@+-]*", re.ASCII)
 
 
-def cell_html(cell: Cell, tag: str = "td", limit: int | None = None) -> str:
+def cell_html(cell: PageCell, tag: str = "td", limit: int | None = None) -> str:
     """A cell as an element. What is a figure names its origin, and its raw value where the text is not just that."""
-    text = shown(cell.text, limit)
-    attributes = f' data-from="{escape(shown(cell.origin))}"' if cell.origin else ""
+    text = escape_text(cell.text, limit)
+    attributes = f' data-from="{escape(escape_text(cell.origin))}"' if cell.origin else ""
     if cell.origin and cell.value is not None and _raw(cell.value) != text:
         attributes += f' data-value="{escape(_raw(cell.value))}"'
     if cell.tone:
@@ -31,15 +31,15 @@ def inside(link: str) -> bool:
     return _INSIDE.fullmatch(link) is not None
 
 
-def table_html(table: Table, limit: int | None = None) -> str:
+def table_html(table: NumberTable, limit: int | None = None) -> str:
     """A table with its caption. The first cell of a row is its head unless it is a figure."""
-    caption = f"<caption>{escape(shown(table.caption))}</caption>" if table.caption else ""
-    head = "".join(f"<th scope=col>{escape(shown(each))}</th>" for each in table.head)
+    caption = f"<caption>{escape(escape_text(table.caption))}</caption>" if table.caption else ""
+    head = "".join(f"<th scope=col>{escape(escape_text(each))}</th>" for each in table.head)
     rows = "".join(f"<tr>{_row(row, limit)}</tr>" for row in table.rows)
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _row(row: tuple[Cell, ...], limit: int | None) -> str:
+def _row(row: tuple[PageCell, ...], limit: int | None) -> str:
     cells = [cell_html(cell, limit=limit) for cell in row]
     if row and not row[0].origin:
         cells[0] = f"<th scope=row{cells[0][3:-5]}</th>"
@@ -49,4 +49,4 @@ def _row(row: tuple[Cell, ...], limit: int | None) -> str:
 def _raw(value: float | str) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
-    return MISSING if value is None else shown(value)
+    return MISSING if value is None else escape_text(value)

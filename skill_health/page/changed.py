@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from skill_health.page.anchors import anchor
 from skill_health.page.figures import MISSING, score
-from skill_health.page.model import Cell, Page
-from skill_health.page.origin import Doc
+from skill_health.page.model import Page, PageCell
+from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.due import due
 
 _FIELDS = {
@@ -30,11 +30,11 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SkillChange:
     """A skill and what changed in it: the field, the cell before and the cell after."""
 
     skill: Named
-    what: tuple[tuple[str, Cell, Cell], ...]
+    what: tuple[tuple[str, PageCell, PageCell], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Changes:
     other: bool
     added: tuple[Named, ...]
     removed: tuple[Named, ...]
-    skills: tuple[Change, ...]
+    skills: tuple[SkillChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class DueTask:
     """A step that is due, with the skills that it is for. `command` is "" where no command does it."""
 
     gap: str
@@ -76,18 +76,18 @@ def changes(page: Page) -> Changes | None:
         tuple(_named(each, present) for each in told.get("added")),
         tuple(_named(each, present) for each in told.get("removed")),
         tuple(
-            Change(_named(each, present), tuple(_field(what) for what in each.get("what")))
+            SkillChange(_named(each, present), tuple(_field(what) for what in each.get("what")))
             for each in told.get("skills")
         ),
     )
 
 
-def tasks(page: Page) -> tuple[Task, ...]:
+def tasks(page: Page) -> tuple[DueTask, ...]:
     """Every step that is due, once, in the order of the questions."""
     times = Counter(skill.value["name"] for skill in page.status["skills"])
     paths = {skill.value["name"]: skill.value["path"] for skill in page.status["skills"]}
     return tuple(
-        Task(
+        DueTask(
             step.gap,
             step.advice,
             step.command,
@@ -97,7 +97,7 @@ def tasks(page: Page) -> tuple[Task, ...]:
     )
 
 
-def _named(each: Doc, present: set[str]) -> Named:
+def _named(each: JsonNode, present: set[str]) -> Named:
     """A skill that is told as its path, or as an object with a path and perhaps a name."""
     told = each.value if isinstance(each.value, dict) else {"path": each.value}
     path = str(told["path"])
@@ -105,7 +105,7 @@ def _named(each: Doc, present: set[str]) -> Named:
     return Named(str(told.get("name") or folder), anchor(path) if path in present else "")
 
 
-def _field(what: Doc) -> tuple[str, Cell, Cell]:
+def _field(what: JsonNode) -> tuple[str, PageCell, PageCell]:
     field = str(what["field"].value)
     before, after = _value(field, what["before"]), _value(field, what["after"])
     if before.text == after.text:
@@ -114,13 +114,13 @@ def _field(what: Doc) -> tuple[str, Cell, Cell]:
     return _FIELDS.get(field, field), before, after
 
 
-def _value(field: str, told: Doc, digits: int = 0) -> Cell:
+def _value(field: str, told: JsonNode, digits: int = 0) -> PageCell:
     value = told.value
     if value is None or value == "":
-        return Cell(MISSING, None, told.origin)
+        return PageCell(MISSING, None, told.origin)
     if isinstance(value, float):
         if field in ("recall", "effect"):
             sign = "+" if field == "effect" else ""
-            return Cell(f"{value * 100:{sign}.{digits or 1}f}", value * 100, told.origin)
-        return Cell(f"{value:.{digits}f}", value, told.origin) if digits else score(told)
-    return Cell(f"{value:,}" if isinstance(value, int) else str(value), value, told.origin)
+            return PageCell(f"{value * 100:{sign}.{digits or 1}f}", value * 100, told.origin)
+        return PageCell(f"{value:.{digits}f}", value, told.origin) if digits else score(told)
+    return PageCell(f"{value:,}" if isinstance(value, int) else str(value), value, told.origin)

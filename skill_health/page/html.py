@@ -19,7 +19,7 @@ from skill_health.page.model import QUESTIONS, Page
 from skill_health.page.origins import ORIGINS, shortened
 from skill_health.page.overview import rows
 from skill_health.page.policy import policy
-from skill_health.page.text import shown
+from skill_health.page.text import escape_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -81,7 +81,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters.update(
-        shown=shown,
+        shown=escape_text,
         anchor=anchor,
         cell=lambda cell, tag="td", limit=None: Markup(cell_html(cell, tag, limit)),
         table=lambda table, limit=None: Markup(table_html(table, limit)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from skill_health.page.origin import Doc
+from skill_health.page.origin import JsonNode
 
 Tone = Literal["good", "warn", "bad", "unknown"]
 TONES: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
@@ -20,7 +20,7 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PageCell:
     """A cell of a table or a figure in a text. `text` is shown as it is, whatever it holds.
 
     `value` sorts, and is the raw number where it is one (None: missing, sorts last). `origin` is the Doc.origin of the
@@ -36,11 +36,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class NumberTable:
     """Numbers as a table: the heads of the columns, and rows of as many cells. `caption` says what it shows."""
 
     head: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[PageCell, ...], ...]
     caption: str = ""
 
 
@@ -58,13 +58,13 @@ class Picture:
     title: str
     alt: str
     spec: Mapping[str, Any]
-    table: Table
+    table: NumberTable
     question: int = 0
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SkillVerdict:
     """The verdict on a skill: a `word`, its `tone`, the `question` (1 to 4) that it answers, and why.
 
     `command` is what to run next, "" where nothing is to be done; `advice` says what for.
@@ -101,16 +101,16 @@ class Page:
     title: str
     version: str
     as_of: str
-    status: Doc
-    lint: Doc
-    history: Doc
-    router_history: Doc
-    effect_history: Doc
-    router: tuple[Doc, ...]
-    effects: tuple[Doc, ...]
-    own: Doc
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    answers: Mapping[int, Verdict] = field(default_factory=dict)
+    status: JsonNode
+    lint: JsonNode
+    history: JsonNode
+    router_history: JsonNode
+    effect_history: JsonNode
+    router: tuple[JsonNode, ...]
+    effects: tuple[JsonNode, ...]
+    own: JsonNode
+    verdicts: Mapping[str, SkillVerdict] = field(default_factory=dict)
+    answers: Mapping[int, SkillVerdict] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     folder: str = ""
     base: str = ""

@@ -9,38 +9,38 @@ from dataclasses import dataclass
 from skill_health.page.anchors import anchor
 from skill_health.page.figures import MISSING, count, points, score, share
 from skill_health.page.marks import Mark, effect_marks, route_marks
-from skill_health.page.model import Cell, Page, Verdict
-from skill_health.page.origin import Doc
+from skill_health.page.model import Page, PageCell, SkillVerdict
+from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.telling import effect_first, routed_first
 
-_UNKNOWN = Verdict("not judged", "unknown", 1, "")
+_UNKNOWN = SkillVerdict("not judged", "unknown", 1, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredFigure:
     """A figure with what it was measured by, the word that was made of it, and its marks."""
 
-    cell: Cell
+    cell: PageCell
     model: str
     word: str
     marks: tuple[Mark, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OverviewComponent:
     """A component of the score: its name, its value from 0 to 1, and why it is not full.
 
     `tenths` is the value in tenths for a bar; None where the component does not apply to the skill.
     """
 
     name: str
-    cell: Cell
+    cell: PageCell
     note: str
     tenths: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OverviewRow:
     """A skill in the table. `place` is the name of its part of the page, `need` sorts by verdict, the worst first.
 
     `twin` says that another skill has the same name, so that the path has to tell them apart.
@@ -50,22 +50,22 @@ class Row:
     place: str
     name: str
     twin: bool
-    verdict: Verdict
+    verdict: SkillVerdict
     need: int
-    score: Cell
-    parts: tuple[Part, ...]
-    found: tuple[tuple[str, Cell], ...]
-    change: Cell
+    score: PageCell
+    parts: tuple[OverviewComponent, ...]
+    found: tuple[tuple[str, PageCell], ...]
+    change: PageCell
     since: str
-    routing: Measured | None
-    effect: Measured | None
-    tokens: Cell
-    oldest: Cell
-    stale: Cell
-    claims: Cell
+    routing: MeasuredFigure | None
+    effect: MeasuredFigure | None
+    tokens: PageCell
+    oldest: PageCell
+    stale: PageCell
+    claims: PageCell
 
 
-def rows(page: Page) -> tuple[Row, ...]:
+def rows(page: Page) -> tuple[OverviewRow, ...]:
     """The rows of the table: by verdict, the worst first, and by path among equals."""
     names = Counter(skill.value["name"] for skill in page.status["skills"])
     scored = {entry.value["path"]: entry for entry in page.lint.get("skills")}
@@ -73,14 +73,14 @@ def rows(page: Page) -> tuple[Row, ...]:
     return tuple(sorted(found, key=lambda row: (row.need, row.path)))
 
 
-def _row(page: Page, skill: Doc, scored: Mapping[str, Doc], names: Counter[str]) -> Row:
+def _row(page: Page, skill: JsonNode, scored: Mapping[str, JsonNode], names: Counter[str]) -> OverviewRow:
     path, name = skill.value["path"], skill.value["name"]
     verdict = page.verdicts.get(path, _UNKNOWN)
-    entry = scored.get(path, Doc({}, ""))
+    entry = scored.get(path, JsonNode({}, ""))
     trend = page.own.get("trends").get(path)
     claims = page.own.get("claims").get("skills").get(path)
     health = skill["health"]
-    return Row(
+    return OverviewRow(
         path,
         anchor(path),
         name,
@@ -101,35 +101,35 @@ def _row(page: Page, skill: Doc, scored: Mapping[str, Doc], names: Counter[str])
     )
 
 
-def _part(each: Doc) -> Part:
+def _part(each: JsonNode) -> OverviewComponent:
     value = each["value"].value
     cell = score(each["value"])
-    return Part(
+    return OverviewComponent(
         str(each["name"].value), cell, str(each.get("note").value or ""), None if value is None else round(value * 10)
     )
 
 
-def _change(change: Doc) -> Cell:
+def _change(change: JsonNode) -> PageCell:
     """A difference of scores; one that rounds to nothing has no sign."""
     value = change.value
     if value is None:
-        return Cell(MISSING, None, change.origin)
+        return PageCell(MISSING, None, change.origin)
     text = f"{value:+.2f}"
-    return Cell("0.00" if float(text) == 0 else text, value, change.origin)
+    return PageCell("0.00" if float(text) == 0 else text, value, change.origin)
 
 
-def _routing(skill: Doc) -> Measured | None:
+def _routing(skill: JsonNode) -> MeasuredFigure | None:
     """Routing by the model that tells most: a real one of the skill as it is now, and of those the best."""
     best = routed_first(skill["routing"]["models"])
     if best is None:
         return None
-    return Measured(share(best["recall"]), str(best["model"].value), "", route_marks(best.value))
+    return MeasuredFigure(share(best["recall"]), str(best["model"].value), "", route_marks(best.value))
 
 
-def _effect(skill: Doc) -> Measured | None:
+def _effect(skill: JsonNode) -> MeasuredFigure | None:
     """The effect that the verdict rests on: a real one of the skill as it is now, where there is one."""
     last = effect_first(skill["effect"]["models"])
     if last is None:
         return None
     word = str(last["verdict"].value)
-    return Measured(points(last["delta"]), str(last["model"].value), word, effect_marks(last.value))
+    return MeasuredFigure(points(last["delta"]), str(last["model"].value), word, effect_marks(last.value))

@@ -10,9 +10,9 @@ from typing import Any
 
 from skill_health.core.console import clean, markdown_text
 from skill_health.page.figures import MISSING, points, score, share
-from skill_health.page.model import QUESTIONS, Page, Verdict
-from skill_health.page.origin import Doc
-from skill_health.page.text import shown
+from skill_health.page.model import QUESTIONS, Page, SkillVerdict
+from skill_health.page.origin import JsonNode
+from skill_health.page.text import escape_text
 from skill_health.page.verdict.due import due
 from skill_health.page.verdict.telling import effect_first, routed_first
 
@@ -46,7 +46,7 @@ def _answers(page: Page) -> Iterator[str]:
     yield ""
 
 
-def _answer(number: int, answer: Verdict) -> str:
+def _answer(number: int, answer: SkillVerdict) -> str:
     advice = " ".join(each for each in (_text(answer.advice), _code(answer.command)) if each)
     question = f"{number}\\. {QUESTIONS[number]} **{_text(answer.word, _NAME)}**"
     return f"- {question}: {_text(answer.reason, _REASON)}{f'. Next: {advice}' if advice else ''}"
@@ -72,7 +72,7 @@ def _skills(page: Page) -> Iterator[str]:
     )
 
 
-def _wants(verdict: Verdict | None) -> bool:
+def _wants(verdict: SkillVerdict | None) -> bool:
     """Whether a verdict is a complaint. What is not measured yet is none: it stands under what comes next."""
     return verdict is not None and verdict.tone in ("bad", "warn")
 
@@ -86,12 +86,12 @@ def _others(page: Page, wanting: int) -> tuple[str, ...]:
     return (f"{'Others' if wanting else 'Skills'}: {said}. With warnings, of all: {warned:,}.", "") if said else ()
 
 
-def _need(skill: Doc, verdict: Verdict) -> tuple[int, float, str]:
+def _need(skill: JsonNode, verdict: SkillVerdict) -> tuple[int, float, str]:
     known = skill["health"]["score"].value
     return verdict.need, 1.0 if known is None else known, skill["path"].value
 
 
-def _row(skill: Doc, verdict: Verdict) -> str:
+def _row(skill: JsonNode, verdict: SkillVerdict) -> str:
     step = _code(verdict.command) or _text(verdict.advice)
     cells = (
         _text(skill["name"].value, _NAME), _text(verdict.word, _NAME), _text(verdict.reason),
@@ -101,7 +101,7 @@ def _row(skill: Doc, verdict: Verdict) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _measured(part: Doc, key: str) -> str:
+def _measured(part: JsonNode, key: str) -> str:
     """The figure that tells most, and what to mind about it."""
     if (best := (routed_first if key == "recall" else effect_first)(part["models"])) is None:
         return MISSING
@@ -147,7 +147,7 @@ def _value(field: str, value: Any) -> str:
         return MISSING
     if isinstance(value, float) and field in _SHARES:
         return _text(f"{100 * value:{'+' if field == 'effect' else ''}.1f} {'points' if field == 'effect' else '%'}")
-    return _text(score(Doc(value, "")).text if isinstance(value, float) else value, _NAME)
+    return _text(score(JsonNode(value, "")).text if isinstance(value, float) else value, _NAME)
 
 
 def _next(page: Page) -> Iterator[str]:
@@ -187,7 +187,7 @@ def _more(left: int, what: str) -> tuple[str, ...]:
 
 
 def _text(text: object, most: int = _TEXT) -> str:
-    told = " ".join(shown(str(text)[: most + 1]).split())
+    told = " ".join(escape_text(str(text)[: most + 1]).split())
     # A dollar sign may begin a formula.
     return markdown_text(told if len(told) <= most else told[: most - 1] + "…").replace("$", "&#36;")
 

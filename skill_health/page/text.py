@@ -13,7 +13,7 @@ _UNSAFE = re.compile(
 )
 
 
-def shown(text: object, limit: int | None = None) -> str:
+def escape_text(text: object, limit: int | None = None) -> str:
     r"""The text with control, bidi and invisible characters and halves of surrogate pairs as escapes (`\u{202e}`).
 
     It is text still, to be escaped for HTML. What is longer than `limit` characters is cut, and says by how much.

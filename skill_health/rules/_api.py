@@ -127,7 +127,7 @@ class Context(Protocol):
         """The parsed Markdown of a file, relative to the root; parsed once per run."""
 
 
-class Summary(NamedTuple):
+class SkillSummary(NamedTuple):
     """What the collection-wide rules know of one skill."""
 
     path: str
@@ -144,7 +144,7 @@ class Summary(NamedTuple):
 class Corpus(NamedTuple):
     """All skills of a collection in the order of their paths."""
 
-    skills: tuple[Summary, ...]
+    skills: tuple[SkillSummary, ...]
 
 
 class CorpusContext(Protocol):

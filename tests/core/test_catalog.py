@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Shown, simulate
+from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, CatalogEntry, simulate
 from skill_health.core.hosts import Host, hosts
 
 PLAIN = Host("plain", budget=40, entry="{name}: {description}\n", bare="{name}\n")
@@ -64,10 +64,10 @@ def test_a_configuration_overrides_numbers_and_adds_hosts() -> None:
 
 def test_everything_fits_and_nothing_is_listed_of_nothing() -> None:
     listing = simulate([("b", "two"), ("a", "one")], PLAIN)
-    assert listing.skills == (Shown("b", FULL, 3), Shown("a", FULL, 3))
+    assert listing.skills == (CatalogEntry("b", FULL, 3), CatalogEntry("a", FULL, 3))
     assert (listing.used, listing.wanted) == (14, 14)
     assert simulate([], PLAIN).skills == ()
-    assert simulate([("a", "x" * 500)], PLAIN._replace(budget=0)).skills == (Shown("a", FULL, 500),)
+    assert simulate([("a", "x" * 500)], PLAIN._replace(budget=0)).skills == (CatalogEntry("a", FULL, 500),)
 
 
 def test_omitting_stops_at_the_first_entry_that_does_not_fit() -> None:
@@ -79,21 +79,23 @@ def test_omitting_stops_at_the_first_entry_that_does_not_fit() -> None:
 
 def test_names_stay_where_descriptions_are_dropped() -> None:
     listing = simulate([("c", "x"), ("a", "x" * 20), ("b", "x" * 20)], PLAIN._replace(overflow="names"))
-    assert listing.skills == (Shown("c", FULL, 1), Shown("a", FULL, 20), Shown("b", NAME_ONLY, 0))
+    assert listing.skills == (CatalogEntry("c", FULL, 1), CatalogEntry("a", FULL, 20), CatalogEntry("b", NAME_ONLY, 0))
     assert listing.used == 5 + 24 + 2
 
 
 def test_a_cap_cuts_one_description_whatever_the_budget() -> None:
     listing = simulate([("a", "x" * 12), ("b", "x" * 10)], PLAIN._replace(skill_chars=10))
-    assert listing.skills == (Shown("a", TRUNCATED, 10), Shown("b", FULL, 10))
+    assert listing.skills == (CatalogEntry("a", TRUNCATED, 10), CatalogEntry("b", FULL, 10))
 
 
 def test_line_breaks_count_as_one_blank() -> None:
-    assert simulate([("a", "one\n  two\n")], PLAIN).skills == (Shown("a", FULL, 7),)
+    assert simulate([("a", "one\n  two\n")], PLAIN).skills == (CatalogEntry("a", FULL, 7),)
 
 
 def test_an_empty_description_is_shown_in_full() -> None:
-    assert simulate([("a", ""), ("b", "x" * 90)], PLAIN._replace(overflow="names")).skills[0] == Shown("a", FULL, 0)
+    assert simulate([("a", ""), ("b", "x" * 90)], PLAIN._replace(overflow="names")).skills[0] == CatalogEntry(
+        "a", FULL, 0
+    )
 
 
 @given(pairs, st.integers(1, 200), st.sampled_from(["characters", "tokens"]))

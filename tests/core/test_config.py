@@ -16,7 +16,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from skill_health.core import config_values
-from skill_health.core.config import Config, Limits, PerPath, Price, Provider, config_digest, config_with, load_config
+from skill_health.core.config import (
+    Config,
+    ModelPrice,
+    PerPath,
+    Provider,
+    RuleLimits,
+    config_digest,
+    config_with,
+    load_config,
+)
 from skill_health.core.config_file import holds_settings
 from skill_health.core.config_mistakes import Mistake, line_of
 from skill_health.core.config_values import build
@@ -86,7 +95,7 @@ def test_every_table(write: Write) -> None:
     assert (config.baseline, config.fail_on, config.fail_under) == ("skill-health-baseline.json", "warning", 0.8)
     assert config.per_path == (PerPath("vendor/**", ("ALL",), ("LE",)),)
     assert config.severity == {"FM001": "info"}
-    assert config.limits == Limits()._replace(body_lines=400, similarity=1.0)
+    assert config.limits == RuleLimits()._replace(body_lines=400, similarity=1.0)
     assert (config.volatility.high, config.volatility.low) == (7, 365)
     assert (config.sources.claims, config.sources.prompts) == (("my/claims.jsonl",), Config().sources.prompts)
     assert (config.daily.max_drop, config.daily.reports) == (0.01, "out")
@@ -306,7 +315,7 @@ def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
     compare(SCHEMA["properties"]["per-path"]["items"] | {"properties": _per_path_properties()}, PerPath(""))
 
 
-@pytest.mark.parametrize(("key", "value"), [("providers", Provider("")), ("prices", Price(0, 0))])
+@pytest.mark.parametrize(("key", "value"), [("providers", Provider("")), ("prices", ModelPrice(0, 0))])
 def test_named_tables_have_the_keys_and_defaults_of_their_tuples(key: str, value: Any) -> None:
     table = SCHEMA["properties"]["router"]["properties"][key]["additionalProperties"]
     known = {name.replace("_", "-"): default for name, default in value._asdict().items()}
@@ -323,7 +332,7 @@ def test_what_a_router_is_told() -> None:
     found = build({"router": tables}).router
     assert found.models == ("local:tiny",)
     assert found.providers == {"local": Provider("openai", "http://127.0.0.1:1")}
-    assert found.prices == {"local:tiny": Price(1.0, 0.0, None, 2.0)}
+    assert found.prices == {"local:tiny": ModelPrice(1.0, 0.0, None, 2.0)}
 
 
 def _per_path_properties() -> dict[str, Any]:
@@ -442,7 +451,7 @@ def test_every_setting_changes_the_digest() -> None:
             *({key: ["x"]} for key in ("select", "extend-select", "ignore", "exclude")),
             {"profile": "x"}, {"severity": {"A": "info"}}, {"per-path": [{"glob": "x"}]}, {"baseline": "x"},
             {"fail-on": "info"}, {"fail-under": 0.5}, {"hosts": {"x": {"budget": 1}}}, {"daily": {"reports": "x"}},
-            *({"limits": {key: 1}} for key in config_values.keys_of(Limits)),
+            *({"limits": {key: 1}} for key in config_values.keys_of(RuleLimits)),
             *({"sources": {key: []}} for key in Config().sources._asdict()),
             {"volatility": {"high": 1}}, {"daily": {"window": 1}},
         )

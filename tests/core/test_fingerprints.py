@@ -9,14 +9,24 @@ from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.fingerprints import GRAM, GUARANTEE, WINDOW, Run, extend, fingerprints, grams, shared_runs, split
+from skill_health.core.fingerprints import (
+    GRAM,
+    GUARANTEE,
+    WINDOW,
+    SharedWords,
+    extend,
+    fingerprints,
+    grams,
+    shared_runs,
+    split,
+)
 
 few = st.lists(st.sampled_from(["a", "b", "c"]), max_size=24)
 many = st.lists(st.sampled_from([f"w{n}" for n in range(200)]), max_size=40)
 distinct = st.lists(st.integers(0, 10_000).map(str), min_size=GUARANTEE, max_size=30, unique=True)
 
 
-def brute_force_runs(a: Sequence[str], b: Sequence[str], least: int) -> list[Run]:
+def brute_force_runs(a: Sequence[str], b: Sequence[str], least: int) -> list[SharedWords]:
     """Every maximal common run, by trying every pair of places."""
     found = []
     for i in range(len(a)):
@@ -27,7 +37,7 @@ def brute_force_runs(a: Sequence[str], b: Sequence[str], least: int) -> list[Run
             while i + length < len(a) and j + length < len(b) and a[i + length] == b[j + length]:
                 length += 1
             if length >= least:
-                found.append(Run(i, j, length))
+                found.append(SharedWords(i, j, length))
     return sorted(found, key=lambda run: (run.a, run.b))
 
 
@@ -105,8 +115,8 @@ def test_hashes_are_the_same_on_every_machine() -> None:
 
 
 def test_extend_gives_nothing_where_the_words_differ() -> None:
-    assert extend(["a", "b"], ["a", "c"], 1, 1) == Run(1, 1, 0)
-    assert extend(["x", "a", "b"], ["a", "b", "y"], 2, 1) == Run(1, 0, 2)
+    assert extend(["a", "b"], ["a", "c"], 1, 1) == SharedWords(1, 1, 0)
+    assert extend(["x", "a", "b"], ["a", "b", "y"], 2, 1) == SharedWords(1, 0, 2)
 
 
 def test_a_long_text_takes_linear_time() -> None:

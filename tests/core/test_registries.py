@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from skill_health.core.claim_dates import due_claims, reviews
-from skill_health.core.config import Sources, Volatility
+from skill_health.core.config import SourceGlobs, Volatility
 from skill_health.core.jsonl import read_lines
 from skill_health.core.registries import SCHEMA_OF, Registries, from_json, load_registries, parse_registries
 from skill_health.core.sources import SourceFile, digest, expand, read_sources
@@ -46,26 +46,26 @@ def lines(*rows: Any) -> str:
 
 
 def test_absent_registries_are_none(tmp_path: Path) -> None:
-    assert load_registries(str(tmp_path), Sources()) == Registries()
+    assert load_registries(str(tmp_path), SourceGlobs()) == Registries()
 
 
 def test_an_empty_file_is_an_empty_registry(tmp_path: Path) -> None:
     put(tmp_path, "prompts.jsonl", "\n \n")
-    found = load_registries(str(tmp_path), Sources())
+    found = load_registries(str(tmp_path), SourceGlobs())
     assert (found.prompts, found.claims, found.bad) == ((), None, ())
 
 
 def test_records_keep_their_lines(tmp_path: Path) -> None:
     put(tmp_path, "prompts.jsonl", "\ufeff" + lines(PROMPT).replace("\n", "\r\n") + "\r\n\n" + lines(PROMPT))
-    found = load_registries(str(tmp_path), Sources())
+    found = load_registries(str(tmp_path), SourceGlobs())
     assert [(record.line, dict(record.data)) for record in found.prompts or ()] == [(1, PROMPT), (4, PROMPT)]
     assert found.bad == ()
 
 
 def test_a_file_of_somebody_else_is_left_out_unless_it_is_named(tmp_path: Path) -> None:
     put(tmp_path, "prompts.jsonl", lines({"role": "user"}))
-    assert load_registries(str(tmp_path), Sources()) == Registries()
-    named = load_registries(str(tmp_path), Sources(prompts=("prompts.jsonl",)))
+    assert load_registries(str(tmp_path), SourceGlobs()) == Registries()
+    named = load_registries(str(tmp_path), SourceGlobs(prompts=("prompts.jsonl",)))
     assert named.prompts == ()
     assert [entry.kind for entry in named.bad] == ["prompts"]
 
@@ -131,7 +131,7 @@ def test_tasks_bring_the_path_of_their_prompt(tmp_path: Path) -> None:
     put(tmp_path, "tasks/001-a/metadata.json", json.dumps({"id": "1", "slug": "a", "target_skill": "none"}, indent=2))
     put(tmp_path, "tasks/002-b/metadata.json", json.dumps({"id": "2", "slug": "b", "target_skill": "x"}))
     put(tmp_path, "tasks/001-a/task.md", "Do it.")
-    found = load_registries(str(tmp_path), Sources())
+    found = load_registries(str(tmp_path), SourceGlobs())
     assert [record.data["task_path"] for record in found.tasks or ()] == ["tasks/001-a/task.md"]
     assert ["task.md is missing" in entry.message for entry in found.bad] == [True]
 
@@ -140,7 +140,7 @@ def test_unreadable_places(tmp_path: Path) -> None:
     (tmp_path / "claims.jsonl").mkdir()
     os.symlink("nowhere", tmp_path / "prompts.jsonl")
     os.symlink("mechanisms.jsonl", tmp_path / "mechanisms.jsonl")
-    found = load_registries(str(tmp_path), Sources())
+    found = load_registries(str(tmp_path), SourceGlobs())
     assert sorted(entry.path for entry in found.bad) == ["claims.jsonl", "mechanisms.jsonl", "prompts.jsonl"]
     assert all("\n" not in entry.message for entry in found.bad)
 
@@ -149,7 +149,7 @@ def test_a_linked_copy_is_read_once(tmp_path: Path) -> None:
     put(tmp_path, "prompts.jsonl", lines(PROMPT))
     (tmp_path / "registries").mkdir()
     os.symlink("../prompts.jsonl", tmp_path / "registries/prompts.jsonl")
-    assert len(load_registries(str(tmp_path), Sources()).prompts or ()) == 1
+    assert len(load_registries(str(tmp_path), SourceGlobs()).prompts or ()) == 1
 
 
 def test_the_digest_covers_paths_bytes_and_the_prompts_of_tasks(tmp_path: Path) -> None:
@@ -162,9 +162,9 @@ def test_the_digest_covers_paths_bytes_and_the_prompts_of_tasks(tmp_path: Path) 
         ("tasks/1/task.md", "x"),
     ]:
         put(tmp_path, path, content)
-        seen.add(digest(read_sources(str(tmp_path), Sources())))
+        seen.add(digest(read_sources(str(tmp_path), SourceGlobs())))
     assert len(seen) == 5
-    assert load_registries(str(tmp_path), Sources()).digest in seen
+    assert load_registries(str(tmp_path), SourceGlobs()).digest in seen
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_reviews_and_what_is_due() -> None:
 def test_jsonschema_is_not_loaded_without_records(tmp_path: Path) -> None:
     put(tmp_path, "prompts.jsonl", "not json, but a prompt_id\n")
     code = (
-        "import sys; from skill_health.core.config import Sources; from skill_health.core.registries import *;"
-        f"load_registries({str(tmp_path)!r}, Sources(prompts=('prompts.jsonl',)));"
+        "import sys; from skill_health.core.config import SourceGlobs; from skill_health.core.registries import *;"
+        f"load_registries({str(tmp_path)!r}, SourceGlobs(prompts=('prompts.jsonl',)));"
         "sys.exit('jsonschema' in sys.modules or 'difflib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -275,5 +275,5 @@ def test_jsonschema_is_not_loaded_without_records(tmp_path: Path) -> None:
 
 def test_registries_survive_json(checkout: Path) -> None:
     for collection in ("fixtures", "fixtures/rotten"):
-        loaded = load_registries(str(checkout / collection), Sources())
+        loaded = load_registries(str(checkout / collection), SourceGlobs())
         assert loaded.prompts and from_json(json.loads(json.dumps(loaded._asdict()))) == loaded

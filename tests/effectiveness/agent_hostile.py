@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from skill_health.core.validation import problems
-from skill_health.effectiveness.agents._api import Job, Output, Reading
+from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
 from skill_health.effectiveness.trajectory import to_atif
 from skill_health.router.records import Usage
 
-Read = Callable[[Output, Job], Reading]
+Read = Callable[[ProgramOutput, Job], StreamReading]
 
 
 def events(*words: str) -> st.SearchStrategy[list[dict[str, Any]]]:
@@ -38,9 +38,9 @@ def cut(whole: bytes, at: int, junk: bytes) -> bytes:
     return whole[:at] + junk + whole[at + len(junk) :]
 
 
-def borne(read: Read, job: Job, raw: bytes, stopped: str = "", code: int | None = 1) -> Reading:
+def borne(read: Read, job: Job, raw: bytes, stopped: str = "", code: int | None = 1) -> StreamReading:
     """The reading of any bytes, of which everything can be written down, and in which no number is made up."""
-    reading = read(Output(None if stopped else code, raw, raw[:200], stopped), job)
+    reading = read(ProgramOutput(None if stopped else code, raw, raw[:200], stopped), job)
     assert problems("trajectory", to_atif(reading, "agent", "model")) == []
     json.dumps([to_atif(reading, "agent", "model"), reading.listed], ensure_ascii=False).encode()
     counts = [getattr(reading.usage, each.name) for each in fields(Usage) if each.name != "raw"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from skill_health.effectiveness.agents._api import Job, Output
+from skill_health.effectiveness.agents._api import Job, ProgramOutput
 from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._folder import File
@@ -26,7 +26,7 @@ def made_job(*skills: SkillCopy, prompt: str = "Write it.", model: str = "some-m
     )  # fmt: skip
 
 
-def recorded(agent: str, name: str, stopped: str = "", stderr: bytes = b"", exit_code: int | None = 0) -> Output:
+def recorded(agent: str, name: str, stopped: str = "", stderr: bytes = b"", exit_code: int | None = 0) -> ProgramOutput:
     """A stream that the real program printed, with paths, ids and ports replaced."""
     raw = (STREAMS / agent / name).read_bytes()
-    return Output(None if stopped else exit_code, raw, stderr, stopped)
+    return ProgramOutput(None if stopped else exit_code, raw, stderr, stopped)

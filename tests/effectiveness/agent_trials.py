@@ -18,15 +18,15 @@ import pytest
 from agent_server import AgentServer, Play
 from scripted_bench import fixture_copies, fixture_tasks
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.validation import problems
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.probe import Probe, run_probe
 from skill_health.effectiveness.probe import problems as problems_of
-from skill_health.effectiveness.records import Result, SkillCopy
+from skill_health.effectiveness.records import SkillCopy, TrialResult
 from skill_health.effectiveness.sandbox import bubblewrap
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial import run_trial
@@ -64,17 +64,17 @@ class Stage:
     back_end: str = BEST
     skills: Mapping[str, SkillCopy] = field(default_factory=fixture_copies)
 
-    def cell(self, task: Task, arm: str, **more: object) -> Cell:
+    def cell(self, task: Task, arm: str, **more: object) -> TrialSpec:
         """What `effectiveness run` would make of it."""
         module = import_module(f"skill_health.effectiveness.agents.{self.agent.replace('-', '_')}")
         protocol = module.PROTOCOLS[0]
-        routing = Routing(providers={"played": Provider(protocol, self.server.url)})
+        routing = RouterSettings(providers={"played": Provider(protocol, self.server.url)})
         choice = resolve(f"{self.agent}:played:some-model-1", routing)
         wire = import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE
         named = parse_arm(arm)
         chosen = staged(task, named, self.skills)
         assert not isinstance(chosen, str), chosen
-        cell = Cell(
+        cell = TrialSpec(
             task=task, arm=named, choice=choice, replication=0, skills=chosen, prompt=prompt_of(task, named, chosen),
             collection={skill.name: skill.description for skill in self.skills.values()}, program=self.program,
             back_end=self.back_end, secrets=(KEY, PLANTED), expected=(),
@@ -82,7 +82,7 @@ class Stage:
         )  # fmt: skip
         return replace(cell, **more)  # type: ignore[arg-type]
 
-    def trial(self, task: Task, arm: str, play: Play | None = None, **more: object) -> tuple[Result, Path]:
+    def trial(self, task: Task, arm: str, play: Play | None = None, **more: object) -> tuple[TrialResult, Path]:
         """One trial, and the folder in which it is kept; nothing in there holds a secret."""
         cell = self.cell(task, arm, **more)
         self.server.play = play or self.play(task)
@@ -111,7 +111,7 @@ class Stage:
         return self.server.offered()
 
 
-def three_conditions(stage: Stage, task: Task) -> dict[str, tuple[Result, Path]]:
+def three_conditions(stage: Stage, task: Task) -> dict[str, tuple[TrialResult, Path]]:
     """A trial under each condition: what is true of every agent is checked here, and the trials are given back."""
     done = {}
     for arm in ARMS:

@@ -7,7 +7,7 @@ from typing import Any
 
 from simulators.agents._plan import draw, parse_plan
 from skill_health.effectiveness.conditions import OF_CONTROLS, parse_arm
-from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, Result
+from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, TrialResult
 
 MODEL = "scripted"
 
@@ -51,13 +51,15 @@ def manifest(
     } | more  # fmt: skip
 
 
-def trial(task_id: str, arm: str, replication: int, success: bool | str, model: str = MODEL, **more: Any) -> Result:
+def trial(
+    task_id: str, arm: str, replication: int, success: bool | str, model: str = MODEL, **more: Any
+) -> TrialResult:
     """One result; `success` is a flag or an outcome."""
     outcome: Any = success if isinstance(success, str) else "pass" if success else "fail"
-    return Result(task_id, model, arm, replication, outcome, **more)
+    return TrialResult(task_id, model, arm, replication, outcome, **more)
 
 
-def scripted(made: Mapping[str, Any], script: str, seed: int, model: str = MODEL) -> list[Result]:
+def scripted(made: Mapping[str, Any], script: str, seed: int, model: str = MODEL) -> list[TrialResult]:
     """Every trial that a manifest plans for one model, as the scripted agent draws it."""
     plan = parse_plan(f"scripted:{script},seed={seed},difficulty={seed}")
     found = []
@@ -69,7 +71,7 @@ def scripted(made: Mapping[str, Any], script: str, seed: int, model: str = MODEL
                 drawn = draw(plan, record["id"], record["target_skill"], arm, replication, control)
                 outcome: Outcome = drawn.failure or ("pass" if drawn.success else "fail")  # type: ignore[assignment]
                 found.append(
-                    Result(
+                    TrialResult(
                         record["id"], model, name, replication, outcome,
                         reward=float(drawn.success) if outcome in ("pass", "fail") else None, usage=drawn.usage,
                         cost_usd=drawn.cost_usd, turns=drawn.turns, tool_calls=drawn.tool_calls,

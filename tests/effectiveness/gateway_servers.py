@@ -21,16 +21,16 @@ from typing import Any
 
 import httpx
 
-from skill_health.effectiveness.gateway._api import Terms, Upstream
+from skill_health.effectiveness.gateway._api import GatewayLimits, Upstream
 from skill_health.effectiveness.gateway.server import Gateway, open_gateway
 from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.prices import Price, Rates
+from skill_health.router.prices import Rates, TieredPrice
 from skill_health.router.records import Usage
 
 PROTOCOLS = ("anthropic", "openai", "openai-responses", "gemini")
 KEY = "sk-real-SECRET/0123456789abcdef"
 STAND_IN = "stand-in-for-this-trial"
-PRICE = Price((Rates(3.0, 15.0, 0.3, 3.75),))
+PRICE = TieredPrice((Rates(3.0, 15.0, 0.3, 3.75),))
 """A million tokens: 3 dollars in, 15 out, 0.3 read from a cache."""
 _TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -259,7 +259,7 @@ async def opened(server: Server | str, protocol: str, path: str = "", **terms: A
     """A gateway before the server. What it kept is looked through for the key when it is closed."""
     limits = {name: terms.pop(name) for name in ("timeout", "idle_timeout") if name in terms}
     where = server if isinstance(server, str) else server.url
-    given = Terms(STAND_IN, **{"price": PRICE, **terms})
+    given = GatewayLimits(STAND_IN, **{"price": PRICE, **terms})
     async with open_gateway(upstream(where, protocol, **limits), given, path) as gateway:
         yield gateway
     assert "SECRET" not in repr(gateway.seen)

@@ -10,9 +10,9 @@ from typing import Any
 
 from effects_made import MODEL, fixture_like, manifest, scripted
 
-from skill_health.effectiveness.records import CONDITIONS, Result
+from skill_health.effectiveness.records import CONDITIONS, TrialResult
 from skill_health.effectiveness.results import to_line
-from skill_health.effectiveness.runs import Run
+from skill_health.effectiveness.runs import EffectRun
 
 SKILLS = tuple(f"skill-{n}" for n in range(12))
 _MORE = {
@@ -48,15 +48,15 @@ def frozen(run_id: str = "20261121T050000Z-aaaaaaaa", models: Sequence[str] = (M
     return manifest(used, arms, models, replications) | base | more
 
 
-def run(run_id: str = "a", script: str = "target=0.4", seed: int = 3, **more: Any) -> Run:
+def run(run_id: str = "a", script: str = "target=0.4", seed: int = 3, **more: Any) -> EffectRun:
     """A run with all its results. `script` is what the scripted agent is told."""
     found = frozen(run_id, **more)
     specs = [model["spec"] for model in found["models"]]
     results = [each for spec in specs for each in scripted(found, script, seed, spec)]
-    return Run("", found, tuple(results))
+    return EffectRun("", found, tuple(results))
 
 
-def kept(reports: Path, found: Run) -> Path:
+def kept(reports: Path, found: EffectRun) -> Path:
     """The folder of the run, written below a folder of reports."""
     folder = reports / "effectiveness" / found.run_id
     folder.mkdir(parents=True)
@@ -66,10 +66,10 @@ def kept(reports: Path, found: Run) -> Path:
     return folder
 
 
-def forced(results: Iterable[Result], outcome: Any, **where: Any) -> tuple[Result, ...]:
+def forced(results: Iterable[TrialResult], outcome: Any, **where: Any) -> tuple[TrialResult, ...]:
     """The results with this outcome wherever all fields of `where` are as named; each may name several values."""
 
-    def fits(result: Result) -> bool:
+    def fits(result: TrialResult) -> bool:
         return all(
             getattr(result, key) in (value if isinstance(value, tuple) else (value,)) for key, value in where.items()
         )

@@ -12,29 +12,29 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from simulators.agents._plan import draw, parse_plan
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.effectiveness.agents._api import Agent, Command
-from skill_health.effectiveness.agents._load import Choice
-from skill_health.effectiveness.cell import Cell
-from skill_health.effectiveness.choices import Choices
+from skill_health.effectiveness.agents._load import AgentChoice
+from skill_health.effectiveness.cell import TrialSpec
+from skill_health.effectiveness.choices import TrialChoices
 from skill_health.effectiveness.conditions import parse_arms
 from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.manifest import OF_TRIALS
-from skill_health.effectiveness.plan import Model, Plan, Sandbox, stage
+from skill_health.effectiveness.plan import AgentModel, Sandbox, TrialPlan, stage
 from skill_health.effectiveness.prepare_manifest import to_manifest
 from skill_health.effectiveness.probe import Probe
-from skill_health.effectiveness.records import CONDITIONS, Result, SkillCopy
-from skill_health.effectiveness.run import Runner
+from skill_health.effectiveness.records import CONDITIONS, SkillCopy, TrialResult
+from skill_health.effectiveness.run import TrialRunner
 from skill_health.effectiveness.tasks._api import Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.revision import Revision
 from skill_health.router.budget import Budget
 from skill_health.router.journal import Journal
-from skill_health.router.prices import FREE, Price, Rates, price_table
+from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.router.records import Usage
 from skill_health.router.run_folder import find_place
 
-PRICE = Price((Rates(10.0, 10.0, 10.0, 10.0),))
+PRICE = TieredPrice((Rates(10.0, 10.0, 10.0, 10.0),))
 TIME = datetime(2026, 3, 1, tzinfo=UTC)
 SKILLS = ("maps-work", "notes-work", "sums-work", "tides-work")
 
@@ -71,24 +71,28 @@ def an_agent(**more: Any) -> Agent:
     return cast(Agent, SimpleNamespace(**given | more))
 
 
-def a_model(spec: str = "made:m", price: Price | None = FREE, cap: float | None = None, **more: Any) -> Model:
+def a_model(
+    spec: str = "made:m", price: TieredPrice | None = FREE, cap: float | None = None, **more: Any
+) -> AgentModel:
     """A model of such an agent; `more` are its server's settings."""
     provider = Provider("openai", **{"concurrency": 64, **more})
-    return Model(Choice(spec, an_agent(), "made", "m", "openai", provider), "here", "", "1.0", None, price, cap)
+    return AgentModel(
+        AgentChoice(spec, an_agent(), "made", "m", "openai", provider), "here", "", "1.0", None, price, cap
+    )
 
 
 def a_plan(
-    *models: Model,
+    *models: AgentModel,
     tasks: Sequence[Task] = TASKS,
     arms: Sequence[str] = CONDITIONS,
     skills: Sequence[SkillCopy] = tuple(skill(name) for name in SKILLS),
     **more: Any,
-) -> Plan:
+) -> TrialPlan:
     """A plan; `more` are choices."""
-    chosen = Choices((), parse_arms(arms), **{"reps": 2, **more})
+    chosen = TrialChoices((), parse_arms(arms), **{"reps": 2, **more})
     found = {each.name: each for each in skills}
     staged, left_out = stage(tasks, chosen.arms, {each.id: found for each in tasks})
-    return Plan(
+    return TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda each: each.id)),
         models=models or (a_model(),),
         skills=tuple(found[name] for name in sorted(found)),
@@ -99,8 +103,8 @@ def a_plan(
     )
 
 
-def manifest_of(plan: Plan) -> dict[str, Any]:
-    return to_manifest(plan, Routing(), price_table(Routing()), (), Revision())
+def manifest_of(plan: TrialPlan) -> dict[str, Any]:
+    return to_manifest(plan, RouterSettings(), price_table(RouterSettings()), (), Revision())
 
 
 @dataclass
@@ -108,15 +112,15 @@ class Made:
     """Makes trials up: `script` is that of the scripted agent, `also` may replace what comes of it by attempt."""
 
     script: str = "target=0.4"
-    also: Callable[[Cell, Result], Result] = lambda cell, result: result
+    also: Callable[[TrialSpec, TrialResult], TrialResult] = lambda cell, result: result
     seconds: float = 0.0
     usd: float | None = 0.02
     made: list[tuple[Any, ...]] = field(default_factory=list)
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[TrialSpec] = field(default_factory=list)
     under_way: int = 0
     peak: int = 0
 
-    async def __call__(self, cell: Cell, place: str) -> Result:
+    async def __call__(self, cell: TrialSpec, place: str) -> TrialResult:
         self.made.append((*cell.key, cell.attempt))
         self.cells.append(cell)
         self.under_way += 1
@@ -129,41 +133,41 @@ class Made:
         (Path(place) / "trial.json").write_text(json.dumps([*cell.key, cell.attempt]))
         return self.also(cell, self.result(cell))
 
-    def result(self, cell: Cell) -> Result:
+    def result(self, cell: TrialSpec) -> TrialResult:
         plan = parse_plan(f"scripted:{self.script}")
         target = cell.task.target_skill
         drawn = draw(plan, cell.task.id, target, cell.arm, cell.replication, cell.task.is_control, cell.attempt)
-        return Result(
+        return TrialResult(
             *cell.key, "pass" if drawn.success else "fail", reward=float(drawn.success), usage=Usage(1000, 100, 10),
             usage_source="agent", cost_usd=self.usd, cost_source="agent", duration_ms=10.0, turns=3, tool_calls=2,
             invoked="yes" if drawn.invoked else "no", skills=tuple((each.name, each.digest) for each in cell.skills),
         )  # fmt: skip
 
 
-async def honest(cell: Cell) -> Probe:
+async def honest(cell: TrialSpec) -> Probe:
     """A probe that shows just what is staged."""
     names = tuple(each.name for each in cell.skills)
     return Probe(names, listed=(*names, "built-in"), version="1.0")
 
 
-def open_journal(reports: Path, plan: Plan) -> Journal:
+def open_journal(reports: Path, plan: TrialPlan) -> Journal:
     """The journal of the run of this plan, begun or resumed."""
     return find_place(str(reports), manifest_of(plan), TIME, kind=OF_TRIALS).open(())
 
 
 def go(
     reports: Path,
-    plan: Plan,
+    plan: TrialPlan,
     trial: Made,
     runs: int | None = None,
     usd: float | None = None,
     concurrency: int = 4,
-) -> Runner:
+) -> TrialRunner:
     """Run what is left of a plan, without probes and reports."""
     with open_journal(reports, plan) as journal:
         past = journal.past
         budget = Budget(runs, usd, attempts=past.attempts, spent=past.usd, what="trial")
-        runner = Runner(plan, journal, budget, trial)
+        runner = TrialRunner(plan, journal, budget, trial)
         asyncio.run(runner.run(concurrency))
         if not runner.left():
             journal.finish(plan.keys())
@@ -227,10 +231,10 @@ def write_task(folder: Path, number: int, target: str) -> None:
 
 def failing(
     first: int, outcome: Any = "infrastructure", error: str = "the server is gone"
-) -> Callable[[Cell, Result], Result]:
+) -> Callable[[TrialSpec, TrialResult], TrialResult]:
     """Trials whose first attempts fail."""
 
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         return replace(result, outcome=outcome, reward=None, error=error) if cell.attempt <= first else result
 
     return also

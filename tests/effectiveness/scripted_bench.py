@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from skill_health.effectiveness.agents._api import Job, Output, Reading
+from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
 from skill_health.effectiveness.check_process import clean_environment
 from skill_health.effectiveness.check_skills import collection
 from skill_health.effectiveness.check_workspace import Places, make_places, remove_tree, write_files
@@ -64,7 +64,7 @@ class Bench:
     job: Job
     task: Task
 
-    def run(self, agent: Any, *, probing: bool = False, timeout: float = 60.0) -> Output:
+    def run(self, agent: Any, *, probing: bool = False, timeout: float = 60.0) -> ProgramOutput:
         """Start the agent's command as a sandbox would."""
         command = agent.probe(self.job) if probing else agent.command(self.job)
         write_files(self.places.home, command.files)
@@ -75,13 +75,13 @@ class Bench:
                 timeout=timeout, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as expired:
-            return Output(None, expired.stdout or b"", expired.stderr or b"", "timeout")
-        return Output(done.returncode, done.stdout, done.stderr, duration_ms=1234.5)
+            return ProgramOutput(None, expired.stdout or b"", expired.stderr or b"", "timeout")
+        return ProgramOutput(done.returncode, done.stdout, done.stderr, duration_ms=1234.5)
 
-    def trial(self, agent: Any, **more: Any) -> tuple[Reading, Verified]:
+    def trial(self, agent: Any, **more: Any) -> tuple[StreamReading, Verified]:
         """Run the agent, read its stream and verify what it left."""
         output = self.run(agent, **more)
-        reading: Reading = agent.read(output, self.job)
+        reading: StreamReading = agent.read(output, self.job)
         Path(self.places.final).write_text(reading.final_message, encoding="utf-8")
         return reading, asyncio.run(verify(self.task, workplace(self.task, self.places, back_end("none"))))
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents import acp
-from skill_health.effectiveness.agents._api import Command, Output, Reading
+from skill_health.effectiveness.agents._api import Command, ProgramOutput, StreamReading
 from skill_health.router.records import Usage
 
 WORDS = ["some-agent", "--acp", "--model={model}", "{not this}"]
@@ -26,7 +26,7 @@ JOB = replace(made_job(ZEBRA, protocol="openai"), settings={"acp-command": WORDS
 WHOLE = (STREAMS / "acp" / "gemini-skill.jsonl").read_bytes()
 
 
-def read(name: str, **more: Any) -> Reading:
+def read(name: str, **more: Any) -> StreamReading:
     return acp.read(recorded("acp", f"{name}.jsonl", **more), JOB)
 
 
@@ -79,7 +79,11 @@ def test_no_agent_is_named(given: Any) -> None:
 
 
 def test_the_protocol_has_no_list_of_skills() -> None:
-    assert (acp.probe(JOB), acp.listed(Output(0, WHOLE)), acp.read(Output(0, WHOLE), JOB).listed) == (None, None, None)
+    assert (acp.probe(JOB), acp.listed(ProgramOutput(0, WHOLE)), acp.read(ProgramOutput(0, WHOLE), JOB).listed) == (
+        None,
+        None,
+        None,
+    )
 
 
 READ_FILE = ".agents/skills/zebra-invoices/SKILL.md"
@@ -126,8 +130,8 @@ def test_failures(name: str, failure: str, error: str) -> None:
     assert reading.failure == failure and reading.error.startswith(error)
 
 
-def end(**values: Any) -> Output:
-    return Output(1, lines([{"event": "end", **values}]))
+def end(**values: Any) -> ProgramOutput:
+    return ProgramOutput(1, lines([{"event": "end", **values}]))
 
 
 @pytest.mark.parametrize(
@@ -140,14 +144,14 @@ def end(**values: Any) -> Output:
         (end(error=None, stop_reason="max_turn_requests"), "", ""),
         (end(error="x"), "", ""),
         (
-            Output(1, WHOLE[:400], b"ModuleNotFoundError: No module named 'acp'\n"),
+            ProgramOutput(1, WHOLE[:400], b"ModuleNotFoundError: No module named 'acp'\n"),
             "infrastructure",
             "No module named 'acp'",
         ),
-        (Output(None, WHOLE[:400], stopped="timeout"), "", ""),
+        (ProgramOutput(None, WHOLE[:400], stopped="timeout"), "", ""),
     ],
 )
-def test_other_ends(output: Output, failure: str, error: str) -> None:
+def test_other_ends(output: ProgramOutput, failure: str, error: str) -> None:
     reading = acp.read(output, JOB)
     assert reading.failure == failure and error in reading.error
 

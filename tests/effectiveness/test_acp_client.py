@@ -14,7 +14,7 @@ from agent_made import made_job, made_skill
 from trial_bench import running
 
 from skill_health.effectiveness.agents import acp
-from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.effectiveness.check_workspace import write_files
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,9 @@ pytest.importorskip("acp")
 PROGRAM = Path(__file__).with_name("acp_agent_program.py")
 
 
-def driven(place: Path, prompt: str, *flags: str, words: list[str] | None = None, seconds: float = 60.0) -> Reading:
+def driven(
+    place: Path, prompt: str, *flags: str, words: list[str] | None = None, seconds: float = 60.0
+) -> StreamReading:
     """What is read of the client's stream when it has driven the agent."""
     for name in ("workspace", "home"):
         (place / name).mkdir()
@@ -40,8 +42,8 @@ def driven(place: Path, prompt: str, *flags: str, words: list[str] | None = None
             [base, *command.argv[1:]], cwd=job.workspace, env=env, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired as late:
-        return acp.read(Output(None, late.stdout or b"", late.stderr or b"", "timeout"), job)
-    return acp.read(Output(done.returncode, done.stdout, done.stderr), job)
+        return acp.read(ProgramOutput(None, late.stdout or b"", late.stderr or b"", "timeout"), job)
+    return acp.read(ProgramOutput(done.returncode, done.stdout, done.stderr), job)
 
 
 def test_a_whole_turn_with_leave_asked_and_given_once(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._load import available, resolve
 
-ROUTING = Routing(
+ROUTING = RouterSettings(
     providers={
         "mine": Provider("anthropic", "http://127.0.0.1:1"),
         "responses-here": Provider("openai-responses", "http://127.0.0.1:2"),

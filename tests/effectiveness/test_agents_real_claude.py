@@ -16,8 +16,8 @@ from agent_trials import BEST, LEAKY, Stage, plant, probes_agree, program, tasks
 from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents import claude_code
-from skill_health.effectiveness.agents._api import Output
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.agents._api import ProgramOutput
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 
 pytestmark = pytest.mark.real
@@ -98,7 +98,7 @@ def test_failures_have_their_names(stage: Stage, error: tuple[int, Mapping[str, 
 def test_what_was_done_before_the_time_was_up_is_known(stage: Stage) -> None:
     (task, *_) = TASKS
     play = replace(stage.play(task), work="sleep 300")
-    result, _ = stage.trial(task, "target", play, limits=Limits(timeout_sec=5))
+    result, _ = stage.trial(task, "target", play, limits=SandboxLimits(timeout_sec=5))
     assert (result.outcome, result.invoked, result.tool_calls) == ("timeout", "yes", 2)
     assert result.usage.input_tokens == stage.server.usage().input_tokens
 
@@ -115,7 +115,7 @@ def listed(argv: tuple[str, ...], stage: Stage, **env: str) -> tuple[str, ...] |
     done = subprocess.run(
         argv, input=b"/cost", env=given, capture_output=True, cwd=stage.folder, check=False, timeout=600
     )
-    return claude_code.listed(Output(done.returncode, done.stdout, done.stderr))
+    return claude_code.listed(ProgramOutput(done.returncode, done.stdout, done.stderr))
 
 
 def test_the_planted_skill_would_leak_into_an_agent_that_is_started_otherwise(stage: Stage) -> None:

@@ -16,8 +16,8 @@ from agent_trials import BEST, LEAKY, Stage, plant, probes_agree, program, tasks
 from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents import codex
-from skill_health.effectiveness.agents._api import Output
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.agents._api import ProgramOutput
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 
 pytestmark = pytest.mark.real
@@ -88,7 +88,7 @@ def test_failures_have_their_names(stage: Stage, error: tuple[int, Mapping[str, 
 def test_what_was_done_before_the_time_was_up_is_known(stage: Stage) -> None:
     (task, *_) = TASKS
     play = replace(stage.play(task), work="sleep 300")
-    result, _ = stage.trial(task, "target", play, limits=Limits(timeout_sec=5))
+    result, _ = stage.trial(task, "target", play, limits=SandboxLimits(timeout_sec=5))
     assert (result.outcome, result.invoked, result.tool_calls) == ("timeout", "yes", 2)
     assert result.usage.input_tokens == stage.server.usage().input_tokens
 
@@ -110,7 +110,7 @@ def listed(stage: Stage, home: Path) -> tuple[str, ...] | None:
         place.write_bytes(file.data)
     env = {"PATH": os.environ["PATH"], **command.env, "HOME": str(home)}
     done = subprocess.run(command.argv, env=env, capture_output=True, cwd=stage.folder, check=False, timeout=600)
-    return codex.listed(Output(done.returncode, done.stdout, done.stderr))
+    return codex.listed(ProgramOutput(done.returncode, done.stdout, done.stderr))
 
 
 def test_the_planted_skill_would_leak_into_an_agent_that_is_started_otherwise(stage: Stage) -> None:

@@ -17,15 +17,15 @@ from agent_server import AgentServer, Play
 from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
 from trial_bench import needs_bubblewrap
 
-from skill_health.core.config import Provider, Routing
-from skill_health.effectiveness.agents._api import Command, Output
+from skill_health.core.config import Provider, RouterSettings
+from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.check_workspace import write_files
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.probe import problems, run_probe
-from skill_health.effectiveness.records import Result
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.records import TrialResult
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.router.http.endpoint import Endpoint
 
@@ -43,17 +43,19 @@ class Bringing(Stage):
 
     protocol: str = ""
 
-    def cell(self, task: Task, arm: str, **more: object) -> Cell:
+    def cell(self, task: Task, arm: str, **more: object) -> TrialSpec:
         cell = super().cell(task, arm, **{"expected": tuple(BUNDLED.get(self.agent, ())), **more})
         if not self.protocol:
             return cell
-        choice = resolve(cell.choice.spec, Routing(providers={"played": Provider(self.protocol, self.server.url)}))
+        choice = resolve(
+            cell.choice.spec, RouterSettings(providers={"played": Provider(self.protocol, self.server.url)})
+        )
         wire = import_module(f"skill_health.router.routers.{self.protocol.replace('-', '_')}").WIRE
         return replace(
             cell, choice=choice, upstream=Upstream(Endpoint(self.server.url, KEY, wire.key_header(KEY)), self.protocol)
         )
 
-    def trial(self, task: Task, arm: str, play: Play | None = None, **more: object) -> tuple[Result, Path]:
+    def trial(self, task: Task, arm: str, play: Play | None = None, **more: object) -> tuple[TrialResult, Path]:
         result, place = super().trial(task, arm, play, **more)
         own = BUNDLED.get(self.agent, set())
         assert result.seen is None or own <= set(result.seen)
@@ -174,7 +176,7 @@ def test_a_refusal_is_one(stage: Stage) -> None:
 def test_what_was_done_before_the_time_was_up_is_known(stage: Stage) -> None:
     (task, *_) = TASKS
     play = replace(stage.play(task), work="tail -f /dev/null")
-    result, _ = stage.trial(task, "target", play, limits=Limits(timeout_sec=20))
+    result, _ = stage.trial(task, "target", play, limits=SandboxLimits(timeout_sec=20))
     assert (result.outcome, result.invoked) == ("timeout", "yes")
     assert result.usage.input_tokens == stage.server.usage().input_tokens
 
@@ -203,7 +205,7 @@ def listed(stage: Stage, command: Command, **env: str) -> tuple[str, ...]:
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **env},
     )  # fmt: skip
     module = import_module(f"skill_health.effectiveness.agents.{stage.agent.replace('-', '_')}")
-    found = module.listed(Output(done.returncode, done.stdout, done.stderr))
+    found = module.listed(ProgramOutput(done.returncode, done.stdout, done.stderr))
     assert found is not None, done.stderr
     return tuple(found)
 

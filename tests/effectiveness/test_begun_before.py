@@ -9,14 +9,14 @@ from report_runs import frozen, kept, run
 
 from skill_health.effectiveness.begun_before import said_of_earlier
 from skill_health.effectiveness.manifest import OF_TRIALS
-from skill_health.effectiveness.runs import Run
-from skill_health.router.run_folder import Place
+from skill_health.effectiveness.runs import EffectRun
+from skill_health.router.run_folder import RunLocation
 
 FIRST, SECOND = "20261121T050000Z-aaaaaaaa", "20261122T050000Z-bbbbbbbb"
 
 
 def said(reports: Path, manifest: Any, stored: Any = None) -> list[str]:
-    return list(said_of_earlier(Place("", OF_TRIALS, manifest, stored), str(reports)))
+    return list(said_of_earlier(RunLocation("", OF_TRIALS, manifest, stored), str(reports)))
 
 
 def test_a_first_run_and_one_that_goes_on_need_no_word(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_the_same_run_is_over(tmp_path: Path) -> None:
 
 def test_one_that_was_left_behind_says_what_differs(tmp_path: Path) -> None:
     whole = run(FIRST)
-    kept(tmp_path, Run("", whole.manifest, whole.results[:3] + whole.results[4:]))
+    kept(tmp_path, EffectRun("", whole.manifest, whole.results[:3] + whole.results[4:]))
     assert said(tmp_path, frozen(SECOND, seed=7)) == [
         f"note: {FIRST} is unfinished (1 trial without a result) and cannot go on, since it is not the same run: "
         "seed: 1 then, 7 now: this begins another one"

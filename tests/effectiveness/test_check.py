@@ -20,14 +20,14 @@ from trial_bench import SANDBOXES, needs_bubblewrap
 
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.check import Checked, check_tasks
+from skill_health.effectiveness.check import TaskCheck, check_tasks
 from skill_health.effectiveness.check_process import MAX_OUTPUT, clean_environment, run_process
 from skill_health.effectiveness.check_skills import collection
 from skill_health.effectiveness.check_text import as_json, as_text
 from skill_health.effectiveness.check_workspace import differences, snapshot
 from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._load import load_tasks
 
 Files = Mapping[str, str]
@@ -76,8 +76,8 @@ def write(root: Path, files: Files) -> Path:
 
 
 @pytest.fixture
-def check(tmp_path: Path) -> Callable[..., Checked]:
-    def call(files: Files, skill: str = SKILL, sandbox: str = "none", at_once: int = 2) -> Checked:
+def check(tmp_path: Path) -> Callable[..., TaskCheck]:
+    def call(files: Files, skill: str = SKILL, sandbox: str = "none", at_once: int = 2) -> TaskCheck:
         if sandbox == "bubblewrap":
             needs_bubblewrap()
         write(tmp_path, {"skill-health.toml": "", "skills/sum-sheets/SKILL.md": skill, "skills/poems/SKILL.md": POEMS})
@@ -85,21 +85,21 @@ def check(tmp_path: Path) -> Callable[..., Checked]:
         loaded = load_tasks([str(tmp_path / "tasks")], str(tmp_path))
         assert loaded.problems == ()
         root, skills = collection((), None, str(tmp_path))
-        terms = Terms(back_end(sandbox), at_once=at_once) if sandbox else None
+        terms = ScriptOptions(back_end(sandbox), at_once=at_once) if sandbox else None
         (checked,) = check_tasks(loaded.tasks, skills, root, terms)
         return checked
 
     return call
 
 
-def kinds(checked: Checked) -> list[str]:
+def kinds(checked: TaskCheck) -> list[str]:
     return [fault.kind for fault in checked.faults]
 
 
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("files", [TASK, HARBOR, BENCH], ids=["plan", "harbor", "skillsbench"])
-def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., Checked]) -> None:
+def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., TaskCheck]) -> None:
     checked = check(files, sandbox=sandbox)
     assert (checked.faults, checked.ok) == ((), True)
     assert checked.nothing_done and checked.solved
@@ -132,14 +132,14 @@ def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., Checked]) -
         ({"metadata.json": json.dumps(META | {"related_skill": "none"})}, "skills", "leave the key out"),
     ],
 )  # fmt: skip
-def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..., Checked]) -> None:
+def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..., TaskCheck]) -> None:
     # What is found by looking needs no run.
     checked = check(TASK | dict(changes), sandbox="" if kind in ("visible", "leak", "skills") else "none")
     assert {fault.kind for fault in checked.faults if words in fault.message} == {kind}, checked.faults
     assert len(set(checked.faults)) == len(checked.faults)
 
 
-def test_no_oracle(check: Callable[..., Checked]) -> None:
+def test_no_oracle(check: Callable[..., TaskCheck]) -> None:
     files = dict(TASK)
     del files["oracle/solve.sh"]
     checked = check(files)
@@ -148,14 +148,14 @@ def test_no_oracle(check: Callable[..., Checked]) -> None:
 
 
 @pytest.mark.slow
-def test_evals_are_tried_with_nothing_done(check: Callable[..., Checked], tmp_path: Path) -> None:
+def test_evals_are_tried_with_nothing_done(check: Callable[..., TaskCheck], tmp_path: Path) -> None:
     asserted = ["$ test -s out.txt", {"command": ["grep", "-q", "1", "in.txt"]}, "It is polite."]
     evals = {"evals": [{"id": "a", "prompt": "Add up.", "files": ["evals/in.txt"], "assertions": asserted}]}
     check(TASK)
     write(tmp_path / "skills/sum-sheets/evals", {"evals.json": json.dumps(evals), "in.txt": "1\n"})
     loaded = load_tasks([str(tmp_path / "skills")], str(tmp_path))
     root, skills = collection((), None, str(tmp_path))
-    (checked,) = check_tasks(loaded.tasks, skills, root, Terms(back_end("none")))
+    (checked,) = check_tasks(loaded.tasks, skills, root, ScriptOptions(back_end("none")))
     assert checked.ok and checked.nothing_done and checked.solved is None
     assert [one.verified.verdict.reward for one in checked.nothing_done.tried] == [0.5, 0.5, 0.5]
     assert b"not true: test -s out.txt" in checked.nothing_done.tried[0].verified.output.stdout
@@ -163,7 +163,7 @@ def test_evals_are_tried_with_nothing_done(check: Callable[..., Checked], tmp_pa
 
 
 @pytest.mark.slow
-def test_a_verifier_that_changes_its_mind(check: Callable[..., Checked]) -> None:
+def test_a_verifier_that_changes_its_mind(check: Callable[..., TaskCheck]) -> None:
     flaky = 'n=$(cat "$HOME/n" 2>/dev/null || echo 0); echo $((n + 1)) > "$HOME/n"; [ "$n" != 1 ] && [ -e out.txt ]\n'
     checked = check({**TASK, "verify.sh": flaky})
     assert kinds(checked) == ["oracle-fails", "verifier-varies"] or kinds(checked) == [
@@ -173,20 +173,20 @@ def test_a_verifier_that_changes_its_mind(check: Callable[..., Checked]) -> None
     assert "pass (1), fail (0), pass (1)" in next(f.message for f in checked.faults if f.kind == "verifier-varies")
 
 
-def test_a_verifier_whose_output_alone_differs_is_noted(check: Callable[..., Checked]) -> None:
+def test_a_verifier_whose_output_alone_differs_is_noted(check: Callable[..., TaskCheck]) -> None:
     checked = check({**TASK, "verify.sh": 'echo $RANDOM$RANDOM$RANDOM; [ "$(cat out.txt)" = 3 ]\n'})
     assert checked.ok
     assert any("output differs" in note for note in checked.notes)
 
 
 @pytest.mark.slow
-def test_a_container_verifier_without_a_reward_says_nothing(check: Callable[..., Checked]) -> None:
+def test_a_container_verifier_without_a_reward_says_nothing(check: Callable[..., TaskCheck]) -> None:
     checked = check({**HARBOR, "tests/test.sh": "echo broken >&2; exit 1\n"})
     assert kinds(checked) == ["verifier-error", "verifier-error"]
     assert "wrote neither reward.json nor reward.txt (exit code 1); it said: broken" in checked.faults[0].message
 
 
-def test_what_cannot_be_run_is_not_run(check: Callable[..., Checked], tmp_path: Path) -> None:
+def test_what_cannot_be_run_is_not_run(check: Callable[..., TaskCheck], tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     docker = {"environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN make\n", "tests/test.sh": f"touch {trace}\n"}
     checked = check({**HARBOR, **docker})
@@ -196,7 +196,7 @@ def test_what_cannot_be_run_is_not_run(check: Callable[..., Checked], tmp_path: 
     assert checked.nothing_done is None and not trace.exists()
 
 
-def test_static_runs_nothing(check: Callable[..., Checked], tmp_path: Path) -> None:
+def test_static_runs_nothing(check: Callable[..., TaskCheck], tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     checked = check({**TASK, "verify.sh": f"touch {trace}\n", "oracle/solve.sh": f"touch {trace}\n"}, sandbox="")
     assert checked.ok and checked.nothing_done is None and not trace.exists()
@@ -206,7 +206,7 @@ LINE = "Every second number of the third sheet counts double because the parts w
 
 
 @pytest.mark.parametrize("place", ["task.md", "starting/notes.md", "verify.sh", "verifier/rule.txt", "oracle/solve.sh"])
-def test_a_skill_that_holds_the_task(place: str, check: Callable[..., Checked]) -> None:
+def test_a_skill_that_holds_the_task(place: str, check: Callable[..., TaskCheck]) -> None:
     text = TASK.get(place, "")
     line = f"# {LINE}\n" if place.endswith(".sh") else f"{LINE}\n"
     checked = check({**TASK, place: line + text}, SKILL + LINE + "\n", sandbox="")
@@ -217,7 +217,7 @@ def test_a_skill_that_holds_the_task(place: str, check: Callable[..., Checked]) 
 
 
 @pytest.mark.slow
-def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., Checked]) -> None:
+def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., TaskCheck]) -> None:
     skill = SKILL + "The total of March is 48213.77 in most years.\n"
     hidden = {**TASK, "verify.sh": "grep -q 48213.77 out.txt\n", "oracle/solve.sh": "echo 48213.77 > out.txt\n"}
     checked = check(hidden, skill, sandbox="")
@@ -227,14 +227,14 @@ def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., Checked
     assert check({**hidden, "starting/in.txt": "48213.77\n"}, skill, sandbox="").ok
 
 
-def test_a_prompt_that_quotes_the_verifier(check: Callable[..., Checked]) -> None:
+def test_a_prompt_that_quotes_the_verifier(check: Callable[..., TaskCheck]) -> None:
     command_line = "awk -F, 'NR > 1 && $3 != \"\" { total[$1] += $3 * $4; n++ } END { for (name in total) print name, total[name], n }'"
     prompt = f"Add up the numbers, perhaps with {command_line} in.txt.\n{LINE}\n"
     checked = check({**TASK, "task.md": prompt, "oracle/solve.sh": f"# {LINE}\necho 3 > out.txt\n"}, sandbox="")
     assert kinds(checked) == ["leak"] and "the prompt holds 17 words of oracle/solve.sh:1" in checked.faults[0].message
 
 
-def test_short_likeness_is_no_leak(check: Callable[..., Checked]) -> None:
+def test_short_likeness_is_no_leak(check: Callable[..., TaskCheck]) -> None:
     checked = check(
         {**TASK, "verify.sh": f"# the sum is to be in out.txt\n{TASK['verify.sh']}"},
         SKILL + "Write the sum to a file.\n",
@@ -247,7 +247,7 @@ def test_short_likeness_is_no_leak(check: Callable[..., Checked]) -> None:
 
 
 @pytest.mark.slow
-def test_a_task_brings_its_own_skill(check: Callable[..., Checked]) -> None:
+def test_a_task_brings_its_own_skill(check: Callable[..., TaskCheck]) -> None:
     bench = {**BENCH, "environment/skills/own/SKILL.md": SKILL.replace("sum-sheets", "own") + LINE + "\n"}
     bench["task.md"] = bench["task.md"].replace("target_skill: sum-sheets", "target_skill: own")
     assert check(bench).ok
@@ -257,7 +257,7 @@ def test_a_task_brings_its_own_skill(check: Callable[..., Checked]) -> None:
 
 @pytest.mark.slow
 def test_skills_in_starting_files_are_no_skills_of_the_collection(
-    check: Callable[..., Checked], tmp_path: Path
+    check: Callable[..., TaskCheck], tmp_path: Path
 ) -> None:
     draft = {**TASK, "starting/draft/SKILL.md": POEMS.replace("poems", "draft")}
     assert check(draft).ok
@@ -279,7 +279,7 @@ ESCAPES = {
     [pytest.param(test, id=name, marks=[] if "clean" in name else pytest.mark.slow) for name, test in ESCAPES.items()],
 )
 def test_what_an_oracle_sees(
-    test: str, sandbox: str, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch
+    test: str, sandbox: str, check: Callable[..., TaskCheck], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PLANTED_KEY", "VIRTUAL_ENV", "PYTHONPATH"):
         monkeypatch.setenv(name, "/planted")
@@ -288,7 +288,7 @@ def test_what_an_oracle_sees(
 
 @pytest.mark.slow
 @BOTH
-def test_what_a_verifier_gets(sandbox: str, check: Callable[..., Checked]) -> None:
+def test_what_a_verifier_gets(sandbox: str, check: Callable[..., TaskCheck]) -> None:
     verify = (
         'test "$PWD" != "$(cd "$(dirname "$0")" && pwd)" || exit 1\ntest -z "$(ls -A "$VERIFIER_DIR")" || exit 1\n'
         'test -f "$FINAL_MESSAGE" && test "$(cat "$(dirname "$0")/verifier/x")" = y || exit 1\n'
@@ -297,7 +297,7 @@ def test_what_a_verifier_gets(sandbox: str, check: Callable[..., Checked]) -> No
     assert check({**TASK, "verify.sh": verify, "verifier/x": "y\n"}, sandbox=sandbox).ok
 
 
-def test_an_oracle_may_answer_in_words(check: Callable[..., Checked]) -> None:
+def test_an_oracle_may_answer_in_words(check: Callable[..., TaskCheck]) -> None:
     files = {
         **TASK,
         "verify.sh": 'grep -q three "$FINAL_MESSAGE"\n',
@@ -308,7 +308,7 @@ def test_an_oracle_may_answer_in_words(check: Callable[..., Checked]) -> None:
     assert checked.ok and any("the final message alone" in note for note in checked.notes)
 
 
-def test_a_verifier_of_the_plans_own_runner(check: Callable[..., Checked]) -> None:
+def test_a_verifier_of_the_plans_own_runner(check: Callable[..., TaskCheck]) -> None:
     verify = (
         "test -f .runner/final.txt || exit 2\nif [ -e out.txt ]; then s=1; else s=0.25; fi\n"
         'echo "{\\"score\\": $s}" > .runner/score.json\n[ -e out.txt ]\n'
@@ -319,13 +319,13 @@ def test_a_verifier_of_the_plans_own_runner(check: Callable[..., Checked]) -> No
     assert checked.nothing_done.tried[0].verified.verdict.source == ".runner/score.json"
 
 
-def test_a_forged_score_counts_for_nothing(check: Callable[..., Checked]) -> None:
+def test_a_forged_score_counts_for_nothing(check: Callable[..., TaskCheck]) -> None:
     forged = "mkdir .runner; echo '{\"score\": 1}' > .runner/score.json\n"
     checked = check({**HARBOR, "solution/solve.sh": forged, "tests/test.sh": "true\n"})
     assert kinds(checked)[-1] == "verifier-error"
 
 
-def test_what_outlives_its_script_is_ended(check: Callable[..., Checked], tmp_path: Path) -> None:
+def test_what_outlives_its_script_is_ended(check: Callable[..., TaskCheck], tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     checked = check({**TASK, "oracle/solve.sh": f"sleep 3000 & echo $! > {pid}; echo 3 > out.txt\n"})
     assert checked.ok
@@ -337,7 +337,7 @@ def test_what_outlives_its_script_is_ended(check: Callable[..., Checked], tmp_pa
 
 @pytest.mark.slow
 def test_the_folders_are_removed(
-    check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Callable[..., TaskCheck], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "elsewhere"
     place.mkdir()
@@ -369,7 +369,7 @@ def test_a_workspace_that_resists(tmp_path: Path) -> None:
 
 
 def test_a_temporary_folder_with_a_space_is_refused(
-    check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Callable[..., TaskCheck], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a b").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a b"))
@@ -378,7 +378,7 @@ def test_a_temporary_folder_with_a_space_is_refused(
 
 
 def test_a_temporary_folder_inside_the_repository_is_refused(
-    check: Callable[..., Checked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Callable[..., TaskCheck], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tmp").mkdir()
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
@@ -417,7 +417,7 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command(tmp_path: Path, check: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(tmp_path: Path, check: Callable[..., TaskCheck], monkeypatch: pytest.MonkeyPatch) -> None:
     check(TASK)
     write(
         tmp_path / "tasks/two",
@@ -452,7 +452,9 @@ def test_the_command(tmp_path: Path, check: Callable[..., Checked], monkeypatch:
 
 
 @pytest.mark.slow
-def test_the_records_are_the_same_each_time_and_hold_no_machine(check: Callable[..., Checked], tmp_path: Path) -> None:
+def test_the_records_are_the_same_each_time_and_hold_no_machine(
+    check: Callable[..., TaskCheck], tmp_path: Path
+) -> None:
     wordy = {**TASK, "verify.sh": 'echo "in $PWD for $0" >&2; exit 1\n'}
     first, second = check(wordy), check(wordy, at_once=1)
     assert as_json([first], ()) == as_json([second], ())
@@ -489,6 +491,6 @@ def test_our_own_tasks_are_fit(checkout: Path, sandbox: str) -> None:
         needs_bubblewrap()
     root, skills = collection((), None, str(checkout / "fixtures"))
     loaded = load_tasks([str(checkout / "fixtures/tasks")], root)
-    checked = check_tasks(loaded.tasks, skills, root, Terms(back_end(sandbox)))
+    checked = check_tasks(loaded.tasks, skills, root, ScriptOptions(back_end(sandbox)))
     assert as_text(checked, loaded.problems, False).splitlines()[:-1] == []
     assert all(one.nothing_done and one.solved for one in checked)

@@ -45,10 +45,10 @@ import json, sys
 from skill_health.effectiveness.check import check_tasks
 from skill_health.effectiveness.check_skills import collection
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._load import load_tasks
 root, skills = collection((), None, sys.argv[1])
-(checked,) = check_tasks(load_tasks([sys.argv[1] + "/tasks"], sys.argv[1]).tasks, skills, root, Terms(back_end(sys.argv[2])))
+(checked,) = check_tasks(load_tasks([sys.argv[1] + "/tasks"], sys.argv[1]).tasks, skills, root, ScriptOptions(back_end(sys.argv[2])))
 states = (checked.nothing_done, checked.solved)
 outputs = [one.verified.output for state in states for one in state.tried] + [checked.solved.oracle]
 print(json.dumps([[fault.message for fault in checked.faults], [(each.stdout + each.stderr).decode() for each in outputs]]))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.agents import claude_code
-from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.router.records import Usage
 
 ZEBRA = made_skill("zebra-invoices")
@@ -20,7 +20,7 @@ JOB = made_job(ZEBRA)
 WHOLE = (STREAMS / "claude" / "skill.jsonl").read_bytes()
 
 
-def read(name: str, **more: Any) -> Reading:
+def read(name: str, **more: Any) -> StreamReading:
     return claude_code.read(recorded("claude", f"{name}.jsonl", **more), JOB)
 
 
@@ -104,7 +104,7 @@ def test_stopped_while_it_waited_for_the_model() -> None:
 @pytest.mark.parametrize("lines", range(8))
 def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(lines: int) -> None:
     raw = b"".join(WHOLE.splitlines(keepends=True)[:lines])
-    reading = claude_code.read(Output(None, raw + b'{"type": "assis', b"", "timeout"), JOB)
+    reading = claude_code.read(ProgramOutput(None, raw + b'{"type": "assis', b"", "timeout"), JOB)
     done = lines == 8
     assert (reading.failure, reading.cost_usd, reading.usage == Usage()) == ("", None, not done)
     assert reading.listed == (("zebra-invoices",) if lines else None)
@@ -122,7 +122,7 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(lines: in
     ],
 )
 def test_a_program_that_breaks_down(stdout: bytes, stderr: bytes, failure: str, error: str) -> None:
-    reading = claude_code.read(Output(1, stdout, stderr), JOB)
+    reading = claude_code.read(ProgramOutput(1, stdout, stderr), JOB)
     assert reading.failure == failure and error in reading.error
     assert reading.listed is None and reading.turns is None and reading.cost_usd is None
 
@@ -146,7 +146,7 @@ def test_blocks_of_one_message_are_one_step_and_thoughts_are_kept_apart() -> Non
             "is_error": failed,
         }
         raw += line(type="user", message={"content": [result]})
-    _, step = claude_code.read(Output(None, raw, stopped="timeout"), JOB).steps
+    _, step = claude_code.read(ProgramOutput(None, raw, stopped="timeout"), JOB).steps
     assert (step.message, step.reasoning, step.model) == ("Both at once.", "Hm.", "x")
     assert [(tool.call_id, tool.result, tool.failed) for tool in step.tools] == [("a", "a", False), ("b", "b", True)]
 
@@ -173,7 +173,7 @@ def test_blocks_of_one_message_are_one_step_and_thoughts_are_kept_apart() -> Non
 def test_tokens_and_cost_are_what_the_last_line_says_or_unknown(
     result: dict[str, Any], usage: Usage, cost: float | None
 ) -> None:
-    reading = claude_code.read(Output(0, line(type="result", is_error=False, result="x", **result)), JOB)
+    reading = claude_code.read(ProgramOutput(0, line(type="result", is_error=False, result="x", **result)), JOB)
     assert replace(reading.usage, raw=None) == usage
     assert reading.cost_usd == cost
 
@@ -183,8 +183,8 @@ def test_the_probe_asks_no_model_and_its_list_is_the_stream_s() -> None:
     assert probe.stdin == b"/cost" and probe.argv == claude_code.command(JOB).argv
     assert claude_code.listed(recorded("claude", "skill.jsonl")) == ("zebra-invoices",)
     assert claude_code.listed(recorded("claude", "control.jsonl")) == ()
-    assert claude_code.listed(Output(1, b"error\n")) is None
-    assert claude_code.listed(Output(0, line(type="system", subtype="init", skills="x"))) is None
+    assert claude_code.listed(ProgramOutput(1, b"error\n")) is None
+    assert claude_code.listed(ProgramOutput(0, line(type="system", subtype="init", skills="x"))) is None
 
 
 WORD = st.sampled_from(
@@ -204,7 +204,7 @@ EVENT = st.dictionaries(WORD, VALUE, max_size=5) | st.fixed_dictionaries(
 @given(st.lists(EVENT, max_size=4), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
 def test_events_of_the_wrong_shape_are_read(events: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
     raw = b"".join(line(**{str(key): value for key, value in event.items()}) for event in events) + junk
-    output = Output(None if stopped else 1, raw, junk, stopped)
+    output = ProgramOutput(None if stopped else 1, raw, junk, stopped)
     reading = claude_code.read(output, JOB)
     claude_code.listed(output)
     json.dumps([reading.error, reading.final_message, reading.stop_reason, reading.listed], ensure_ascii=False).encode()
@@ -212,5 +212,5 @@ def test_events_of_the_wrong_shape_are_read(events: list[dict[str, Any]], junk: 
 
 @given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=4))
 def test_a_damaged_stream_is_read(at: int, junk: bytes) -> None:
-    reading = claude_code.read(Output(0, WHOLE[:at] + junk + WHOLE[at + len(junk) :]), JOB)
+    reading = claude_code.read(ProgramOutput(0, WHOLE[:at] + junk + WHOLE[at + len(junk) :]), JOB)
     assert reading.turns is None or 0 <= reading.turns <= 3

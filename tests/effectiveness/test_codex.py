@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.agents import codex
-from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.router.records import Usage
 
 ZEBRA = made_skill("zebra-invoices")
@@ -21,7 +21,7 @@ JOB = made_job(ZEBRA)
 WHOLE = (STREAMS / "codex" / "skill.jsonl").read_bytes()
 
 
-def read(name: str, **more: Any) -> Reading:
+def read(name: str, **more: Any) -> StreamReading:
     return codex.read(recorded("codex", f"{name}.jsonl", **more), JOB)
 
 
@@ -100,7 +100,7 @@ def test_stopped_while_it_waited_for_the_model() -> None:
 @pytest.mark.parametrize("lines", range(9))
 def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(lines: int) -> None:
     raw = b"".join(WHOLE.splitlines(keepends=True)[:lines])
-    reading = codex.read(Output(None, raw + b'{"type": "turn.comple', b"", "timeout"), JOB)
+    reading = codex.read(ProgramOutput(None, raw + b'{"type": "turn.comple', b"", "timeout"), JOB)
     assert (reading.failure, reading.usage, reading.stop_reason) == ("", Usage(), None)
     assert reading.invocations == (("zebra-invoices",) if lines >= 4 else ())
     assert reading.tool_calls == (0 if lines < 4 else 1 if lines < 6 else 2)
@@ -117,7 +117,7 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(lines: in
     ],
 )
 def test_a_program_that_breaks_down(stdout: bytes, stderr: bytes, failure: str, error: str) -> None:
-    reading = codex.read(Output(1, stdout, stderr), JOB)
+    reading = codex.read(ProgramOutput(1, stdout, stderr), JOB)
     assert reading.failure == failure and error in reading.error
 
 
@@ -137,7 +137,7 @@ def test_items_of_other_kinds() -> None:
     ]  # fmt: skip
     raw = b"".join(line(type="item.completed", item=item) for item in items)
     raw += line(type="item.updated", item={"id": "2", "type": "todo_list", "items": [{"text": "a", "completed": True}]})
-    steps = codex.read(Output(None, raw, stopped="timeout"), JOB).steps[1:]
+    steps = codex.read(ProgramOutput(None, raw, stopped="timeout"), JOB).steps[1:]
     assert len(steps) == len(items)
     assert steps[0].reasoning == "Hm."
     assert [tool.name for step in steps for tool in step.tools] == [
@@ -159,7 +159,9 @@ def test_items_of_other_kinds() -> None:
     ],
 )
 def test_tokens_are_what_the_last_turn_says_or_unknown(usage: Any, read_as: Usage) -> None:
-    assert replace(codex.read(Output(0, line(type="turn.completed", usage=usage)), JOB).usage, raw=None) == read_as
+    assert (
+        replace(codex.read(ProgramOutput(0, line(type="turn.completed", usage=usage)), JOB).usage, raw=None) == read_as
+    )
 
 
 def test_the_probe_lists_what_a_model_would_be_told() -> None:
@@ -167,9 +169,9 @@ def test_the_probe_lists_what_a_model_would_be_told() -> None:
     assert probe.argv[1:3] == ("debug", "prompt-input") and probe.files == codex.command(JOB).files
     assert codex.listed(recorded("codex", "probe-staged.json")) == ("apple", "zebra-invoices")
     assert codex.listed(recorded("codex", "probe-none.json")) == ()
-    assert codex.listed(Output(1, b"error: unknown\n")) is None
-    assert codex.listed(Output(0, b"[]")) is None
-    assert codex.listed(Output(0, b"[" * 100_000)) is None
+    assert codex.listed(ProgramOutput(1, b"error: unknown\n")) is None
+    assert codex.listed(ProgramOutput(0, b"[]")) is None
+    assert codex.listed(ProgramOutput(0, b"[" * 100_000)) is None
 
 
 def test_a_description_makes_no_skill_and_hides_none() -> None:
@@ -184,7 +186,7 @@ def test_a_description_makes_no_skill_and_hides_none() -> None:
             {"role": "user", "content": [{"type": "input_text", "text": text.replace("- a:", "- user:")}]},
         ]
     )
-    assert codex.listed(Output(0, raw.encode())) == ("a", "b", "c")
+    assert codex.listed(ProgramOutput(0, raw.encode())) == ("a", "b", "c")
 
 
 WORD = st.sampled_from(
@@ -208,12 +210,12 @@ EVENT = st.dictionaries(WORD, VALUE, max_size=5) | st.fixed_dictionaries(
 @given(st.lists(EVENT, max_size=4), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
 def test_events_of_the_wrong_shape_are_read(events: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
     raw = b"".join(line(**{str(key): value for key, value in event.items()}) for event in events) + junk
-    reading = codex.read(Output(None if stopped else 1, raw, junk, stopped), JOB)
-    codex.listed(Output(0, json.dumps(events).encode()))
+    reading = codex.read(ProgramOutput(None if stopped else 1, raw, junk, stopped), JOB)
+    codex.listed(ProgramOutput(0, json.dumps(events).encode()))
     json.dumps([reading.error, reading.final_message, reading.session_id], ensure_ascii=False).encode()
 
 
 @given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=4))
 def test_a_damaged_stream_is_read(at: int, junk: bytes) -> None:
-    reading = codex.read(Output(0, WHOLE[:at] + junk + WHOLE[at + len(junk) :]), JOB)
+    reading = codex.read(ProgramOutput(0, WHOLE[:at] + junk + WHOLE[at + len(junk) :]), JOB)
     assert reading.turns is None and reading.tool_calls <= 3

@@ -23,15 +23,15 @@ from skill_health.effectiveness.commands.compare import rendered
 from skill_health.effectiveness.compare import compare
 from skill_health.effectiveness.compare_numbers import changes
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.effects.pairs import Pair
-from skill_health.effectiveness.effects.sheet import Cell
-from skill_health.effectiveness.records import Result
-from skill_health.effectiveness.runs import Run
+from skill_health.effectiveness.effects.pairs import ArmPair
+from skill_health.effectiveness.effects.sheet import CellTrials
+from skill_health.effectiveness.records import TrialResult
+from skill_health.effectiveness.runs import EffectRun
 
 ARMS = ("control", "target", "full")
 
 
-def short(run_id: str, script: str = "target=0.4", **more: Any) -> Run:
+def short(run_id: str, script: str = "target=0.4", **more: Any) -> EffectRun:
     """A run of three skills in three arms: all that is compared, in little time."""
     return run(run_id, script, **{"arms": ARMS, "tasks": tasks(15, 5, 3)} | more)
 
@@ -39,20 +39,20 @@ def short(run_id: str, script: str = "target=0.4", **more: Any) -> Run:
 ONE = short("run-1")
 
 
-def drawn(successes: dict[tuple[str, str], int], **more: Any) -> Run:
+def drawn(successes: dict[tuple[str, str], int], **more: Any) -> EffectRun:
     """A run in which so many of three trials passed, by task and arm."""
     used = more.pop("tasks", None) or [each for each in tasks() if each["target_skill"] != "none"]
     manifest = frozen(more.pop("run_id", "drawn"), arms=("control", "target"), tasks=used, **more)
     results = [
-        Result(task["id"], "scripted", arm, n, "pass" if n < successes.get((task["id"], arm), 0) else "fail")
+        TrialResult(task["id"], "scripted", arm, n, "pass" if n < successes.get((task["id"], arm), 0) else "fail")
         for task in used
         for arm in ("control", "target")
         for n in range(3)
     ]
-    return Run("", manifest, tuple(results))
+    return EffectRun("", manifest, tuple(results))
 
 
-def changed(found: Run, **more: Any) -> Run:
+def changed(found: EffectRun, **more: Any) -> EffectRun:
     return replace(found, manifest={**found.manifest, "run_id": "run-2", **more})
 
 
@@ -133,20 +133,20 @@ def exact(differences: list[float]) -> float:
     )
 
 
-def cells(counts: list[tuple[int, int, int, int]], first: int) -> dict[tuple[str, str], Cell]:
+def cells(counts: list[tuple[int, int, int, int]], first: int) -> dict[tuple[str, str], CellTrials]:
     """Cells with so many of three trials passed: the control's at `first`, the target's behind it."""
     found = {}
     for n, row in enumerate(counts):
         for at, arm in enumerate(("control", "target"), first):
-            trials = tuple(Result(f"{n}", "m", arm, rep, "pass" if rep < row[at] else "fail") for rep in range(3))
-            found[f"{n}", arm] = Cell(trials, row[at], (), {})
+            trials = tuple(TrialResult(f"{n}", "m", arm, rep, "pass" if rep < row[at] else "fail") for rep in range(3))
+            found[f"{n}", arm] = CellTrials(trials, row[at], (), {})
     return found
 
 
 @given(st.lists(st.tuples(*(st.integers(0, 3) for _ in range(4))), min_size=15, max_size=15))
 def test_the_difference_in_differences_is_what_it_says(counts: list[tuple[int, int, int, int]]) -> None:
     sides = cells(counts, 0), cells(counts, 2)
-    names, pair = [f"{n}" for n in range(15)], Pair("target", "control", "primary")
+    names, pair = [f"{n}" for n in range(15)], ArmPair("target", "control", "primary")
     (there,) = changes(names, *sides, [pair], 1)
     (back,) = changes(names, sides[1], sides[0], [pair], 1)
     by = [(c[3] - c[2] - c[1] + c[0]) / 3 for c in counts]
@@ -239,7 +239,7 @@ def test_what_else_is_not_the_same_is_said(more: dict[str, Any], said: str) -> N
     ],
     ids=["tasks", "changed", "models", "arms"],
 )
-def test_what_cannot_be_compared_is_refused_in_one_line(other: Run, said: str) -> None:
+def test_what_cannot_be_compared_is_refused_in_one_line(other: EffectRun, said: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
         compare(other, ONE)
     assert "\n" not in str(refused.value)

@@ -15,10 +15,10 @@ from agent_made import made_job, made_skill
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents import cursor
-from skill_health.effectiveness.agents._api import Agent, Output
+from skill_health.effectiveness.agents._api import Agent, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.probe import problems, run_probe
 from skill_health.router.records import Usage
@@ -30,7 +30,7 @@ JOB = replace(made_job(made_skill("zebra-invoices"), prompt="-p x"), workspace="
 def test_it_has_not_been_seen_to_work_and_says_so() -> None:
     assert cursor.VERIFIED == "" and cursor.PROTOCOLS == ()
     assert "documents only" in cursor.TITLE and "a run refuses it" in cursor.TITLE
-    choice = resolve("cursor:auto", Routing())
+    choice = resolve("cursor:auto", RouterSettings())
     assert (choice.model, choice.protocol, choice.provider) == ("auto", "", None)
 
 
@@ -42,7 +42,7 @@ def test_the_command_is_the_documented_one(monkeypatch: pytest.MonkeyPatch) -> N
     )  # fmt: skip
     assert command.env["CURSOR_API_KEY"] == KEY
     assert command == cursor.command(replace(JOB, skills=()))
-    assert (cursor.probe(JOB), cursor.listed(Output(0, b"x"))) == (None, None)
+    assert (cursor.probe(JOB), cursor.listed(ProgramOutput(0, b"x"))) == (None, None)
     cursor.check("cursor:auto")
 
 
@@ -87,7 +87,7 @@ END = {"type": "result", "subtype": "success", "is_error": False, "result": "I r
 
 
 def read(*made: dict[str, Any], **more: Any) -> Any:
-    return cursor.read(Output(0, lines(list(made)), **more), JOB)
+    return cursor.read(ProgramOutput(0, lines(list(made)), **more), JOB)
 
 
 def test_a_stream() -> None:

@@ -22,7 +22,7 @@ from skill_health.core.validation import load_schema
 from skill_health.effectiveness.conditions import parse_arm, parse_arms
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.effects.pairs import calibration, pairs
-from skill_health.effectiveness.records import CONDITIONS, SCORED, Result
+from skill_health.effectiveness.records import CONDITIONS, SCORED, TrialResult
 from skill_health.router.records import Usage
 
 ALL_ARMS = (
@@ -40,7 +40,7 @@ CONTROL = (0, 1, 1, 0, 2, 0, 3, 1, 0, 2)
 TARGET = (3, 3, 2, 1, 3, 2, 1, 1, 0, 3)
 
 
-def passes(arm: str, counts: Sequence[int], model: str = MODEL, trials: int = 3, **more: Any) -> list[Result]:
+def passes(arm: str, counts: Sequence[int], model: str = MODEL, trials: int = 3, **more: Any) -> list[TrialResult]:
     """So many passes of three trials in one arm, task by task."""
     return [
         trial(f"{at:03}", arm, replication, replication < count, model, **more)

@@ -14,22 +14,22 @@ from run_made import PRICE, SKILLS, Made, a_model, a_plan, an_agent, go, task, t
 
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.forecast import TYPICAL, forecast
-from skill_health.effectiveness.forecast_earlier import Earlier, read_controls, read_earlier
+from skill_health.effectiveness.forecast_earlier import EarlierTrials, read_controls, read_earlier
 from skill_health.effectiveness.history import HISTORY
 from skill_health.effectiveness.opening import MOST_INPUT, MOST_OUTPUT, cap_of
-from skill_health.effectiveness.plan import Model, Plan
+from skill_health.effectiveness.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.power import study_notes
 from skill_health.router.prices import FREE, at_most, cost
 
 TRIALS = 2 * (4 * 6 + 3)
 
 
-def simulated() -> Model:
+def simulated() -> AgentModel:
     model = a_model("scripted")
     return replace(model, choice=replace(model.choice, agent=an_agent(SIMULATED=True, PROTOCOLS=()), protocol=""))
 
 
-def notes(plan: Plan, rates: dict[tuple[str, str | None], float] | None = None) -> str:
+def notes(plan: TrialPlan, rates: dict[tuple[str, str | None], float] | None = None) -> str:
     return "\n".join(study_notes(plan, rates or {}))
 
 
@@ -60,7 +60,9 @@ def test_money_ranges_from_typical_tokens_to_the_cap() -> None:
 
 def test_earlier_trials_tell_dollars_and_time() -> None:
     plan = a_plan(a_model("made:a", PRICE, 3.0), a_model("made:b", PRICE, 3.0))
-    told = forecast(plan, "p", {"made:a": Earlier(40, 0.5, 60.0), "made:b": Earlier(9, 9.0, 30.0)}, concurrency=4)
+    told = forecast(
+        plan, "p", {"made:a": EarlierTrials(40, 0.5, 60.0), "made:b": EarlierTrials(9, 9.0, 30.0)}, concurrency=4
+    )
     first, second = told.models
     assert (first.usd_low, first.usd_high) == (0.5 * TRIALS, 3.0 * TRIALS)
     assert second.usd_low == 3.0 * TRIALS, "no trial can cost more than its cap"
@@ -71,7 +73,7 @@ def test_earlier_trials_tell_dollars_and_time() -> None:
 
 def test_servers_work_side_by_side_as_far_as_the_limit_of_all_trials_lets_them() -> None:
     models = [replace(a_model(f"made:{n}", concurrency=2), server=f"s{n}") for n in range(3)]
-    earlier = {model.spec: Earlier(9, None, 10.0) for model in models}
+    earlier = {model.spec: EarlierTrials(9, None, 10.0) for model in models}
     assert forecast(a_plan(*models), "p", earlier, concurrency=6).seconds == TRIALS * 10 / 2
     assert forecast(a_plan(*models), "p", earlier, concurrency=2).seconds == 3 * TRIALS * 10 / 2
 
@@ -86,7 +88,7 @@ def test_what_is_done_is_not_told_again_and_nothing_is_known_of_an_unpriced_mode
 
 
 def test_simulated_agents_are_free_and_say_so() -> None:
-    told = forecast(a_plan(simulated()), "p", {"scripted": Earlier(99, 5.0, 1.0)})
+    told = forecast(a_plan(simulated()), "p", {"scripted": EarlierTrials(99, 5.0, 1.0)})
     assert (told.usd_low, told.usd_high) == (0.0, 0.0)
     assert told.lines()[1] == f"  scripted  {TRIALS} trials, simulated, free, about 54 s"
     assert not any(line.startswith("  cost") for line in told.lines())
@@ -101,7 +103,7 @@ def test_time_is_at_most_what_tasks_and_the_command_line_allow() -> None:
 @given(st.integers(1, 30), st.integers(1, 5), st.integers(1, 8), st.integers(0, 10**6))
 def test_dollars_and_time_of_a_plan_are_the_sums_of_its_trials(tasks: int, reps: int, at_once: int, seed: int) -> None:
     plan = a_plan(a_model(price=PRICE, cap=0.5), tasks=many(tasks, 0), arms=("target",), reps=reps, seed=seed)
-    told = forecast(plan, "p", {"made:m": Earlier(5, 0.25, 12.0)}, concurrency=at_once)
+    told = forecast(plan, "p", {"made:m": EarlierTrials(5, 0.25, 12.0)}, concurrency=at_once)
     assert told.trials == tasks * reps * 2
     assert told.usd_low == pytest.approx(told.trials * 0.25)
     assert told.seconds == pytest.approx(told.trials * 12 / at_once)
@@ -146,12 +148,12 @@ def test_no_gate_says_what_the_statistics_then_deny() -> None:
     from run_made import manifest_of
 
     from skill_health.effectiveness.effects.build import build_report
-    from skill_health.effectiveness.records import Result
+    from skill_health.effectiveness.records import TrialResult
 
     for count in (5, 6):
         plan = a_plan(tasks=many(count, 0), arms=("target",), reps=1)
         made = manifest_of(plan) | {"run_id": "r", "created": "2026-01-01T00:00:00Z"}
-        results = [Result(*key, "pass" if key[2] == "target" else "fail") for key in plan.keys()]  # noqa: SIM118
+        results = [TrialResult(*key, "pass" if key[2] == "target" else "fail") for key in plan.keys()]  # noqa: SIM118
         (model,) = build_report(made, results)["models"]
         assert (model["verdict"]["word"] == "not testable") == ("no verdict can be reached:" in notes(plan))
 
@@ -220,7 +222,7 @@ def test_earlier_runs_are_read_the_latest_first_and_damaged_ones_passed_over(tmp
     folder = the_run(tmp_path)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert read_earlier(str(tmp_path), ["made:m", "other"]) == {
-        "made:m": Earlier(TRIALS, 0.5, 0.01), "other": Earlier(),
+        "made:m": EarlierTrials(TRIALS, 0.5, 0.01), "other": EarlierTrials(),
     }  # fmt: skip
     with (folder / "results.jsonl").open("a") as file:
         file.write('{"no": 1}\nnot JSON\n{"task_id": "half')
@@ -230,13 +232,13 @@ def test_earlier_runs_are_read_the_latest_first_and_damaged_ones_passed_over(tmp
     empty = folder.parent / "20990102T000000Z-y"
     empty.mkdir()
     (empty / "manifest.json").write_text(json.dumps(manifest | {"run_id": empty.name}))
-    assert read_earlier(str(tmp_path), ["made:m"]) == {"made:m": Earlier(TRIALS, 0.5, 0.01)}
-    assert read_earlier(str(tmp_path / "nowhere"), ["made:m"]) == {"made:m": Earlier()}
+    assert read_earlier(str(tmp_path), ["made:m"]) == {"made:m": EarlierTrials(TRIALS, 0.5, 0.01)}
+    assert read_earlier(str(tmp_path / "nowhere"), ["made:m"]) == {"made:m": EarlierTrials()}
 
 
 def test_too_few_trials_tell_nothing(tmp_path: Path) -> None:
     go(tmp_path, a_plan(), Made(), runs=4, concurrency=1)
-    assert read_earlier(str(tmp_path), ["made:m"]) == {"made:m": Earlier(4, None, None)}
+    assert read_earlier(str(tmp_path), ["made:m"]) == {"made:m": EarlierTrials(4, None, None)}
 
 
 def test_the_last_line_of_a_history_counts(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 
 from skill_health.effectiveness.gateway import desk, exchange, ledger
 from skill_health.effectiveness.gateway.asked import UNSAID, asked_of, loaded
-from skill_health.effectiveness.gateway.evidence import SEARCHED, Evidence
+from skill_health.effectiveness.gateway.evidence import SEARCHED, NameWatcher
 from skill_health.effectiveness.gateway.exchange import Rejected
 from skill_health.effectiveness.gateway.server import Gateway
 
@@ -394,7 +394,7 @@ def _posted(body: bytes) -> bytes:
 def test_texts_that_keep_a_search_busy(filler: str) -> None:
     text = "alpha " + filler * (3 * SEARCHED // len(filler))
     watch = {"alpha": "alpha ab & alpha " * 4, **{f"alpha-{number}": "ab alpha" for number in range(10)}}
-    evidence = Evidence(watch)
+    evidence = NameWatcher(watch)
     evidence.look(b"alpha", {"messages": [{"role": "user", "content": text}]})
     assert evidence.found == ()
 
@@ -441,7 +441,7 @@ RESULTS = [
 def test_a_file_that_names_other_skills_is_no_offer(data: dict[str, Any]) -> None:
     """A skill that tells of its neighbours, or a task about skills, does not end the run when an agent reads it."""
     watch = {"beta": LINE.partition(": ")[2]}
-    evidence = Evidence(watch)
+    evidence = NameWatcher(watch)
     evidence.look(json.dumps(data).encode(), data)
     assert evidence.found == ()
     evidence.look(json.dumps(data).encode(), {**data, "tools": [{"name": "skill", "description": LINE}]})
@@ -462,7 +462,7 @@ TOP = ["model", "tools", "messages", "input", "contents", "n", "stream", "stream
 def test_any_values_whatever(body: dict[str, Any], protocol: str) -> None:
     raw = json.dumps(body).encode()
     data = loaded(raw)
-    Evidence({"alpha": "describes"}).look(raw, data)
+    NameWatcher({"alpha": "describes"}).look(raw, data)
     asked = asked_of(protocol, PATH[protocol], data)
     assert asked.most > 0
     assert not asked.told or json.loads(asked.told)["stream_options"]["include_usage"] is True

@@ -31,10 +31,10 @@ from gateway_servers import (
 
 from skill_health.core.errors import AbortedError
 from skill_health.effectiveness.gateway import connection
-from skill_health.effectiveness.gateway._api import Terms, Upstream
+from skill_health.effectiveness.gateway._api import GatewayLimits, Upstream
 from skill_health.effectiveness.gateway.server import Gateway, open_gateway
 from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.prices import FREE, Price, Rates, at_most
+from skill_health.router.prices import FREE, Rates, TieredPrice, at_most
 from skill_health.router.records import Usage
 
 
@@ -297,7 +297,7 @@ def test_the_cap_in_calls() -> None:
 def test_calls_at_once_share_what_is_left() -> None:
     """Five calls, each of which may cost more than half of the cap: one at a time, till it is spent."""
     body = asking("anthropic")
-    most = at_most(Price((Rates(3.0, 15.0, 0.3, 3.75),)), len(json.dumps(body)) // 4 + 1, body["max_tokens"])
+    most = at_most(TieredPrice((Rates(3.0, 15.0, 0.3, 3.75),)), len(json.dumps(body)) // 4 + 1, body["max_tokens"])
 
     async def main() -> None:
         under_way = []
@@ -340,7 +340,7 @@ def test_answers_without_usage_count_by_their_size(price: Any, answers: list[int
 
 def test_a_gateway_that_cannot_be(tmp_path: Path) -> None:
     async def main(path: str, key: str = "key") -> None:
-        async with open_gateway(Upstream(Endpoint("http://127.0.0.1:1"), "openai"), Terms(key), path):
+        async with open_gateway(Upstream(Endpoint("http://127.0.0.1:1"), "openai"), GatewayLimits(key), path):
             pass
 
     with pytest.raises(AbortedError, match="107 bytes"):
@@ -356,7 +356,7 @@ def test_a_server_without_a_key() -> None:
         async with Server(works) as server:
             given = Upstream(Endpoint(server.url), "openai")
             async with (
-                open_gateway(given, Terms("stand-in")) as gateway,
+                open_gateway(given, GatewayLimits("stand-in")) as gateway,
                 agent(gateway, "stand-in", "openai") as client,
             ):
                 assert (await client.post(PATH["openai"], json=asking("openai"))).status_code == 200

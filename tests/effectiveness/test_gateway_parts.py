@@ -12,10 +12,10 @@ from gateway_servers import KEY, PROTOCOLS, USAGE, answered, streamed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.effectiveness.gateway.evidence import KEPT, Evidence
-from skill_health.effectiveness.gateway.meter import Meter
+from skill_health.effectiveness.gateway.evidence import KEPT, NameWatcher
+from skill_health.effectiveness.gateway.meter import AnswerMeter
 from skill_health.effectiveness.gateway.passing import KeyFilter, Passing
-from skill_health.effectiveness.gateway.routes import Route, find
+from skill_health.effectiveness.gateway.routes import GatewayRoute, find
 from skill_health.router.redact import MASK
 from skill_health.router.routers.openai import WIRE as CHAT
 
@@ -54,7 +54,7 @@ def test_paths_that_pass(protocol: str, base: str, request_line: str, path: str)
     method, _, target = request_line.partition(" ")
     found = find(protocol, base, method, target)
     kind = "models" if method != "POST" else "count" if "count" in path.lower() else "call"
-    assert found == Route(kind, path)  # type: ignore[arg-type]
+    assert found == GatewayRoute(kind, path)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_no_key_stays() -> None:
 @given(places=PLACES, end=st.sampled_from([b"", b"data: [DONE]", b'data: {"a"', b": comment\n"]))
 def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places: list[int], end: bytes) -> None:
     data = b"".join(streamed(protocol)) + end
-    meter = Meter(import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE, True, hide)
+    meter = AnswerMeter(import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE, True, hide)
     passed = b"".join([*map(meter.feed, cut(data, places)), meter.finish()])
     assert (meter.usage, meter.model, meter.error, meter.size) == (USAGE, "resolved", {}, len(data))
     hidden = hide and protocol == "openai"
@@ -121,7 +121,7 @@ def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places
 )
 def test_any_stream_passes_as_it_is(parts: list[bytes], places: list[int], hide: bool) -> None:
     data = b"".join(part for part in parts if not hide or b"usage" not in part)
-    passing = Passing(Meter(CHAT, True, hide), KEY)
+    passing = Passing(AnswerMeter(CHAT, True, hide), KEY)
     assert (
         b"".join([*(shown for piece in cut(data, places) for shown in passing.feed(piece)), passing.finish()]) == data
     )
@@ -129,7 +129,7 @@ def test_any_stream_passes_as_it_is(parts: list[bytes], places: list[int], hide:
 
 def test_a_list_of_events_without_a_stream() -> None:
     events = [json.loads(event.partition(b" ")[2]) for event in streamed("gemini")]
-    meter = Meter(import_module("skill_health.router.routers.gemini").WIRE, False)
+    meter = AnswerMeter(import_module("skill_health.router.routers.gemini").WIRE, False)
     for byte in json.dumps(events, indent=1).encode():
         meter.feed(bytes((byte,)))
     meter.finish()
@@ -143,12 +143,12 @@ def test_a_line_that_is_too_long_is_passed_and_not_read(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_WHOLE", 1000)
     long = b'data: {"model": "m", "usage": {"prompt_tokens": 1, "completion_tokens": 1}, "x": "%s"}' % (b"y" * 2000)
     for hide in (False, True):
-        meter = Meter(CHAT, True, hide)
+        meter = AnswerMeter(CHAT, True, hide)
         pieces = [long[:700], long[700:1500], long[1500:], b"\n\n", *streamed("openai")[-2:]]
         passed = b"".join([*map(meter.feed, pieces), meter.finish()])
         assert passed.startswith(long)
         assert meter.usage == USAGE
-    whole = Meter(CHAT, False)
+    whole = AnswerMeter(CHAT, False)
     assert whole.feed(json.dumps(answered("openai", "z" * 2000)).encode()).endswith(b"}")
     whole.finish()
     assert whole.usage is None
@@ -191,13 +191,13 @@ def asked(text: Any) -> dict[str, Any]:
 )
 def test_what_shows_that_a_skill_is_offered(data: dict[str, Any], offered: bool | None) -> None:
     for form in (json.dumps(data), json.dumps(data, ensure_ascii=False, indent=2)):
-        evidence = Evidence({**OTHERS, NAME: DESCRIPTION})
+        evidence = NameWatcher({**OTHERS, NAME: DESCRIPTION})
         evidence.look(form.encode(), data)
         assert evidence.found == (None if offered is None else (NAME,) if offered else ())
 
 
 def test_all_requests_count_and_the_first_with_tools_is_kept() -> None:
-    evidence = Evidence({NAME: DESCRIPTION, **OTHERS})
+    evidence = NameWatcher({NAME: DESCRIPTION, **OTHERS})
     title, main = (
         asked("Give this session a title."),
         asked(f"tidy: Tidies. csv: {OTHERS['csv']}") | {"tools": [{"name": "run"}]},
@@ -206,13 +206,13 @@ def test_all_requests_count_and_the_first_with_tools_is_kept() -> None:
     for data, found, first in ((title, (), title), (main, ("csv", "tidy"), main), (later, (NAME, "csv", "tidy"), main)):
         evidence.look(json.dumps(data).encode(), data)
         assert (evidence.found, json.loads(evidence.first)) == (found, first)
-    only = Evidence({})
+    only = NameWatcher({})
     only.look(json.dumps(later).encode(), later)
     assert (only.found, len(only.first)) == ((), KEPT)
 
 
 def test_a_name_that_json_may_escape() -> None:
-    evidence = Evidence({"größe": "Misst die Größe von Dingen."})
+    evidence = NameWatcher({"größe": "Misst die Größe von Dingen."})
     data = asked("größe: Misst die Größe von Dingen.")
     evidence.look(json.dumps(data).encode(), data)
     assert evidence.found == ("größe",)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.agents import gemini_cli
-from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.router.records import Usage
 
 ZEBRA = made_skill("zebra-invoices")
@@ -22,7 +22,7 @@ WHOLE = (STREAMS / "gemini" / "skill.jsonl").read_bytes()
 UNKNOWN = Usage()
 
 
-def read(name: str, **more: Any) -> Reading:
+def read(name: str, **more: Any) -> StreamReading:
     return gemini_cli.read(recorded("gemini", f"{name}.jsonl", **more), JOB)
 
 
@@ -137,21 +137,21 @@ def line(**event: Any) -> bytes:
 )
 def test_an_answer_that_is_none(message: str, failure: str, reason: str) -> None:
     raw = line(type="error", severity="error", message=message) + line(type="result", status="error", stats={})
-    reading = gemini_cli.read(Output(0, raw), JOB)
+    reading = gemini_cli.read(ProgramOutput(0, raw), JOB)
     assert (reading.failure, reading.stop_reason) == (failure, reason)
     assert message[:20] in reading.error
 
 
 def test_what_a_subagent_does_cannot_be_seen() -> None:
     use = line(type="tool_use", tool_name="invoke_agent", tool_id="a", parameters={"agent_name": "generalist"})
-    assert not gemini_cli.read(Output(0, use + line(type="result", status="success")), JOB).observable
-    assert gemini_cli.read(Output(0, WHOLE.splitlines(keepends=True)[2] + use), JOB).observable
+    assert not gemini_cli.read(ProgramOutput(0, use + line(type="result", status="success")), JOB).observable
+    assert gemini_cli.read(ProgramOutput(0, WHOLE.splitlines(keepends=True)[2] + use), JOB).observable
 
 
 @pytest.mark.parametrize("count", range(9))
 def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: int) -> None:
     raw = b"".join(WHOLE.splitlines(keepends=True)[:count])
-    reading = gemini_cli.read(Output(None, raw + b'{"type":"tool_u', stopped="timeout"), JOB)
+    reading = gemini_cli.read(ProgramOutput(None, raw + b'{"type":"tool_u', stopped="timeout"), JOB)
     assert (reading.failure, reading.error, reading.usage == UNKNOWN) == ("", "", count < 8)
     assert reading.turns == [None, None, None, 1, 1, 2, 2, 3, 3][count]
     assert reading.invocations == (("zebra-invoices",) if count >= 3 else ())
@@ -169,20 +169,20 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: in
     ],
 )  # fmt: skip
 def test_a_program_that_breaks_down(stderr: bytes, failure: str, error: str) -> None:
-    reading = gemini_cli.read(Output(1, WHOLE[:90], stderr), JOB)
+    reading = gemini_cli.read(ProgramOutput(1, WHOLE[:90], stderr), JOB)
     assert reading.failure == failure and error in reading.error
 
 
 def test_its_list_of_skills() -> None:
     said = (STREAMS / "gemini" / "probe.txt").read_bytes()
-    assert gemini_cli.listed(Output(0, said)) == ("zebra-invoices",)
+    assert gemini_cli.listed(ProgramOutput(0, said)) == ("zebra-invoices",)
     assert b"[Disabled] [Built-in]" in said
-    assert gemini_cli.listed(Output(0, b"No skills discovered.\n")) == ()
+    assert gemini_cli.listed(ProgramOutput(0, b"No skills discovered.\n")) == ()
     # What a description says is no entry of the list.
     foreign = b"Discovered Agent Skills:\n\na [Enabled]\n  Description: one\nb [Enabled]\n  Location: x\n"
-    assert gemini_cli.listed(Output(0, foreign)) == ("a",)
-    assert gemini_cli.listed(Output(1, said)) is None
-    assert gemini_cli.listed(Output(0, b"Usage: gemini [options]\n")) is None
+    assert gemini_cli.listed(ProgramOutput(0, foreign)) == ("a",)
+    assert gemini_cli.listed(ProgramOutput(1, said)) is None
+    assert gemini_cli.listed(ProgramOutput(0, b"Usage: gemini [options]\n")) is None
 
 
 WORDS = (
@@ -195,7 +195,7 @@ WORDS = (
 @given(events(*WORDS), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
 def test_events_of_the_wrong_shape_are_read(made: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
     borne(gemini_cli.read, JOB, lines(made) + junk, stopped)
-    gemini_cli.listed(Output(0, b"Discovered Agent Skills:" + junk))
+    gemini_cli.listed(ProgramOutput(0, b"Discovered Agent Skills:" + junk))
 
 
 @given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=4))

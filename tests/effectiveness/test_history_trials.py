@@ -16,14 +16,14 @@ from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.history import HISTORY, history_lines, record_again, record_run
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.records import TrialResult
 from skill_health.router.manifest import digest
 
 MODELS = ("scripted:seed=1", "scripted:seed=2")
 
 
 @cache
-def made() -> tuple[dict[str, Any], dict[str, Any], list[Result]]:
+def made() -> tuple[dict[str, Any], dict[str, Any], list[TrialResult]]:
     """A manifest of two models, its report and its results."""
     given = manifest(models=MODELS) | {
         "commit": None, "dirty": None, "hashes": {"skills": "all", "tasks": "t"},

@@ -34,13 +34,13 @@ from trial_bench import (
 
 from skill_health.effectiveness.check_workspace import remove_tree
 from skill_health.effectiveness.records import SCORED
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 # Where time has to pass, the second one waits for the slower tests.
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
 SECRET = "sk-planted-0123456789abcdef"
-QUICK = Limits(timeout_sec=8.0, output_bytes=1 << 20, disk_bytes=8 << 20)
+QUICK = SandboxLimits(timeout_sec=8.0, output_bytes=1 << 20, disk_bytes=8 << 20)
 
 
 @pytest.fixture(autouse=True)
@@ -243,7 +243,7 @@ def test_outliving_the_trial(tmp_path: Path, sandbox: str) -> None:
 def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
     word = f"8{os.getpid()}.{secrets.randbelow(10**9)}"
     text = f"echo 3 > out.txt; trap '' TERM; setsid sleep {word} & sleep {word}"
-    result, _ = tried(tmp_path, text, sandbox, "test -f out.txt", limits=Limits(timeout_sec=0.5))
+    result, _ = tried(tmp_path, text, sandbox, "test -f out.txt", limits=SandboxLimits(timeout_sec=0.5))
     assert (result.outcome, result.reward, result.exit_code) == ("timeout", 1.0, None)
     assert result.scored and result.success == 0
     assert gone(word)
@@ -252,7 +252,7 @@ def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
 @SLOW
 def test_many_processes(tmp_path: Path, sandbox: str) -> None:
     word = f"9{os.getpid()}.{secrets.randbelow(10**9)}"
-    limits = Limits(timeout_sec=600, processes=40)
+    limits = SandboxLimits(timeout_sec=600, processes=40)
     result, _ = tried(tmp_path, f"for i in $(seq 80); do sleep {word} & done; wait", sandbox, limits=limits)
     assert (result.outcome, result.reward) == ("fail", 1.0)
     assert "the agent was stopped: processes" in result.notes
@@ -261,7 +261,9 @@ def test_many_processes(tmp_path: Path, sandbox: str) -> None:
 
 @pytest.mark.slow
 def test_a_fork_bomb(tmp_path: Path) -> None:
-    result, _ = tried(tmp_path, "bomb() { bomb | bomb & }; bomb; sleep 5", limits=Limits(timeout_sec=30, processes=100))
+    result, _ = tried(
+        tmp_path, "bomb() { bomb | bomb & }; bomb; sleep 5", limits=SandboxLimits(timeout_sec=30, processes=100)
+    )
     # Root's processes are not limited by the kernel: on a busy machine the clock may be there before the watcher.
     assert result.outcome in ("fail", "timeout")
     assert "the agent was stopped: " in " ".join(result.notes)
@@ -331,7 +333,7 @@ def test_a_full_disk_without_names(tmp_path: Path, sandbox: str) -> None:
 
 @SLOW
 def test_too_many_files(tmp_path: Path, sandbox: str) -> None:
-    limits = Limits(timeout_sec=600, files=2000)
+    limits = SandboxLimits(timeout_sec=600, files=2000)
     result, _ = tried(tmp_path, "touch a{1..3000}; sleep 3000", sandbox, limits=limits)
     assert result.outcome == "fail" and "more than 2,000 files were made" in result.notes
 
@@ -341,7 +343,7 @@ def test_a_hundred_thousand_files(tmp_path: Path) -> None:
     needs_bubblewrap()
     made = task(tmp_path, verifier("exit 0"), agent_timeout_sec=300.0)
     text = "for i in {1..20}; do mkdir d$i; touch d$i/f{1..5000}; done"
-    result, place = run(tmp_path, cell(made, agent(text), limits=Limits(timeout_sec=300)))
+    result, place = run(tmp_path, cell(made, agent(text), limits=SandboxLimits(timeout_sec=300)))
     assert (result.outcome, result.changed) == ("pass", 100_000)
     assert any("is not kept" in note for note in result.notes)
     assert not (place / "workspace.tar.gz").exists()
@@ -351,7 +353,7 @@ def test_a_hundred_thousand_files(tmp_path: Path) -> None:
 @SLOW
 @pytest.mark.parametrize("stream", ["stdout", pytest.param("stderr", marks=pytest.mark.slow)])
 def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
-    limits = Limits(timeout_sec=8, output_bytes=50_000)
+    limits = SandboxLimits(timeout_sec=8, output_bytes=50_000)
     result, place = tried(
         tmp_path, f"echo begin >&2; exec yes {'>&2' if stream == 'stderr' else ''}", sandbox, limits=limits
     )
@@ -361,7 +363,7 @@ def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
 
 
 def test_more_output_than_is_kept(tmp_path: Path) -> None:
-    limits = Limits(timeout_sec=8, output_bytes=1000)
+    limits = SandboxLimits(timeout_sec=8, output_bytes=1000)
     result, place = tried(
         tmp_path, "head -c 3000 /dev/zero | tr '\\0' x; echo '@opened alpha'", limits=limits, skills=[skill("alpha")]
     )
@@ -482,7 +484,7 @@ def test_deep_folders(tmp_path: Path, sandbox: str, levels: int) -> None:
 
 @SLOW
 def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
-    limits = Limits(timeout_sec=8, disk_bytes=1 << 30)
+    limits = SandboxLimits(timeout_sec=8, disk_bytes=1 << 30)
     result, place = tried(tmp_path, "truncate -s 900M hole; truncate -s 900M in.txt", sandbox, limits=limits)
     assert result.outcome == "pass"
     assert any("is not kept" in note for note in result.notes)

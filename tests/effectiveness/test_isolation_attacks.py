@@ -19,17 +19,17 @@ import pytest
 from trial_bench import agent, cell, everything, needs_bubblewrap, record, run, skill, task, tried, verifier
 
 from skill_health.effectiveness import workspace_programs
-from skill_health.effectiveness.agents._api import Output, Reading
-from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
+from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.keep import pack
 from skill_health.effectiveness.rewards import NoReward, read_reward
 from skill_health.effectiveness.sandbox import _guard, _host
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._disk import Disk
 from skill_health.effectiveness.trial_outcome import ending, numbers
 from skill_health.effectiveness.trial_redact import holds_secret, redact
 from skill_health.effectiveness.workspace_tree import read_tree
-from skill_health.router.prices import Price, Rates
+from skill_health.router.prices import Rates, TieredPrice
 from skill_health.router.records import Usage
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
@@ -236,7 +236,7 @@ def test_what_lies_in_a_locked_folder_is_counted(tmp_path: Path, monkeypatch: py
         return real(place)
 
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free[0], f_frsize=1, f_ffree=1000))
-    disk = Disk([str(tmp_path)], Limits(disk_bytes=30 << 20))
+    disk = Disk([str(tmp_path)], SandboxLimits(disk_bytes=30 << 20))
     assert disk._look()[0] < 1 << 20
     free[0] -= 40 << 20
     assert disk._look()[0] < 1 << 20
@@ -315,21 +315,21 @@ def test_other_ways_to_write_a_secret() -> None:
     assert redact(b"nothing of it", (SECRET, odd)) == b"nothing of it"
 
 
-OUTAGE = Seen(requests=9, errors=9, trouble="host answered 500 Internal Server Error")
+OUTAGE = GatewayTrace(requests=9, errors=9, trouble="host answered 500 Internal Server Error")
 
 
 @pytest.mark.parametrize(("seen", "imposed"), [
-    (OUTAGE, "infrastructure"), (replace(OUTAGE, answered=1), "timeout"), (Seen(requests=1), "timeout"), (None, "timeout"),
+    (OUTAGE, "infrastructure"), (replace(OUTAGE, answered=1), "timeout"), (GatewayTrace(requests=1), "timeout"), (None, "timeout"),
 ])  # fmt: skip
-def test_an_outage_is_no_timeout_of_the_agent(tmp_path: Path, seen: Seen | None, imposed: str) -> None:
-    end = ending(cell(task(tmp_path, None), agent("")), Output(None, stopped="timeout"), Reading(), seen)
+def test_an_outage_is_no_timeout_of_the_agent(tmp_path: Path, seen: GatewayTrace | None, imposed: str) -> None:
+    end = ending(cell(task(tmp_path, None), agent("")), ProgramOutput(None, stopped="timeout"), StreamReading(), seen)
     assert end.imposed == imposed
     assert ("host answered 500" in end.error) == (imposed == "infrastructure")
 
 
 def test_a_call_that_no_trial_may_make_is_noted(tmp_path: Path) -> None:
-    seen = Seen(requests=3, answered=3, refused=1, barred="a tool of the kind 'web_search' is not for a trial")
-    end = ending(cell(task(tmp_path, None), agent("")), Output(0), Reading(), seen)
+    seen = GatewayTrace(requests=3, answered=3, refused=1, barred="a tool of the kind 'web_search' is not for a trial")
+    end = ending(cell(task(tmp_path, None), agent("")), ProgramOutput(0), StreamReading(), seen)
     assert (end.imposed, end.notes) == ("", (f"a call of a model was refused: {seen.barred}",))
 
 
@@ -340,12 +340,12 @@ def test_a_call_that_no_trial_may_make_is_noted(tmp_path: Path) -> None:
 def test_who_says_less_than_was_metered_is_not_believed(
     tmp_path: Path, said: Usage, dollars: float | None, tokens: int, source: str
 ) -> None:
-    seen = Seen(answered=2, unmetered=1, usage=Usage(input_tokens=90, output_tokens=9), cost_usd=0.1)
-    counted = numbers(cell(task(tmp_path, None), agent("")), Reading(usage=said, cost_usd=dollars), seen)
+    seen = GatewayTrace(answered=2, unmetered=1, usage=Usage(input_tokens=90, output_tokens=9), cost_usd=0.1)
+    counted = numbers(cell(task(tmp_path, None), agent("")), StreamReading(usage=said, cost_usd=dollars), seen)
     assert (counted.usage.input_tokens, counted.usage_source) == (tokens, source)
     assert counted.cost_usd == (dollars if dollars is not None and dollars >= 0.1 else None)
-    price = Price((Rates(1.0, 1.0, 1.0, 1.0),))
-    priced = numbers(replace(cell(task(tmp_path, None), agent("")), price=price), Reading(usage=said), seen)
+    price = TieredPrice((Rates(1.0, 1.0, 1.0, 1.0),))
+    priced = numbers(replace(cell(task(tmp_path, None), agent("")), price=price), StreamReading(usage=said), seen)
     assert (priced.cost_source == "prices") == (source == "agent" and said.output_tokens is not None)
 
 

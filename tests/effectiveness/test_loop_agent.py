@@ -18,7 +18,7 @@ from loopback import Loopback, Reaction, failure
 from scripted_bench import bench, fixture_copies, fixture_tasks
 
 from skill_health.effectiveness.agents import loop
-from skill_health.effectiveness.agents._api import Job, Output, Reading
+from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
 from skill_health.effectiveness.loop.agent import MOST_CALLS, MOST_TALK, main
 from skill_health.effectiveness.loop.job import LoopJob, decoded
 from skill_health.effectiveness.loop.skills import SYSTEM, find, system_prompt
@@ -39,20 +39,20 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-Ask = Callable[..., tuple[Reading, list[dict[str, Any]]]]
+Ask = Callable[..., tuple[StreamReading, list[dict[str, Any]]]]
 
 
 @pytest.fixture
 def ask(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
     """Run the agent in this process against a server; what is given back is its reading and what it printed."""
 
-    def run(server: Loopback | str, **job: Any) -> tuple[Reading, list[dict[str, Any]]]:
+    def run(server: Loopback | str, **job: Any) -> tuple[StreamReading, list[dict[str, Any]]]:
         url = server if isinstance(server, str) else server.url
         told = LoopJob(prompt="Do it.", model="mock", protocol="openai", base_url=url, key=KEY, skills=FOLDER)
         code = main(replace(told, **{"timeout_sec": 20.0, **job}).encoded())
         printed = capsys.readouterr().out
         assert KEY not in printed
-        output = Output(code, printed.encode())
+        output = ProgramOutput(code, printed.encode())
         reading = loop.read(output, Job("loop:mock", "mock", "Do it.", str(workspace), "/h", "/t", ()))
         assert code == (reading.failure == "infrastructure")
         return reading, [json.loads(line) for line in printed.splitlines()]

@@ -11,16 +11,16 @@ import local_model
 import pytest
 from scripted_bench import task_folder
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
 from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.probe import run_probe
-from skill_health.effectiveness.records import SCORED, Result, SkillCopy
+from skill_health.effectiveness.records import SCORED, SkillCopy, TrialResult
 from skill_health.effectiveness.sandbox import bubblewrap
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial import run_trial
 from skill_health.router.http.endpoint import Endpoint
@@ -43,11 +43,11 @@ ARMS = ("control", "target")
 SECONDS = 25.0
 
 
-def cells(root: Path, address: str, back_end: str) -> list[Cell]:
+def cells(root: Path, address: str, back_end: str) -> list[TrialSpec]:
     """Three tasks under two conditions."""
     text = f"---\nname: tidy\ndescription: {ABOUT}\n---\n# Tidy\n\nUse sort.\n"
     copies: dict[str, SkillCopy] = {"tidy": make_copy("tidy", ABOUT, [File("SKILL.md", text.encode())])}
-    choice = resolve("loop:local:smollm2", Routing(providers={"local": Provider("openai", base_url=address)}))
+    choice = resolve("loop:local:smollm2", RouterSettings(providers={"local": Provider("openai", base_url=address)}))
     upstream = Upstream(Endpoint(address, KEY, WIRE.key_header(KEY), timeout=SECONDS), "openai")
     found = []
     for name, prompt in PROMPTS.items():
@@ -55,7 +55,7 @@ def cells(root: Path, address: str, back_end: str) -> list[Cell]:
         for arm in map(parse_arm, ARMS):
             skills = staged(task, arm, copies)
             assert not isinstance(skills, str)
-            cell = Cell(
+            cell = TrialSpec(
                 task=task,
                 arm=arm,
                 choice=choice,
@@ -64,7 +64,7 @@ def cells(root: Path, address: str, back_end: str) -> list[Cell]:
                 prompt=prompt_of(task, arm, skills),
                 collection={"tidy": ABOUT},
                 back_end=back_end,
-                limits=Limits(timeout_sec=SECONDS),
+                limits=SandboxLimits(timeout_sec=SECONDS),
                 upstream=upstream,
                 max_output_tokens=60,
                 secrets=(KEY,),
@@ -78,7 +78,7 @@ def test_trials_with_a_real_model_end_as_what_they_are(tmp_path: Path) -> None:
     kept = tmp_path / "trials"
     kept.mkdir()
 
-    async def all_of_them(address: str) -> list[Result]:
+    async def all_of_them(address: str) -> list[TrialResult]:
         planned = cells(tmp_path / "tasks", address, back_end)
         for cell in planned[:2]:
             probe = await run_probe(cell)

@@ -12,7 +12,7 @@ import pytest
 from skill_health.core.errors import UsageError
 from skill_health.core.parse import parse_skill
 from skill_health.core.skill import Skill
-from skill_health.effectiveness.naming import Settled, settle_names
+from skill_health.effectiveness.naming import NamedSkills, settle_names
 from skill_health.effectiveness.prepare_inputs import load_inputs
 from skill_health.effectiveness.tasks._api import Task
 from tests.effectiveness.run_made import write_collection
@@ -33,17 +33,17 @@ def skill(path: str, body: str = "") -> Skill:
 
 
 @pytest.fixture
-def settle(write: Write) -> Callable[..., Settled]:
+def settle(write: Write) -> Callable[..., NamedSkills]:
     root = write(PLUGINS)
 
-    def call(*targets: str | None, namesakes: str = "skip", paths: tuple[str, ...] = PATHS) -> Settled:
+    def call(*targets: str | None, namesakes: str = "skip", paths: tuple[str, ...] = PATHS) -> NamedSkills:
         tasks = [replace(TASK, target_skill=target) for target in targets]
         return settle_names([skill(path) for path in paths], tasks, str(root), namesakes)
 
     return call
 
 
-Settle = Callable[..., Settled]
+Settle = Callable[..., NamedSkills]
 
 
 @pytest.mark.parametrize(

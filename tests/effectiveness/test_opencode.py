@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents import opencode
-from skill_health.effectiveness.agents._api import Job, Output, Reading
+from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
 from skill_health.router.records import Usage
 
 ZEBRA = made_skill("zebra-invoices")
@@ -24,7 +24,7 @@ WHOLE = (STREAMS / "opencode" / "skill.jsonl").read_bytes()
 UNKNOWN = Usage()
 
 
-def read(name: str, **more: Any) -> Reading:
+def read(name: str, **more: Any) -> StreamReading:
     return opencode.read(recorded("opencode", f"{name}.jsonl", **more), JOB)
 
 
@@ -146,8 +146,8 @@ def finish(reason: str, **tokens: Any) -> bytes:
 
 def test_an_error_that_work_followed_on_did_not_end_it() -> None:
     error = line(type="error", error={"name": "UnknownError", "data": {"message": "failed to parse a skill"}})
-    assert opencode.read(Output(0, error + WHOLE), JOB).failure == ""
-    assert opencode.read(Output(0, WHOLE + error), JOB).failure == "infrastructure"
+    assert opencode.read(ProgramOutput(0, error + WHOLE), JOB).failure == ""
+    assert opencode.read(ProgramOutput(0, WHOLE + error), JOB).failure == "infrastructure"
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,14 @@ def test_an_error_that_work_followed_on_did_not_end_it() -> None:
     ],
 )  # fmt: skip
 def test_other_errors(error: dict[str, Any], failure: str, said: str) -> None:
-    reading = opencode.read(Output(1, line(type="error", error=error)), JOB)
+    reading = opencode.read(ProgramOutput(1, line(type="error", error=error)), JOB)
     assert (reading.failure, reading.error) == (failure, said)
 
 
 def test_a_subagent_hides_what_it_does_and_what_it_costs() -> None:
     task = line(type="tool_use", part={"tool": "task", "callID": "a", "state": {"status": "completed", "input": {}}})
     tokens = {"input": 5, "output": 1, "cache": {"read": 0, "write": 0}}
-    reading = opencode.read(Output(0, task + finish("tool-calls", **tokens) + finish("stop", **tokens)), JOB)
+    reading = opencode.read(ProgramOutput(0, task + finish("tool-calls", **tokens) + finish("stop", **tokens)), JOB)
     assert (reading.usage, reading.observable, reading.turns, reading.failure) == (UNKNOWN, False, 2, "")
 
 
@@ -178,7 +178,7 @@ def test_several_calls_of_one_answer_are_one_step() -> None:
     for call_id, status in (("a", "completed"), ("b", "error")):
         state = {"status": status, "input": {"command": call_id}, "output": "fine", "error": "broken"}
         raw += line(type="tool_use", part={"tool": "bash", "callID": call_id, "state": state})
-    reading = opencode.read(Output(0, raw + finish("stop")), JOB)
+    reading = opencode.read(ProgramOutput(0, raw + finish("stop")), JOB)
     _, step = reading.steps
     assert (step.message, step.reasoning) == ("Both.", "Hm.")
     assert [(tool.call_id, tool.result, tool.failed) for tool in step.tools] == [
@@ -191,7 +191,7 @@ def test_several_calls_of_one_answer_are_one_step() -> None:
 @pytest.mark.parametrize("count", range(9))
 def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: int) -> None:
     raw = b"".join(WHOLE.splitlines(keepends=True)[:count])
-    reading = opencode.read(Output(None, raw + b'{"type":"step_f', stopped="timeout"), JOB)
+    reading = opencode.read(ProgramOutput(None, raw + b'{"type":"step_f', stopped="timeout"), JOB)
     answers = [0, 0, 0, 1, 1, 1, 2, 2, 2][count]
     assert (reading.failure, reading.error, reading.turns) == ("", "", answers or None)
     assert reading.usage.input_tokens == (1000 * answers or None)
@@ -200,20 +200,22 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: in
 
 def test_a_program_that_breaks_down() -> None:
     half = b"".join(WHOLE.splitlines(keepends=True)[:3])
-    reading = opencode.read(Output(1, half, b"Error: cannot find module x\n    at main (file:///a.js:401:2)\n"), JOB)
+    reading = opencode.read(
+        ProgramOutput(1, half, b"Error: cannot find module x\n    at main (file:///a.js:401:2)\n"), JOB
+    )
     assert (reading.failure, reading.turns) == ("infrastructure", 1)
     assert reading.error.endswith("complete: Error: cannot find module x")
-    assert opencode.read(Output(0, b""), JOB).failure == "infrastructure"
+    assert opencode.read(ProgramOutput(0, b""), JOB).failure == "infrastructure"
 
 
 def test_its_list_of_skills() -> None:
     said = (STREAMS / "opencode" / "probe.json").read_bytes()
     assert b"customize-opencode" in said
-    assert opencode.listed(Output(0, said)) == ("zebra-invoices",)
-    assert opencode.listed(Output(0, b"[]")) == ()
+    assert opencode.listed(ProgramOutput(0, said)) == ("zebra-invoices",)
+    assert opencode.listed(ProgramOutput(0, b"[]")) == ()
     for wrong in (b"", b"{}", b"[{}]", b'[{"name": 5}]', b"[" * 100_000, said[:-5]):
-        assert opencode.listed(Output(0, wrong)) is None
-    assert opencode.listed(Output(1, said)) is None
+        assert opencode.listed(ProgramOutput(0, wrong)) is None
+    assert opencode.listed(ProgramOutput(1, said)) is None
 
 
 WORDS = (
@@ -225,7 +227,7 @@ WORDS = (
 @given(events(*WORDS), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
 def test_events_of_the_wrong_shape_are_read(made: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
     borne(opencode.read, JOB, lines(made) + junk, stopped)
-    opencode.listed(Output(0, json.dumps(made).encode() + junk))
+    opencode.listed(ProgramOutput(0, json.dumps(made).encode() + junk))
 
 
 @given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=4))

@@ -16,7 +16,7 @@ from run_made import SKILLS, TASKS, a_model, a_plan, manifest_of, skill, task
 
 from skill_health.core.validation import load_schema
 from skill_health.effectiveness import manifest as frozen
-from skill_health.effectiveness.plan import Plan
+from skill_health.effectiveness.plan import TrialPlan
 from skill_health.effectiveness.records import CONDITIONS
 from skill_health.effectiveness.run_folder import folder_of
 from skill_health.router.manifest import differences, identity
@@ -24,7 +24,7 @@ from skill_health.router.manifest import differences, identity
 ARMS = (*CONDITIONS, "placebo", "aa", "full+hint", "order:7", "leave_one_out:maps-work")
 
 
-def order(plan: Plan) -> list[tuple[str, str, str, int]]:
+def order(plan: TrialPlan) -> list[tuple[str, str, str, int]]:
     return [planned.key for planned in plan.trials()]
 
 

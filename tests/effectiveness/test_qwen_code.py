@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.agents import qwen_code
-from skill_health.effectiveness.agents._api import Output, Reading
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.router.records import Usage
 
 ZEBRA = made_skill("zebra-invoices")
@@ -23,7 +23,7 @@ UNKNOWN = Usage()
 BUNDLED = ("batch", "qc-helper", "review")
 
 
-def read(name: str, protocol: str = "openai", **more: Any) -> Reading:
+def read(name: str, protocol: str = "openai", **more: Any) -> StreamReading:
     return qwen_code.read(recorded("qwen", f"{name}.jsonl", **more), replace(JOB, protocol=protocol))
 
 
@@ -129,8 +129,8 @@ def said(text: str, output_tokens: int) -> bytes:
 
 def test_a_model_cannot_feign_a_failure_to_be_asked_again() -> None:
     words = "[API Error: 500 Internal Server Error]"
-    assert qwen_code.read(Output(0, said(words, 0)), JOB).failure == "infrastructure"
-    feigned = qwen_code.read(Output(0, said(words, 12)), JOB)
+    assert qwen_code.read(ProgramOutput(0, said(words, 0)), JOB).failure == "infrastructure"
+    feigned = qwen_code.read(ProgramOutput(0, said(words, 12)), JOB)
     assert (feigned.failure, feigned.final_message) == ("", words)
     # An answer without a word in it is the model's, too.
     assert read("refusal-anthropic", "anthropic").failure == ""
@@ -146,14 +146,14 @@ def test_a_model_cannot_feign_a_failure_to_be_asked_again() -> None:
     ],
 )
 def test_an_end_with_an_error(end: dict[str, Any], failure: str, error: str) -> None:
-    reading = qwen_code.read(Output(1, line(type="result", **end)), JOB)
+    reading = qwen_code.read(ProgramOutput(1, line(type="result", **end)), JOB)
     assert (reading.failure, reading.error) == (failure, error)
 
 
 @pytest.mark.parametrize("count", range(8))
 def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: int) -> None:
     raw = b"".join(WHOLE.splitlines(keepends=True)[:count])
-    reading = qwen_code.read(Output(None, raw + b'{"type":"ass', stopped="timeout"), JOB)
+    reading = qwen_code.read(ProgramOutput(None, raw + b'{"type":"ass', stopped="timeout"), JOB)
     assert (reading.failure, reading.error, reading.usage == UNKNOWN) == ("", "", count < 7)
     assert reading.turns == [None, None, 1, 1, 2, 2, 3, 3][count]
     assert reading.listed == ((*BUNDLED, "zebra-invoices") if count else None)
@@ -161,15 +161,15 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: in
 
 
 def test_a_program_that_breaks_down() -> None:
-    reading = qwen_code.read(Output(52, b"", b"Error: unknown option\n    at cli (file:///a.js:500:3)\n"), JOB)
+    reading = qwen_code.read(ProgramOutput(52, b"", b"Error: unknown option\n    at cli (file:///a.js:500:3)\n"), JOB)
     assert (reading.failure, reading.listed) == ("infrastructure", None)
     assert reading.error == "the agent ended with exit code 52 before its stream was complete: Error: unknown option"
 
 
 def test_its_list_of_skills() -> None:
     assert qwen_code.listed(recorded("qwen", "probe.jsonl")) == (*BUNDLED, "zebra-invoices")
-    assert qwen_code.listed(Output(1, b"error\n")) is None
-    assert qwen_code.listed(Output(0, line(type="system", slash_commands="x"))) is None
+    assert qwen_code.listed(ProgramOutput(1, b"error\n")) is None
+    assert qwen_code.listed(ProgramOutput(0, line(type="system", slash_commands="x"))) is None
 
 
 WORDS = (
@@ -184,7 +184,7 @@ def test_events_of_the_wrong_shape_are_read(
     made: list[dict[str, Any]], junk: bytes, stopped: str, protocol: str
 ) -> None:
     borne(qwen_code.read, replace(JOB, protocol=protocol), lines(made) + junk, stopped)
-    qwen_code.listed(Output(0, lines(made)))
+    qwen_code.listed(ProgramOutput(0, lines(made)))
 
 
 @given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=4))

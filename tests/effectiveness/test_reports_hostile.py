@@ -17,8 +17,8 @@ from report_nasty import NASTY, UNSAFE, everywhere
 
 from skill_health.columns import columns, cut, padded, squeezed, table, wrapped
 from skill_health.effectiveness import reports
-from skill_health.effectiveness.records import Result
-from skill_health.effectiveness.reports import TABLES, Look, csv_, junit, markdown, text
+from skill_health.effectiveness.records import TrialResult
+from skill_health.effectiveness.reports import TABLES, EffectRenderOptions, csv_, junit, markdown, text
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 HOSTILE = everywhere(made(simulated=True, biased=["x"]), lambda value: f"{NASTY}{value}")
@@ -49,18 +49,18 @@ def cells(page: str) -> list[int]:
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_a_terminal_gets_no_control_and_no_line_too_long(width: int, ascii_only: bool) -> None:
-    page = text.render(HOSTILE, Look(width=width, ascii=ascii_only))
+    page = text.render(HOSTILE, EffectRenderOptions(width=width, ascii=ascii_only))
     assert not UNSAFE.search(page)
     assert max(map(columns, page.splitlines())) <= width
     assert page.isascii() or not ascii_only
 
 
 def test_colour_is_the_only_control_where_it_is_asked_for() -> None:
-    page = text.render(HOSTILE, Look(color=True))
+    page = text.render(HOSTILE, EffectRenderOptions(color=True))
     import re
 
     assert not UNSAFE.search(re.sub("\x1b\\[\\d+m", "", page))
-    assert re.sub("\x1b\\[\\d+m", "", page) == text.render(HOSTILE, Look())
+    assert re.sub("\x1b\\[\\d+m", "", page) == text.render(HOSTILE, EffectRenderOptions())
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_markdown_is_ours_alone() -> None:
 
 def test_csv_holds_no_formula_and_every_row_has_its_columns() -> None:
     for name in TABLES[:3]:
-        found = list(csv.reader(io.StringIO(csv_.render(HOSTILE, Look(table=name)))))
+        found = list(csv.reader(io.StringIO(csv_.render(HOSTILE, EffectRenderOptions(table=name)))))
         assert {len(row) for row in found} == {len(found[0])}
         for row in found[1:]:
             for cell in row:
@@ -93,7 +93,7 @@ def number(cell: str) -> bool:
 
 
 def test_a_hostile_trial_is_one_row() -> None:
-    result = Result(NASTY, NASTY, NASTY, 0, "fail", resolved_model=NASTY, stop_reason=NASTY, invocations=(NASTY,),
+    result = TrialResult(NASTY, NASTY, NASTY, 0, "fail", resolved_model=NASTY, stop_reason=NASTY, invocations=(NASTY,),
                     skills=((NASTY, NASTY),), notes=(NASTY,), error=NASTY, folder=NASTY)  # fmt: skip
     found = list(csv.reader(io.StringIO(csv_.trials([result]))))
     assert len(found) == 2
@@ -122,7 +122,7 @@ def test_any_text_at_all(one: str, other: str) -> None:
     report: Any = everywhere(
         small, lambda value: f"{one}{value[:1]}{other}" if len(value) % 2 else f"{other}{value}{one}"
     )
-    page = text.render(report, Look(width=80))
+    page = text.render(report, EffectRenderOptions(width=80))
     assert not UNSAFE.search(page) and max(map(columns, page.splitlines())) <= 80
     assert not UNSAFE.search(markdown.render(report))
     ElementTree.fromstring(junit.render(report).encode())
@@ -141,9 +141,9 @@ def test_cut_text_fits(said: str, width: int) -> None:
 def test_wrapped_text_fits_and_loses_nothing(said: str, width: int) -> None:
     found = wrapped(said, width, "  ")
     assert max(map(columns, found)) <= width
-    from skill_health.columns import line
+    from skill_health.columns import table_line
 
-    assert "".join("".join(found).split()) == "".join(line(said).split())
+    assert "".join("".join(found).split()) == "".join(table_line(said).split())
 
 
 @given(st.lists(st.lists(st.text(max_size=12), min_size=3, max_size=3), max_size=4), st.integers(40, 80))

@@ -18,14 +18,14 @@ from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, veri
 
 from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.history import HISTORY
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.rescore import NOTE, Rescored, rescore
 from skill_health.effectiveness.rescore_write import as_json, as_text, verified_now, write
 from skill_health.effectiveness.results import read_results
-from skill_health.effectiveness.runs import Run
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.runs import EffectRun
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.script_run import Terms
+from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._api import Script, Task, script
 from skill_health.effectiveness.trial import run_trial
 from skill_health.router.manifest import digest
@@ -56,20 +56,22 @@ def a_task(tmp_path: Path, check: str | Script | None) -> Task:
 
 def made(
     tmp_path: Path, *texts: str, check: str | Script | None = FIRST, sandbox: str = "none"
-) -> tuple[str, list[Result]]:
+) -> tuple[str, list[TrialResult]]:
     """The folder of a run with one trial for each agent."""
     run = tmp_path / "run"
     results = []
     for number, text in enumerate(texts):
-        what = cell(a_task(tmp_path, check), agent(text), sandbox, [skill("alpha")], limits=Limits(timeout_sec=0.4))
+        what = cell(
+            a_task(tmp_path, check), agent(text), sandbox, [skill("alpha")], limits=SandboxLimits(timeout_sec=0.4)
+        )
         place = run / "trials" / f"t{number}"
         place.parent.mkdir(parents=True, exist_ok=True)
         results.append(replace(asyncio.run(run_trial(what, str(place))), replication=number))
     return str(run), results
 
 
-def again(run: str, results: list[Result], now: Task | None, sandbox: str = "none") -> list[Rescored]:
-    return asyncio.run(rescore(run, results, {"t1": now} if now else {}, Terms(back_end(sandbox))))
+def again(run: str, results: list[TrialResult], now: Task | None, sandbox: str = "none") -> list[Rescored]:
+    return asyncio.run(rescore(run, results, {"t1": now} if now else {}, ScriptOptions(back_end(sandbox))))
 
 
 @pytest.mark.slow
@@ -140,7 +142,7 @@ def test_what_cannot_be_verified_again(tmp_path: Path) -> None:
     now = a_task(tmp_path, FIRST)
     place = Path(run, "trials")
 
-    def why(result: Result = results[0], of: Task | None = now) -> str:
+    def why(result: TrialResult = results[0], of: Task | None = now) -> str:
         trial = again(run, [result], of)[0]
         assert trial.word == "skipped" and trial.after == result
         return trial.reasons[0]
@@ -253,7 +255,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     run, results = made(tmp_path, RIGHT, LOST)
     reports = tmp_path / "reports"
-    place = kept(reports, Run("", frozen(), tuple(results)))
+    place = kept(reports, EffectRun("", frozen(), tuple(results)))
     shutil.move(f"{run}/trials", place / "trials")
 
     def call(*words: str) -> Any:

@@ -16,11 +16,11 @@ from run_made import Made, failing, honest, rows, the_run, write_collection, wri
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import load_schema
 from skill_health.effectiveness import check, conduct, prepare_check
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.cli import command as group
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.probe import Probe, problems
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.runs import load_run
 
 TIME = "2026-03-01T00:00:00Z"
@@ -53,7 +53,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     """Trials that are made up in the place of real ones."""
     trial = Made()
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.Parts(trial, honest, problems, build_report))
+    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(trial, honest, problems, build_report))
     return trial
 
 
@@ -329,19 +329,19 @@ def test_quota_is_exit_3_and_says_how_to_go_on(call: Call, made: Made) -> None:
 def test_an_agent_that_sees_other_skills_costs_nothing(
     call: Call, collection: Path, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Cell] = []
+    asked: list[TrialSpec] = []
 
-    async def leaky(cell: Cell) -> Probe:
+    async def leaky(cell: TrialSpec) -> Probe:
         asked.append(cell)
         return replace(await honest(cell), listed=(*(skill.name for skill in cell.skills), "sums-work"))
 
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.Parts(made, leaky, problems, build_report))
+    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(made, leaky, problems, build_report))
     with pytest.raises(
         GateError, match=r"nothing was spent.*scripted with no skill: sums-work is listed and not staged"
     ):
         call()
     assert (made.made, len(asked)) == ([], 1), "after a leak into the control nothing else is asked"
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.Parts(made, honest, problems, build_report))
+    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(made, honest, problems, build_report))
     assert call() == 0
     assert len(runs(collection)) == 1
 
@@ -351,11 +351,11 @@ def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
 ) -> None:
     asked: list[Any] = []
 
-    async def ask(cell: Cell) -> Probe:
+    async def ask(cell: TrialSpec) -> Probe:
         asked.append((cell.choice.name, tuple(skill.name for skill in cell.skills)))
         return await honest(cell)
 
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.Parts(made, ask, problems, build_report))
+    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(made, ask, problems, build_report))
     with pytest.raises(AbortedError):
         call("--max-runs", "3", agents="scripted:seed=1,scripted:seed=2")
     assert asked[0] == ("scripted", ())
@@ -370,7 +370,7 @@ def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
 def test_a_trial_that_contradicts_the_probe_stops_the_run(call: Call, collection: Path, made: Made) -> None:
     from skill_health.effectiveness.probe_rules import DISAGREEMENT
 
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         bad = cell.task.id == "t02" and cell.arm.name == "target"
         return replace(result, outcome="infrastructure", error=f"{DISAGREEMENT}x is listed") if bad else result
 

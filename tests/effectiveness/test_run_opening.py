@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from run_made import SKILLS, write_collection
 
-from skill_health.core.config import Effectiveness, Price, Provider, Routing, config_digest
+from skill_health.core.config import Effectiveness, ModelPrice, Provider, RouterSettings, config_digest
 from skill_health.core.config_mistakes import Mistake
 from skill_health.core.config_values import build
 from skill_health.core.errors import UsageError
@@ -20,12 +20,12 @@ from skill_health.effectiveness.opening_program import program_of, version_of
 from skill_health.effectiveness.prepare_inputs import load_inputs
 from skill_health.router.prices import FREE, price_table
 
-ROUTING = Routing(
+ROUTING = RouterSettings(
     providers={
         "here": Provider("openai", base_url="http://127.0.0.1:9/v1", concurrency=2),
         "claude": Provider("anthropic", base_url="http://127.0.0.1:9", key_env="THE_KEY"),
     },
-    prices={"here:m": Price(1.0, 2.0), "loop:here:n": Price(3.0, 4.0), "cursor:c": Price(5.0, 6.0)},
+    prices={"here:m": ModelPrice(1.0, 2.0), "loop:here:n": ModelPrice(3.0, 4.0), "cursor:c": ModelPrice(5.0, 6.0)},
 )
 
 

@@ -31,11 +31,11 @@ from run_made import (
 
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.probe_rules import DISAGREEMENT
-from skill_health.effectiveness.records import Invoked, Outcome, Result
+from skill_health.effectiveness.records import Invoked, Outcome, TrialResult
 from skill_health.effectiveness.results import from_line, is_missing, read_results, to_line
-from skill_health.effectiveness.run import OUTAGE, Runner
+from skill_health.effectiveness.run import OUTAGE, TrialRunner
 from skill_health.effectiveness.run_folder import folder_of
 from skill_health.router.budget import Budget
 from skill_health.router.records import Usage
@@ -43,7 +43,7 @@ from skill_health.router.records import Usage
 KEYS = 2 * (4 * 6 + 3)
 
 
-def results(reports: Path) -> list[Result]:
+def results(reports: Path) -> list[TrialResult]:
     return read_results(str(the_run(reports) / "results.jsonl"))
 
 
@@ -97,7 +97,7 @@ def test_a_servers_own_limit_holds_and_so_does_that_of_all(tmp_path: Path) -> No
 
 
 def test_infrastructure_is_tried_three_times_and_counted_and_its_traces_are_kept(tmp_path: Path) -> None:
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         most = {"t00": 1, "t01": 2, "t02": 3}.get(cell.task.id, 0) if cell.arm.name == "target" else 0
         return failing(most)(cell, result)
 
@@ -144,7 +144,7 @@ def test_missing_data_is_tried_again_by_name_and_what_counts_is_kept(tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", ["quota", "auth"])
 def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp_path: Path, stop: Any) -> None:
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         here = cell.key == victim
         return replace(result, outcome=stop, reward=None, error="the server says: enough") if here else result
 
@@ -162,7 +162,7 @@ def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp
 
 
 def test_a_trial_whose_agent_saw_other_skills_stops_the_run(tmp_path: Path) -> None:
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         error = f"{DISAGREEMENT}sums-work is listed and not staged"
         return replace(result, outcome="infrastructure", error=error) if cell.key == victim else result
 
@@ -178,7 +178,7 @@ def test_a_trial_whose_agent_saw_other_skills_stops_the_run(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_model_that_never_comes_to_an_end_is_left_alone_and_the_others_go_on(tmp_path: Path) -> None:
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         return failing(9 if cell.choice.spec == "made:down" and cell.replication else 0)(cell, result)
 
     trial = Made(also=also)
@@ -204,7 +204,7 @@ def test_a_model_that_never_comes_to_an_end_is_left_alone_and_the_others_go_on(t
     ],
 )
 def test_a_cap_on_trials_counts_every_attempt_and_a_larger_one_goes_on(tmp_path: Path, cap: int) -> None:
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         return failing(1 if cell.replication == 0 else 0)(cell, result)
 
     trial = Made(also=also)
@@ -263,7 +263,7 @@ def test_a_recorded_end_is_a_result_though_its_process_died(tmp_path: Path) -> N
 def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path) -> None:
     trial, plan = Made(seconds=5), a_plan(a_model(price=PRICE, cap=0.25))
 
-    async def main(runner: Runner) -> None:
+    async def main(runner: TrialRunner) -> None:
         running = asyncio.create_task(runner.run(3, grace=5))
         while len(trial.made) < 3:
             await asyncio.sleep(0.001)
@@ -272,7 +272,7 @@ def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path)
         await running
 
     with open_journal(tmp_path, plan) as journal:
-        runner = Runner(plan, journal, Budget(100, 1.0), trial)
+        runner = TrialRunner(plan, journal, Budget(100, 1.0), trial)
         asyncio.run(main(runner))
     assert (runner.stopped, runner.budget.spent, runner.left()) == ("interrupted", 0.75, KEYS)
     assert [event["outcome"] for event in events(tmp_path, "end")] == ["cancelled"] * 3
@@ -283,7 +283,7 @@ def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path)
 def test_trials_under_way_may_end_within_the_grace(tmp_path: Path) -> None:
     trial, plan = Made(seconds=0.05), a_plan()
 
-    async def main(runner: Runner) -> None:
+    async def main(runner: TrialRunner) -> None:
         running = asyncio.create_task(runner.run(3, grace=5))
         while len(trial.made) < 3:
             await asyncio.sleep(0.001)
@@ -291,13 +291,13 @@ def test_trials_under_way_may_end_within_the_grace(tmp_path: Path) -> None:
         await running
 
     with open_journal(tmp_path, plan) as journal:
-        runner = Runner(plan, journal, Budget(None, None), trial)
+        runner = TrialRunner(plan, journal, Budget(None, None), trial)
         asyncio.run(main(runner))
     assert (runner.stopped, runner.left()) == ("interrupted", KEYS - 3)
 
 
 def test_a_mistake_of_ours_in_a_trial_keeps_what_is_done(tmp_path: Path) -> None:
-    def also(cell: Cell, result: Result) -> Result:
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         if cell.key == victim:
             raise ZeroDivisionError("ours")
         return result
@@ -389,7 +389,7 @@ amounts = st.none() | st.floats(0, 1e9)
 
 @given(
     st.builds(
-        Result, texts, texts, texts, st.integers(0, 99), st.sampled_from(get_args(Outcome)), reward=amounts,
+        TrialResult, texts, texts, texts, st.integers(0, 99), st.sampled_from(get_args(Outcome)), reward=amounts,
         rewards=st.dictionaries(texts, st.floats(0, 1), max_size=3), exit_code=st.none() | st.integers(-64, 255),
         stop_reason=st.none() | texts, usage=st.builds(Usage, counts, counts, counts), usage_source=st.sampled_from(("", "agent", "gateway")),
         cost_usd=amounts, turns=counts, duration_ms=amounts, invoked=st.sampled_from(get_args(Invoked)),
@@ -397,7 +397,7 @@ amounts = st.none() | st.floats(0, 1e9)
         seen=st.none() | st.tuples(texts), changed=counts, attempts=st.integers(1, 9), folder=texts, notes=st.tuples(texts, texts),
     )
 )  # fmt: skip
-def test_a_result_comes_back_from_its_line_as_it_was(result: Result) -> None:
+def test_a_result_comes_back_from_its_line_as_it_was(result: TrialResult) -> None:
     assert from_line(json.loads(json.dumps(to_line(result)))) == result
 
 

@@ -15,9 +15,9 @@ import pytest
 from trial_bench import needs_bubblewrap, running
 
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.agents._api import Command, Output
+from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.sandbox import _container, _load, bubblewrap, docker, none, podman
-from skill_health.effectiveness.sandbox._api import Box, Limits
+from skill_health.effectiveness.sandbox._api import SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._disk import Disk
 from skill_health.effectiveness.sandbox._host import SUPERVISOR
 from skill_health.effectiveness.sandbox._load import back_end, back_ends, pick
@@ -28,16 +28,23 @@ from skill_health.effectiveness.sandbox._streams import Streams, last_words
 IMAGE = os.environ.get("SKILL_HEALTH_TEST_IMAGE", "")
 BOTH = pytest.mark.parametrize("name", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("name", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
-SHORT = Limits(timeout_sec=8, output_bytes=1 << 20, disk_bytes=8 << 20)
+SHORT = SandboxLimits(timeout_sec=8, output_bytes=1 << 20, disk_bytes=8 << 20)
 
 
-def a_box(tmp_path: Path, **more: Any) -> Box:
+def a_box(tmp_path: Path, **more: Any) -> SandboxSession:
     for name in ("w", "h", "t"):
         (tmp_path / name).mkdir(exist_ok=True)
-    return Box(*(str(tmp_path / name) for name in ("w", "h", "t")), **more)
+    return SandboxSession(*(str(tmp_path / name) for name in ("w", "h", "t")), **more)
 
 
-def go(name: str, box: Box, words: tuple[str, ...], limits: Limits = SHORT, stdin: bytes = b"", **env: str) -> Output:
+def go(
+    name: str,
+    box: SandboxSession,
+    words: tuple[str, ...],
+    limits: SandboxLimits = SHORT,
+    stdin: bytes = b"",
+    **env: str,
+) -> ProgramOutput:
     if name == "bubblewrap":
         needs_bubblewrap()
     inside = back_end(name).layout(box)
@@ -98,7 +105,7 @@ def test_stopped_from_outside(tmp_path: Path, name: str) -> None:
         needs_bubblewrap()
     word = f"3{os.getpid()}.{name[0] == 'b':d}"
 
-    async def stopped() -> Output:
+    async def stopped() -> ProgramOutput:
         stop = asyncio.Event()
         command = Command(
             ("bash", "-c", f"echo begun; (setsid sleep {word} &); sleep {word}"), {"PATH": "/usr/bin:/bin"}
@@ -342,7 +349,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces(tmp_path: Path, monkeypatch: 
 
 def test_the_disk_is_looked_at_seldom_and_in_time(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
-    disk = Disk([str(tmp_path)], Limits(disk_bytes=1 << 20, files=10))
+    disk = Disk([str(tmp_path)], SandboxLimits(disk_bytes=1 << 20, files=10))
     looks = []
     disk._look = lambda look=disk._look: looks.append(1) or look()  # type: ignore[method-assign, func-returns-value]
 
@@ -355,8 +362,8 @@ def test_the_disk_is_looked_at_seldom_and_in_time(tmp_path: Path) -> None:
     (tmp_path / "d" / "big").write_bytes(b"x" * (2 << 20))
     disk._looked -= 2
     assert asyncio.run(look()) and disk.said == "more than 1,048,576 bytes were written"
-    assert not asyncio.run(Disk([str(tmp_path)], Limits(disk_bytes=0, files=0)).exceeded())
-    missing = Disk([str(tmp_path / "missing")], Limits(disk_bytes=1))
+    assert not asyncio.run(Disk([str(tmp_path)], SandboxLimits(disk_bytes=0, files=0)).exceeded())
+    missing = Disk([str(tmp_path / "missing")], SandboxLimits(disk_bytes=1))
     missing._looked -= 9
     assert not asyncio.run(missing.exceeded())
 

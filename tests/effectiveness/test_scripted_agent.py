@@ -20,7 +20,7 @@ from scripted_bench import bench, fixture_copies, fixture_tasks
 from simulators.agents import _program, scripted
 from simulators.agents._plan import Drawn, ScriptPlan, chance, draw, effect, parse_plan
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.agents._api import Job, Output
+from skill_health.effectiveness.agents._api import Job, ProgramOutput
 from skill_health.effectiveness.agents._loop_stream import read
 from skill_health.effectiveness.conditions import parse_arm
 from skill_health.effectiveness.copies import make_copy
@@ -331,7 +331,9 @@ EVENTS = st.dictionaries(
     st.lists(EVENTS.map(lambda event: json.dumps(event).encode()) | st.binary(max_size=30), max_size=8), st.booleans()
 )
 def test_no_stream_breaks_the_reader(lines: list[bytes], stopped: bool) -> None:
-    with_job = Output(None if stopped else 3, b"\n".join(lines), b"\xff\nlast words", "output" if stopped else "")
+    with_job = ProgramOutput(
+        None if stopped else 3, b"\n".join(lines), b"\xff\nlast words", "output" if stopped else ""
+    )
     reading = read(with_job, JOB)
     assert reading.failure in ("", "infrastructure", "quota", "auth", "refusal")
     assert all(isinstance(step.message, str) for step in reading.steps)
@@ -355,11 +357,11 @@ def test_usage_of_steps_is_summed_and_missing_is_not_zero() -> None:
         {"event": "step", "usage": {"input_tokens": 20, "output_tokens": 3}},
     ]
     whole = b"".join(json.dumps(step).encode() + b"\n" for step in steps)
-    usage = read(Output(None, whole, stopped="timeout"), JOB).usage
+    usage = read(ProgramOutput(None, whole, stopped="timeout"), JOB).usage
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.reasoning_tokens) == (30, 5, 4, None)
-    usage = read(Output(None, whole + b'{"event": "step"}\n', stopped="timeout"), JOB).usage
+    usage = read(ProgramOutput(None, whole + b'{"event": "step"}\n', stopped="timeout"), JOB).usage
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (None, None, 4)
-    assert read(Output(None, b"", stopped="timeout"), JOB).usage.input_tokens is None
+    assert read(ProgramOutput(None, b"", stopped="timeout"), JOB).usage.input_tokens is None
 
 
 def test_the_interpreter_starts_without_site_packages() -> None:

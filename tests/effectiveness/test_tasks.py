@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.tasks import _folder
 from skill_health.effectiveness.tasks._api import Task, is_safe_id
-from skill_health.effectiveness.tasks._folder import Folder, Refused, is_inside
-from skill_health.effectiveness.tasks._load import Loaded, formats, load_tasks, task_above
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile, is_inside
+from skill_health.effectiveness.tasks._load import LoadedTasks, formats, load_tasks, task_above
 from skill_health.effectiveness.tasks._scripts import default_value, replace_places, script_blockers
 from skill_health.effectiveness.tasks.skillsbench import load as load_skillsbench
 
@@ -104,7 +104,7 @@ def write(root: Path, files: Files) -> Path:
     return root
 
 
-def load(root: Path, files: Files, name: str = "tasks/one") -> Loaded:
+def load(root: Path, files: Files, name: str = "tasks/one") -> LoadedTasks:
     return load_tasks([str(write(root / name, files))], str(root))
 
 
@@ -603,7 +603,7 @@ def test_any_frontmatter_is_a_task_or_a_line(tmp_path_factory: pytest.TempPathFa
     write(folder, {**BENCH, "task.md": f"---\n{text}\n---\nDo it.\n"})
     try:
         (task,) = load_skillsbench(Folder(str(folder), "any"))
-    except Refused as error:
+    except RefusedFile as error:
         assert error.message and error.line >= 1
     else:
         assert isinstance(task, Task) and replace(task, id="x").id == "x"

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from skill_health.core.validation import load_schema, problems
 from skill_health.effectiveness.agents import claude_code, codex
-from skill_health.effectiveness.agents._api import Reading, Step, ToolUse
+from skill_health.effectiveness.agents._api import StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.trajectory import SCHEMA_VERSION, to_atif
 from skill_health.router.records import Usage
 
 
-def checked(reading: Reading) -> dict[str, Any]:
+def checked(reading: StreamReading) -> dict[str, Any]:
     whole = to_atif(reading, "some-agent", "some-model")
     assert problems("trajectory", whole) == []
     loaded: dict[str, Any] = json.loads(json.dumps(whole, ensure_ascii=False, allow_nan=False))
@@ -26,7 +26,7 @@ def checked(reading: Reading) -> dict[str, Any]:
 
 
 def test_an_empty_reading_is_a_trajectory_that_claims_nothing() -> None:
-    assert checked(Reading()) == {
+    assert checked(StreamReading()) == {
         "schema_version": SCHEMA_VERSION,
         "agent": {"name": "some-agent", "version": "unknown", "model_name": "some-model"},
         "steps": [{"step_id": 1, "source": "system", "message": "No step could be read from the stream."}],
@@ -41,12 +41,12 @@ def test_everything_that_is_known_has_its_place() -> None:
         ToolUse("", "Read", {"path": "y"}),
     )
     steps = (
-        Step("user", "Do it.", tools=tools, model="m", usage=usage, reasoning="hm"),
-        Step("agent", "Doing.", tools, "hm", "m-2", usage, "2026-01-02T03:04:05.678Z"),
-        Step("agent", "Done.", at="yesterday"),
+        TrajectoryStep("user", "Do it.", tools=tools, model="m", usage=usage, reasoning="hm"),
+        TrajectoryStep("agent", "Doing.", tools, "hm", "m-2", usage, "2026-01-02T03:04:05.678Z"),
+        TrajectoryStep("agent", "Done.", at="yesterday"),
     )
     whole = checked(
-        Reading(steps, "Done.", usage, 0.5, 2, "end_turn", "m-2", "1.2", "s-1", failure="quota", error="no money")
+        StreamReading(steps, "Done.", usage, 0.5, 2, "end_turn", "m-2", "1.2", "s-1", failure="quota", error="no money")
     )
     assert whole["agent"] == {"name": "some-agent", "version": "1.2", "model_name": "m-2"}
     assert whole["steps"][0] == {"step_id": 1, "source": "user", "message": "Do it."}
@@ -89,7 +89,7 @@ TOOL = st.builds(
     st.none() | WORD, st.none() | st.booleans(),
 )  # fmt: skip
 STEP = st.builds(
-    Step, st.sampled_from(["system", "user", "agent"]), WORD, st.lists(TOOL, max_size=4).map(tuple), WORD,
+    TrajectoryStep, st.sampled_from(["system", "user", "agent"]), WORD, st.lists(TOOL, max_size=4).map(tuple), WORD,
     st.none() | WORD, st.none() | USAGE, st.none() | WORD,
 )  # fmt: skip
 
@@ -97,9 +97,9 @@ STEP = st.builds(
 @pytest.mark.slow
 @given(st.lists(STEP, max_size=4).map(tuple), USAGE, st.none() | st.floats(0, 1e6), st.none() | WORD)
 def test_any_reading_is_a_trajectory(
-    steps: tuple[Step, ...], usage: Usage, cost: float | None, word: str | None
+    steps: tuple[TrajectoryStep, ...], usage: Usage, cost: float | None, word: str | None
 ) -> None:
-    whole = checked(Reading(steps, "", usage, cost, None, word, word, word, word))
+    whole = checked(StreamReading(steps, "", usage, cost, None, word, word, word, word))
     assert [step["step_id"] for step in whole["steps"]] == list(range(1, max(1, len(steps)) + 1))
     for step in whole["steps"]:
         ids = [call["tool_call_id"] for call in step.get("tool_calls", [])]
@@ -122,5 +122,5 @@ def test_any_reading_is_a_trajectory(
 def test_the_schema_forbids_what_the_format_forbids(change: dict[str, Any]) -> None:
     from jsonschema import Draft202012Validator
 
-    whole = {**to_atif(Reading(), "a", "m"), **change}
+    whole = {**to_atif(StreamReading(), "a", "m"), **change}
     assert list(Draft202012Validator(load_schema("trajectory")).iter_errors(whole))

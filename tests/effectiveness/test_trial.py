@@ -32,23 +32,23 @@ from trial_bench import (
 from trial_model import KEY, asking, with_model
 
 from skill_health.core.errors import AbortedError
-from skill_health.effectiveness.agents._api import Output, Reading, Step, ToolUse
-from skill_health.effectiveness.gateway._api import Seen
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
+from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.probe import Probe, problems, run_probe
 from skill_health.effectiveness.probe_rules import DISAGREEMENT, disagreement
 from skill_health.effectiveness.records import SCORED
 from skill_health.effectiveness.results import from_line, to_line
-from skill_health.effectiveness.rewards import Verdict
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.rewards import VerifierResult
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import script
 from skill_health.effectiveness.trial import run_trial
 from skill_health.effectiveness.trial_outcome import ending, numbers, outcome_of
-from skill_health.router.prices import Price, Rates
+from skill_health.router.prices import Rates, TieredPrice
 from skill_health.router.records import Usage
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
-PRICE = Price((Rates(1.0, 2.0, 0.5, 1.0),))
+PRICE = TieredPrice((Rates(1.0, 2.0, 0.5, 1.0),))
 
 
 @pytest.fixture(autouse=True)
@@ -196,7 +196,7 @@ def test_failures_that_an_agent_tells(tmp_path: Path, word: str) -> None:
 
 
 def test_a_module_that_stumbles(tmp_path: Path) -> None:
-    def read(output: Output, job: Any) -> Reading:
+    def read(output: ProgramOutput, job: Any) -> StreamReading:
         raise KeyError("x")
 
     result, _ = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("true", read=read), "none"))
@@ -396,29 +396,32 @@ def test_what_a_probe_disagrees_with(tmp_path: Path, probe: Probe, baseline: Pro
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
 
-DONE = Reading(steps=(Step("agent", tools=(ToolUse("1", "read", {}),)),))
+DONE = StreamReading(steps=(TrajectoryStep("agent", tools=(ToolUse("1", "read", {}),)),))
 
 
 @pytest.mark.parametrize(("output", "reading", "seen", "imposed"), [
-    (Output(0), DONE, None, ""),
-    (Output(1), DONE, None, ""),
-    (Output(None, stopped="timeout"), DONE, None, "timeout"),
-    (Output(None, stopped="timeout"), replace(DONE, failure="infrastructure", error="cut"), None, "infrastructure"),
-    (Output(None, stopped="disk"), DONE, None, "fail"),
-    (Output(None, stopped="output"), replace(DONE, failure="infrastructure"), None, "fail"),
-    (Output(None, stopped="processes"), DONE, None, "fail"),
-    (Output(0), replace(DONE, failure="refusal"), None, "refusal"),
-    (Output(0), replace(DONE, failure="quota", error="q"), None, "quota"),
-    (Output(0), DONE, Seen(requests=2, answered=2, failure="auth", error="a"), "auth"),
-    (Output(0), replace(DONE, failure="quota"), Seen(requests=2, answered=1, failure="capped", error="c"), ""),
-    (Output(None, stopped="timeout"), DONE, Seen(requests=2, answered=1, failure="capped", error="c"), "timeout"),
-    (Output(0), DONE, Seen(requests=9, answered=8, failure="unreachable", error="u"), ""),
-    (Output(1), replace(DONE, failure="infrastructure"), Seen(requests=9, answered=8, failure="unreachable", error="u"), "infrastructure"),
-    (Output(0), Reading(), Seen(requests=3, failure="unreachable", error="u"), "infrastructure"),
-    (Output(7), Reading(), Seen(), "infrastructure"),
-    (Output(0), Reading(), Seen(), ""),
+    (ProgramOutput(0), DONE, None, ""),
+    (ProgramOutput(1), DONE, None, ""),
+    (ProgramOutput(None, stopped="timeout"), DONE, None, "timeout"),
+    (ProgramOutput(None, stopped="timeout"), replace(DONE, failure="infrastructure", error="cut"), None, "infrastructure"),
+    (ProgramOutput(None, stopped="disk"), DONE, None, "fail"),
+    (ProgramOutput(None, stopped="output"), replace(DONE, failure="infrastructure"), None, "fail"),
+    (ProgramOutput(None, stopped="processes"), DONE, None, "fail"),
+    (ProgramOutput(0), replace(DONE, failure="refusal"), None, "refusal"),
+    (ProgramOutput(0), replace(DONE, failure="quota", error="q"), None, "quota"),
+    (ProgramOutput(0), DONE, GatewayTrace(requests=2, answered=2, failure="auth", error="a"), "auth"),
+    (ProgramOutput(0), replace(DONE, failure="quota"), GatewayTrace(requests=2, answered=1, failure="capped", error="c"), ""),
+    (ProgramOutput(None, stopped="timeout"), DONE, GatewayTrace(requests=2, answered=1, failure="capped", error="c"), "timeout"),
+    (ProgramOutput(0), DONE, GatewayTrace(requests=9, answered=8, failure="unreachable", error="u"), ""),
+    (ProgramOutput(1), replace(DONE, failure="infrastructure"),
+      GatewayTrace(requests=9, answered=8, failure="unreachable", error="u"), "infrastructure"),
+    (ProgramOutput(0), StreamReading(), GatewayTrace(requests=3, failure="unreachable", error="u"), "infrastructure"),
+    (ProgramOutput(7), StreamReading(), GatewayTrace(), "infrastructure"),
+    (ProgramOutput(0), StreamReading(), GatewayTrace(), ""),
 ])  # fmt: skip
-def test_endings(tmp_path: Path, output: Output, reading: Reading, seen: Seen | None, imposed: str) -> None:
+def test_endings(
+    tmp_path: Path, output: ProgramOutput, reading: StreamReading, seen: GatewayTrace | None, imposed: str
+) -> None:
     end = ending(cell(task(tmp_path, None), agent("")), output, reading, seen)
     assert end.imposed == imposed
     assert bool(end.error) == (imposed in ("infrastructure", "quota", "auth")) or reading.failure == "infrastructure"
@@ -428,25 +431,25 @@ CUT = replace(DONE, failure="infrastructure", error="its stream ends early")
 
 
 @pytest.mark.parametrize(("code", "seen", "sandbox", "imposed"), [
-    (-9, Seen(requests=1, answered=1), "bubblewrap", "fail"),
-    (-15, Seen(requests=3, answered=2), "docker", "fail"),
-    (143, Seen(requests=1, answered=1), "podman", "fail"),
-    (-9, Seen(requests=1, answered=1), "none", "infrastructure"),
-    (-9, Seen(requests=1), "bubblewrap", "infrastructure"),
+    (-9, GatewayTrace(requests=1, answered=1), "bubblewrap", "fail"),
+    (-15, GatewayTrace(requests=3, answered=2), "docker", "fail"),
+    (143, GatewayTrace(requests=1, answered=1), "podman", "fail"),
+    (-9, GatewayTrace(requests=1, answered=1), "none", "infrastructure"),
+    (-9, GatewayTrace(requests=1), "bubblewrap", "infrastructure"),
     (-9, None, "bubblewrap", "infrastructure"),
-    (1, Seen(requests=1, answered=1), "bubblewrap", "infrastructure"),
-    (128, Seen(requests=1, answered=1), "bubblewrap", "infrastructure"),
-    (255, Seen(requests=1, answered=1), "bubblewrap", "infrastructure"),
+    (1, GatewayTrace(requests=1, answered=1), "bubblewrap", "infrastructure"),
+    (128, GatewayTrace(requests=1, answered=1), "bubblewrap", "infrastructure"),
+    (255, GatewayTrace(requests=1, answered=1), "bubblewrap", "infrastructure"),
 ])  # fmt: skip
-def test_a_signal_from_inside(tmp_path: Path, code: int, seen: Seen | None, sandbox: str, imposed: str) -> None:
+def test_a_signal_from_inside(tmp_path: Path, code: int, seen: GatewayTrace | None, sandbox: str, imposed: str) -> None:
     made = cell(task(tmp_path, None), agent(""), sandbox)
-    end = ending(made, Output(code), CUT, seen)
+    end = ending(made, ProgramOutput(code), CUT, seen)
     assert end.imposed == imposed and end.verify == (imposed == "fail")
     assert bool(end.notes) == (imposed == "fail") and bool(end.error) == (imposed != "fail")
     # Who came to the end of its task is judged by its work, however its program ended then.
-    assert ending(made, Output(code), DONE, seen or Seen(requests=1)).imposed == ""
-    stopped = replace(seen or Seen(requests=1), failure="quota", error="no credit")
-    assert ending(made, Output(code), CUT, stopped).imposed == "quota"
+    assert ending(made, ProgramOutput(code), DONE, seen or GatewayTrace(requests=1)).imposed == ""
+    stopped = replace(seen or GatewayTrace(requests=1), failure="quota", error="no credit")
+    assert ending(made, ProgramOutput(code), CUT, stopped).imposed == "quota"
 
 
 @pytest.mark.parametrize("signal", ["KILL", "TERM"])
@@ -464,19 +467,23 @@ def test_an_agent_that_kills_all_that_it_can(tmp_path: Path, signal: str) -> Non
 def test_an_unfinished_conversation_is_no_disagreement(tmp_path: Path) -> None:
     """An agent that was cut off in its first side question has not been asked what it would offer."""
     made = cell(task(tmp_path, None), agent(""), skills=[skill("alpha")], collection={"beta": "b"})
-    early = Seen(requests=1, answered=1, offered=())
-    assert ending(made, Output(None, stopped="timeout"), Reading(), early).imposed == "timeout"
-    assert ending(made, Output(0), DONE, early).error == f"{DISAGREEMENT}alpha is staged and not offered"
-    assert ending(made, Output(None), Reading(), replace(early, offered=("alpha", "beta"))).imposed == "infrastructure"
+    early = GatewayTrace(requests=1, answered=1, offered=())
+    assert ending(made, ProgramOutput(None, stopped="timeout"), StreamReading(), early).imposed == "timeout"
+    assert ending(made, ProgramOutput(0), DONE, early).error == f"{DISAGREEMENT}alpha is staged and not offered"
+    assert (
+        ending(made, ProgramOutput(None), StreamReading(), replace(early, offered=("alpha", "beta"))).imposed
+        == "infrastructure"
+    )
 
 
 @pytest.mark.parametrize(("imposed", "verdict", "outcome"), [
-    ("", Verdict("pass", 1.0), "pass"), ("", Verdict("fail", 0.0), "fail"), ("", Verdict("infrastructure", None), "infrastructure"),
-    ("timeout", Verdict("pass", 1.0), "timeout"), ("timeout", Verdict("infrastructure", None), "timeout"),
-    ("refusal", Verdict("pass", 1.0), "refusal"), ("fail", Verdict("pass", 1.0), "fail"),
-    ("fail", Verdict("infrastructure", None), "infrastructure"), ("quota", None, "quota"), ("infrastructure", None, "infrastructure"),
+    ("", VerifierResult("pass", 1.0), "pass"), ("", VerifierResult("fail", 0.0),
+      "fail"), ("", VerifierResult("infrastructure", None), "infrastructure"),
+    ("timeout", VerifierResult("pass", 1.0), "timeout"), ("timeout", VerifierResult("infrastructure", None), "timeout"),
+    ("refusal", VerifierResult("pass", 1.0), "refusal"), ("fail", VerifierResult("pass", 1.0), "fail"),
+    ("fail", VerifierResult("infrastructure", None), "infrastructure"), ("quota", None, "quota"), ("infrastructure", None, "infrastructure"),
 ])  # fmt: skip
-def test_outcomes(imposed: Any, verdict: Verdict | None, outcome: str) -> None:
+def test_outcomes(imposed: Any, verdict: VerifierResult | None, outcome: str) -> None:
     assert outcome_of(imposed, verdict) == outcome
 
 
@@ -484,20 +491,21 @@ SAID, METERED = Usage(input_tokens=100, output_tokens=10), Usage(input_tokens=90
 
 
 @pytest.mark.parametrize(("reading", "seen", "price", "tokens", "dollars"), [
-    (Reading(usage=SAID, cost_usd=0.5), None, None, (100, "agent"), (0.5, "agent")),
-    (Reading(), None, None, (None, ""), (None, "")),
-    (Reading(usage=SAID, cost_usd=0.5), Seen(answered=2, usage=METERED, cost_usd=0.1), PRICE, (90, "gateway"), (0.1, "gateway")),
-    (Reading(usage=SAID, cost_usd=0.5), Seen(answered=2, unmetered=1, usage=METERED, cost_usd=0.1), PRICE, (100, "agent"), (0.00012, "prices")),
-    (Reading(usage=SAID, cost_usd=0.5), Seen(answered=2, unmetered=1, usage=METERED), None, (100, "agent"), (0.5, "agent")),
-    (Reading(), Seen(answered=2, unmetered=1, usage=METERED, cost_usd=0.1), PRICE, (90, "gateway"), (None, "")),
-    (Reading(), Seen(answered=2, unmetered=2), PRICE, (None, ""), (None, "")),
-    (Reading(cost_usd=0.0), Seen(requests=1, cost_usd=0.0), None, (None, ""), (0.0, "gateway")),
+    (StreamReading(usage=SAID, cost_usd=0.5), None, None, (100, "agent"), (0.5, "agent")),
+    (StreamReading(), None, None, (None, ""), (None, "")),
+    (StreamReading(usage=SAID, cost_usd=0.5), GatewayTrace(answered=2, usage=METERED, cost_usd=0.1), PRICE, (90, "gateway"), (0.1, "gateway")),
+    (StreamReading(usage=SAID, cost_usd=0.5), GatewayTrace(answered=2, unmetered=1, usage=METERED, cost_usd=0.1),
+      PRICE, (100, "agent"), (0.00012, "prices")),
+    (StreamReading(usage=SAID, cost_usd=0.5), GatewayTrace(answered=2, unmetered=1, usage=METERED), None, (100, "agent"), (0.5, "agent")),
+    (StreamReading(), GatewayTrace(answered=2, unmetered=1, usage=METERED, cost_usd=0.1), PRICE, (90, "gateway"), (None, "")),
+    (StreamReading(), GatewayTrace(answered=2, unmetered=2), PRICE, (None, ""), (None, "")),
+    (StreamReading(cost_usd=0.0), GatewayTrace(requests=1, cost_usd=0.0), None, (None, ""), (0.0, "gateway")),
 ])  # fmt: skip
 def test_whose_numbers_are_believed(
     tmp_path: Path,
-    reading: Reading,
-    seen: Seen | None,
-    price: Price | None,
+    reading: StreamReading,
+    seen: GatewayTrace | None,
+    price: TieredPrice | None,
     tokens: tuple[Any, str],
     dollars: tuple[Any, str],
 ) -> None:
@@ -511,4 +519,4 @@ def test_the_limit_of_time_is_the_lower_one(tmp_path: Path) -> None:
 
     made = task(tmp_path, None)
     for given, limit in ((5.0, 5.0), (500.0, 20.0), (0.0, 20.0)):
-        assert timeout_of(cell(made, agent(""), limits=Limits(timeout_sec=given))) == limit
+        assert timeout_of(cell(made, agent(""), limits=SandboxLimits(timeout_sec=given))) == limit

@@ -8,12 +8,12 @@ import pytest
 from effects_made import MODEL, fixture_like, manifest, task, trial
 
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.records import Result
+from skill_health.effectiveness.records import TrialResult
 
 Counts = list[int]
 
 
-def results(model: str = MODEL, **arms: Counts) -> list[Result]:
+def results(model: str = MODEL, **arms: Counts) -> list[TrialResult]:
     """So many passes of three in each arm, task by task."""
     return [
         trial(f"{at:03}", arm, replication, replication < count, model)
@@ -217,7 +217,7 @@ def test_two_negative_controls_alone_never_mark_a_run() -> None:
     assert (contrast["bias_p"], contrast["failed"], report["biased"]) == (None, False, [])
 
 
-def without(found: list[Result], arm: str, tasks: range, replications: range) -> list[Result]:
+def without(found: list[TrialResult], arm: str, tasks: range, replications: range) -> list[TrialResult]:
     """The same where these trials failed for the infrastructure's sake."""
     return [
         trial(each.task_id, arm, each.replication, "infrastructure")

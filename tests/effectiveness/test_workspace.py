@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skill_health.effectiveness.check_workspace import remove_tree
-from skill_health.effectiveness.diff import MAX_DIFF, Diff, diff, quoted
+from skill_health.effectiveness.diff import MAX_DIFF, WorkspaceDiff, diff, quoted
 from skill_health.effectiveness.keep import BadArchive, CannotKeep, pack, unpack
 from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.tasks._folder import File
@@ -44,7 +44,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def changed(before: dict[str, bytes], folder: Path) -> Diff:
+def changed(before: dict[str, bytes], folder: Path) -> WorkspaceDiff:
     return diff({name: File(name, data) for name, data in before.items()}, read_tree(str(folder)))
 
 

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 import pytest
 
-from skill_health.effectiveness.agents._api import Agent, Command, Job, Output, Reading, Step
-from skill_health.effectiveness.agents._load import Choice
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.agents._api import Agent, Command, Job, ProgramOutput, StreamReading, TrajectoryStep
+from skill_health.effectiveness.agents._load import AgentChoice
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.conditions import parse_arm
 from skill_health.effectiveness.copies import make_copy
-from skill_health.effectiveness.records import Result, SkillCopy
-from skill_health.effectiveness.sandbox._api import Limits
+from skill_health.effectiveness.records import SkillCopy, TrialResult
+from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
@@ -53,13 +53,13 @@ def agent(text: str, language: str = "bash", **more: Any) -> Agent:
         words = ("bash", "-c", text) if language == "bash" else ("python3", "-I", "-S", "-c", text)
         return Command(words, {"MODEL_KEY": job.key, "MODEL_URL": job.base_url})
 
-    def read(output: Output, job: Job) -> Reading:
+    def read(output: ProgramOutput, job: Job) -> StreamReading:
         lines = output.stdout.decode("utf-8", "replace").splitlines()
         said = {line.split()[0]: tuple(line.split()[1:]) for line in lines if line.startswith("@")}
         final = "\n".join(line for line in lines if not line.startswith("@"))
         failure = cast(Any, (said.get("@failure") or ("",))[0])
-        return Reading(
-            steps=(Step("user", job.prompt), Step("agent", final)), final_message=final, listed=said.get("@listed"),
+        return StreamReading(
+            steps=(TrajectoryStep("user", job.prompt), TrajectoryStep("agent", final)), final_message=final, listed=said.get("@listed"),
             invocations=said.get("@opened", ()), usage=Usage(input_tokens=7, output_tokens=3), failure=failure,
             error=f"it said {failure}" if failure else "",
         )  # fmt: skip
@@ -90,16 +90,21 @@ def task(tmp_path: Path, verify: Script | None, files: Mapping[str, str] | None 
     )  # fmt: skip
 
 
-def cell(made: Task, of: Agent, sandbox: str = "bubblewrap", skills: Sequence[SkillCopy] = (), **more: Any) -> Cell:
+def cell(
+    made: Task, of: Agent, sandbox: str = "bubblewrap", skills: Sequence[SkillCopy] = (), **more: Any
+) -> TrialSpec:
     """A cell; the arm is target where skills are staged."""
-    values: dict[str, Any] = {"limits": Limits(timeout_sec=15.0, output_bytes=1 << 20, disk_bytes=64 << 20), **more}
-    return Cell(
-        task=made, arm=parse_arm("target" if skills else "control"), choice=Choice("script", of, "script", "", ""),
+    values: dict[str, Any] = {
+        "limits": SandboxLimits(timeout_sec=15.0, output_bytes=1 << 20, disk_bytes=64 << 20),
+        **more,
+    }
+    return TrialSpec(
+        task=made, arm=parse_arm("target" if skills else "control"), choice=AgentChoice("script", of, "script", "", ""),
         replication=0, skills=tuple(skills), prompt=made.prompt, back_end=sandbox, **values,
     )  # fmt: skip
 
 
-def run(tmp_path: Path, what: Cell) -> tuple[Result, Path]:
+def run(tmp_path: Path, what: TrialSpec) -> tuple[TrialResult, Path]:
     """The result of a trial, and its folder."""
     place = tmp_path / "reports" / "trials" / "one"
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +113,7 @@ def run(tmp_path: Path, what: Cell) -> tuple[Result, Path]:
 
 def tried(
     tmp_path: Path, text: str, sandbox: str = "bubblewrap", verify: str = "exit 0", **more: Any
-) -> tuple[Result, Path]:
+) -> tuple[TrialResult, Path]:
     """One trial of a bash script, verified by another."""
     if sandbox == "bubblewrap":
         needs_bubblewrap()

@@ -8,8 +8,8 @@ from agent_server import AgentServer
 from trial_bench import SKILLS, agent
 
 from skill_health.effectiveness.agents._api import Agent
-from skill_health.effectiveness.agents._load import Choice
-from skill_health.effectiveness.cell import Cell
+from skill_health.effectiveness.agents._load import AgentChoice
+from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.router.http.endpoint import Endpoint
 
@@ -39,10 +39,10 @@ def asking(text: str, **more: Any) -> Agent:
     return agent(f"SKILLS = {SKILLS!r}\n{_ASK}{text}", "python", PROTOCOLS=("openai",), **more)
 
 
-def with_model(what: Cell, server: AgentServer | str) -> Cell:
+def with_model(what: TrialSpec, server: AgentServer | str) -> TrialSpec:
     """The cell with the server, or whoever is at that address, behind its gateway."""
     from dataclasses import replace
 
     endpoint = Endpoint(server if isinstance(server, str) else server.url, KEY, ("Authorization", f"Bearer {KEY}"))
-    choice = Choice("script:m", what.choice.agent, "script", "m", "openai")
+    choice = AgentChoice("script:m", what.choice.agent, "script", "m", "openai")
     return replace(what, choice=choice, upstream=Upstream(endpoint, "openai"))

@@ -10,13 +10,13 @@ from urllib.parse import unquote
 import pytest
 
 from skill_health.page.cells import inside
-from skill_health.page.skill.artefacts import Shelf, plain
+from skill_health.page.skill.artefacts import ReportFolders, is_plain_name
 
 STRANGE = ["a b.txt", "100%.txt", "#x?.txt", "é<b>.txt", "a&b'\".txt", "javascript:alert(1)", "\udcff.bin"]
 
 
-def shelf(folder: Path, base: Path | None = None) -> Shelf:
-    return Shelf(str(folder), str(base or folder))
+def shelf(folder: Path, base: Path | None = None) -> ReportFolders:
+    return ReportFolders(str(folder), str(base or folder))
 
 
 @pytest.mark.parametrize("name", STRANGE)
@@ -36,8 +36,8 @@ def test_links_are_relative_to_the_page(tmp_path: Path) -> None:
     link = shelf(reports, base).link(("a.txt",), "it")
     assert link is not None and link.to == "../../my%20reports/a.txt"
     assert (base / unquote(link.to)).resolve() == reports / "a.txt"
-    assert Shelf(str(reports), "").link(("a.txt",), "it") is None
-    assert Shelf("", str(base)).link(("a.txt",), "it") is None
+    assert ReportFolders(str(reports), "").link(("a.txt",), "it") is None
+    assert ReportFolders("", str(base)).link(("a.txt",), "it") is None
 
 
 def test_nothing_behind_a_symbolic_link_is_read_or_linked(tmp_path: Path) -> None:
@@ -97,5 +97,7 @@ def test_a_folder_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_plain_name_stays_in_its_folder() -> None:
     names = {"".join(each) for n in range(5) for each in product("./\\\0a", repeat=n)}
-    assert {name for name in names if plain(name) and os.path.dirname(os.path.normpath(f"/r/{name}")) != "/r"} == set()
-    assert {"a", "a.", ".a", "...", "a..a"} <= set(filter(plain, names))
+    assert {
+        name for name in names if is_plain_name(name) and os.path.dirname(os.path.normpath(f"/r/{name}")) != "/r"
+    } == set()
+    assert {"a", "a.", ".a", "...", "a..a"} <= set(filter(is_plain_name, names))

@@ -22,7 +22,7 @@ from skill_health.core.errors import UsageError
 from skill_health.page.data import gather, loading, reports
 from skill_health.page.data.fits import broken
 from skill_health.page.drawing import draw
-from skill_health.page.model import Picture, Table
+from skill_health.page.model import NumberTable, Picture
 from skill_health.page.replacing import check
 from skill_health.page.serving.raw_files import open_below, opened
 from skill_health.page.serving.server import Server
@@ -127,7 +127,7 @@ def picture(names: list[str]) -> Picture:
         "data": {"values": [{"a": nth, "b": name} for nth, name in enumerate(names)]}, "mark": "bar",
         "encoding": {"x": {"field": "a", "type": "quantitative"}, "y": {"field": "b", "type": "nominal"}, "detail": {"field": "b"}},
     }  # fmt: skip
-    return Picture("x", "t", "a", spec, Table((), ()))
+    return Picture("x", "t", "a", spec, NumberTable((), ()))
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from skill_health.cli import main
 from skill_health.page.badge import COLORS, GROUND, TEXT, Badge, badge, endpoint, svg
-from skill_health.page.model import Page, Verdict
+from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.origin import document
 
 Write = Callable[[Mapping[str, str]], Path]
@@ -41,7 +41,7 @@ def effect(verdict: str, **more: Any) -> dict[str, Any]:
 
 def made(
     routing: list[dict[str, Any]] | None = None, effects: list[dict[str, Any]] | None = None, score: float | None = 0.914,
-    flagged: int = 0, states: tuple[str, ...] = ("ok", "ok"), verdicts: Mapping[str, Verdict] | None = None,
+    flagged: int = 0, states: tuple[str, ...] = ("ok", "ok"), verdicts: Mapping[str, SkillVerdict] | None = None,
     name: str = "plums", word_counters: tuple[str, ...] = (),
 ) -> Page:  # fmt: skip
     skills = [
@@ -147,10 +147,10 @@ def test_effect(page: Page, message: str, tone: str) -> None:
 
 def test_verdict() -> None:
     verdicts = {
-        PATH: Verdict("found", "good", 2, ""),
-        "b": Verdict("fix first", "bad", 1, ""),
-        "c": Verdict("found", "good", 2, ""),
-        "d": Verdict("sound", "unknown", 1, ""),
+        PATH: SkillVerdict("found", "good", 2, ""),
+        "b": SkillVerdict("fix first", "bad", 1, ""),
+        "c": SkillVerdict("found", "good", 2, ""),
+        "d": SkillVerdict("sound", "unknown", 1, ""),
     }
     assert badge(made(verdicts=verdicts), "verdict") == Badge("skills", "1 fix first, 1 sound, 2 found", "bad")
     assert badge(made(verdicts=verdicts), "verdict", PATH) == Badge("plums", "found", "good")

@@ -23,14 +23,14 @@ from pictures_made import HOSTILE, made
 from skill_health.page.drawing import compiled, theme
 from skill_health.page.drawing.draw import draw, draw_all, png, svg_file
 from skill_health.page.drawing.shrink import shrunk
-from skill_health.page.model import Picture, Table
+from skill_health.page.model import NumberTable, Picture
 from skill_health.page.pictures._load import collection_pictures, skill_pictures
 
 ALLOWED = set("svg title desc g path line rect text tspan circle defs clipPath linearGradient stop".split())
 
 
 def picture(spec: dict[str, Any], name: str = "one", title: str = "Title", alt: str = "Alt") -> Picture:
-    return Picture(name, title, alt, spec, Table((), ()))
+    return Picture(name, title, alt, spec, NumberTable((), ()))
 
 
 def bars(names: list[str]) -> dict[str, Any]:

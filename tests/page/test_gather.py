@@ -19,7 +19,7 @@ from skill_health.core.validation import problems
 from skill_health.page.data.histories import MOST_LINES, daily_history, effect_history, router_history
 from skill_health.page.data.reports import effect_reports, router_reports
 from skill_health.page.model import QUESTIONS
-from skill_health.page.origin import Doc
+from skill_health.page.origin import JsonNode
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def resolve(whole: Any, origin: str) -> Any:
     return whole
 
 
-def leaves(doc: Doc) -> Iterator[Doc]:
+def leaves(doc: JsonNode) -> Iterator[JsonNode]:
     if isinstance(doc.value, dict):
         for _, each in doc.items():
             yield from leaves(each)
@@ -86,7 +86,10 @@ def test_the_documents_have_their_names() -> None:
     ],
 )
 def test_a_document_is_what_its_command_prints(
-    arguments: list[str], of: Callable[[Any], Doc], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    of: Callable[[Any], JsonNode],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     page = page_made.page()
     monkeypatch.chdir(os.path.dirname(page.folder))

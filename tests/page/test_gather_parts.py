@@ -14,25 +14,25 @@ import pytest
 
 from skill_health.core.config import Config
 from skill_health.core.measure import estimate_tokens
-from skill_health.history_line import Line, SkillLine, Summary, to_record
+from skill_health.history_line import CollectionSummary, HistoryLine, SkillLine, to_record
 from skill_health.page.data.trends import marks, trends
-from skill_health.page.origin import Doc, document
+from skill_health.page.origin import JsonNode, document
 from skill_health.page.verdict.composing import composing
-from skill_health.record_cells import Status
-from skill_health.record_next import Place
+from skill_health.record_cells import CollectionStatus
+from skill_health.record_next import CommandBuilder
 
-STATUS = Status((), None, None, Place((".",)), "0.1.0", "standard")
-LINE = Line(
-    "2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r", (".",), summary=Summary(2, 0.9),
+STATUS = CollectionStatus((), None, None, CommandBuilder((".",)), "0.1.0", "standard")
+LINE = HistoryLine(
+    "2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r", (".",), summary=CollectionSummary(2, 0.9),
     skills={"a": SkillLine("a", 0.8), "b": SkillLine("b", None)},
 )  # fmt: skip
 
 
-def on(day: int, mean: float | None = 0.9, **more: Any) -> Line:
-    return replace(LINE, time=f"2026-11-{day:02}T04:00:00Z", summary=Summary(2, mean), **more)
+def on(day: int, mean: float | None = 0.9, **more: Any) -> HistoryLine:
+    return replace(LINE, time=f"2026-11-{day:02}T04:00:00Z", summary=CollectionSummary(2, mean), **more)
 
 
-def history(*lines: Line) -> Doc:
+def history(*lines: HistoryLine) -> JsonNode:
     return document("history", json.loads(json.dumps([to_record(line) for line in lines])))
 
 
@@ -58,7 +58,7 @@ def scored(score: float | None) -> dict[str, SkillLine]:
         ([on(17, skills={}), on(20)], {"since": None, "before": None, "now": 0.8, "change": None}),
     ],
 )
-def test_trends(lines: list[Line], expected: Mapping[str, Any]) -> None:
+def test_trends(lines: list[HistoryLine], expected: Mapping[str, Any]) -> None:
     found = trends(history(*lines), LINE)
     assert found["a"] == expected
     assert found["b"]["now"] is found["b"]["change"] is None
@@ -83,7 +83,7 @@ def test_trends(lines: list[Line], expected: Mapping[str, Any]) -> None:
         ([on(1), on(8), on(15), on(22)], []),
     ],
 )
-def test_marks(lines: list[Line], expected: list[tuple[int, str]]) -> None:
+def test_marks(lines: list[HistoryLine], expected: list[tuple[int, str]]) -> None:
     found = marks(history(*lines), (".",), 0.05)
     assert [(each["line"], each["kind"]) for each in found] == expected
     assert all(each["time"] == lines[each["line"]].time and each["text"] for each in found)
@@ -143,7 +143,7 @@ def contrast(arm: str, low: float | None, high: float | None, p: float | None = 
     } | more  # fmt: skip
 
 
-def report(*contrasts: dict[str, Any], **more: Any) -> Doc:
+def report(*contrasts: dict[str, Any], **more: Any) -> JsonNode:
     verdict = {"word": "helps", "preliminary": more.pop("preliminary", [])}
     model = {
         "model": "loop:m",
@@ -205,7 +205,7 @@ ONE = "target_plus_one"
         ),
     ],
 )
-def test_whether_skills_compose(reports: list[Doc], word: str, said: str) -> None:
+def test_whether_skills_compose(reports: list[JsonNode], word: str, said: str) -> None:
     found = composing(STATUS, reports)
     assert (found.word, found.question) == (word, 4)
     assert said in found.reason

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.estimates import Estimate
-from skill_health.effect_history import VERDICTS, Effect
+from skill_health.effect_history import VERDICTS, ModelEffect
 from skill_health.page.verdict.verdicts import verdict
-from skill_health.record_next import Place
+from skill_health.record_next import CommandBuilder
 from skill_health.record_routing import SkillRouted
-from skill_health.router_history import Routed
-from skill_health.skill_record import Benefit, Health, SkillRecord, _benefit, _route
+from skill_health.router_history import ModelRouting
+from skill_health.skill_record import SkillEffects, SkillHealth, SkillRecord, _benefit, _route
 
-PLACE = Place(("skills",))
-OK, FAILED = Health("ok", 0.9, (), 0, 1, 0), Health("failed", 0.5, (), 2, 1, 0)
+PLACE = CommandBuilder(("skills",))
+OK, FAILED = SkillHealth("ok", 0.9, (), 0, 1, 0), SkillHealth("failed", 0.5, (), 2, 1, 0)
 
 
 def est(value: float | None, low: float | None = None, high: float | None = None, n: int = 12) -> Estimate:
@@ -26,22 +26,26 @@ def est(value: float | None, low: float | None = None, high: float | None = None
 
 
 SURE, POOR, LOST, NONE = est(0.9, 0.7, 1.0), est(0.4, 0.2, 0.6), est(0.1, 0.0, 0.3), est(None)
-RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
-EFFECT = Effect("loop:m", "plums", "2026-11-20T05:00:00Z", "run-1", "helps", "", est(0.2, 0.1, 0.3), 8, 47, 48, False)
+RUN = ModelRouting("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
+EFFECT = ModelEffect(
+    "loop:m", "plums", "2026-11-20T05:00:00Z", "run-1", "helps", "", est(0.2, 0.1, 0.3), 8, 47, 48, False
+)
 
 
 def routed(recall: Estimate = SURE, local: bool = False, changed: bool = False, **more: Any) -> SkillRouted:
     return SkillRouted(replace(RUN, **more), local, recall, SURE, changed)
 
 
-def effect(word: str = "helps", **more: Any) -> Effect:
+def effect(word: str = "helps", **more: Any) -> ModelEffect:
     return replace(EFFECT, verdict=word, **{"changed": False} | more)
 
 
-def record(routes: list[SkillRouted], effects: list[Effect], health: Health = OK, hidden: bool = False) -> SkillRecord:
+def record(
+    routes: list[SkillRouted], effects: list[ModelEffect], health: SkillHealth = OK, hidden: bool = False
+) -> SkillRecord:
     """A record with the states that the joined record gives it."""
     routing = _route({"hidden": hidden}, 3, routes, health)
-    benefit: Benefit = _benefit(("tasks/1",), effects, health, routing)
+    benefit: SkillEffects = _benefit(("tasks/1",), effects, health, routing)
     return SkillRecord("plums", "skills/plums/SKILL.md", health, routing, benefit)
 
 
@@ -138,7 +142,7 @@ def test_the_next_command_names_who_was_asked_before(given_: SkillRecord, advice
         (record([routed(trusted=False)], []), ["instrument check failed"]),
         (record([], [], FAILED), ["2 errors, 1 warning"]),
         (record([], []), ["score 0.90", "1 warning"]),
-        (record([], [], Health("ok", 0.999, (), 0, 0, 0)), ["score 0.99,"]),
+        (record([], [], SkillHealth("ok", 0.999, (), 0, 0, 0)), ["score 0.99,"]),
     ],
 )  # fmt: skip
 def test_the_reason_has_the_figures(given_: SkillRecord, parts: list[str]) -> None:
@@ -154,7 +158,9 @@ EFFECTS = st.builds(effect, st.sampled_from(VERDICTS), changed=st.booleans(), si
 
 
 @given(st.lists(ROUTES, max_size=3), st.lists(EFFECTS, max_size=3), st.booleans())
-def test_what_asked_no_model_decides_nothing(routes: list[SkillRouted], effects: list[Effect], hidden: bool) -> None:
+def test_what_asked_no_model_decides_nothing(
+    routes: list[SkillRouted], effects: list[ModelEffect], hidden: bool
+) -> None:
     found = verdict(record(routes, effects, hidden=hidden), PLACE)
     real = [each for each in effects if not each.simulated]
     asked = [each for each in routes if not each.run.simulated and not each.local]

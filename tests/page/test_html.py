@@ -19,7 +19,7 @@ from skill_health.page import html
 from skill_health.page.anchors import anchor
 from skill_health.page.drawing.theme import DARK
 from skill_health.page.html import embedded, render
-from skill_health.page.model import QUESTIONS, Page, Verdict
+from skill_health.page.model import QUESTIONS, Page, SkillVerdict
 from skill_health.page.origin import document
 from skill_health.page.policy import policy, source
 
@@ -195,7 +195,7 @@ def test_an_empty_collection_is_a_page() -> None:
     page = Page(
         "Nothing", "1", "2026-01-02", document("status", {"skills": [], "next": []}),
         document("lint", {"skills": [], "findings": []}), nothing, nothing, nothing, (), (),
-        document("page", {"changes": None, "state": {}}), {}, {1: Verdict("yes", "good", 1, "none fails")},
+        document("page", {"changes": None, "state": {}}), {}, {1: SkillVerdict("yes", "good", 1, "none fails")},
     )  # fmt: skip
     seen = Parsed(render(page))
     assert seen.one(id="shown").text == "0 of 0 skills"

@@ -14,8 +14,8 @@ from page_parsed import Parsed
 
 from skill_health.page.drawing import compiled
 from skill_health.page.html import render
-from skill_health.page.model import Page, Verdict
-from skill_health.page.origin import Doc
+from skill_health.page.model import Page, SkillVerdict
+from skill_health.page.origin import JsonNode
 
 ATTACKS = (
     "</script><script>window.owned=1</script>", "</style><style>*{display:none}</style>", "<svg onload=alert(1)>",
@@ -45,18 +45,18 @@ def _spoilt(value: Any, key: str = "") -> Any:
 def _page() -> Page:
     page = page_made.page()
     names = ("status", "lint", "history", "router_history", "effect_history", "own")
-    told = {name: Doc(_spoilt(getattr(page, name).value), getattr(page, name).origin) for name in names}
+    told = {name: JsonNode(_spoilt(getattr(page, name).value), getattr(page, name).origin) for name in names}
     changes = {
         "since": {"as_of": NASTY, "version": NASTY}, "added": [{"path": NASTY, "name": NASTY}], "removed": [{"path": NASTY, "name": ""}],
         "skills": [{"path": NASTY, "name": NASTY, "what": [{"field": NASTY, "before": NASTY, "after": NASTY}]}],
     }  # fmt: skip
-    told["own"] = Doc({**told["own"].value, "changes": changes, "state": {NASTY: NASTY}}, "page#")
-    bad = Verdict(f"bad {NASTY}", "bad", 1, NASTY, NASTY, NASTY)
+    told["own"] = JsonNode({**told["own"].value, "changes": changes, "state": {NASTY: NASTY}}, "page#")
+    bad = SkillVerdict(f"bad {NASTY}", "bad", 1, NASTY, NASTY, NASTY)
     return replace(
         page, **told, title=NASTY, version=NASTY, as_of=NASTY, notes=(NASTY,), answers=dict.fromkeys(range(1, 5), bad),
         verdicts=dict.fromkeys(page.verdicts, bad),
-        router=tuple(Doc(_spoilt(each.value), each.origin) for each in page.router),
-        effects=tuple(Doc(_spoilt(each.value), each.origin) for each in page.effects),
+        router=tuple(JsonNode(_spoilt(each.value), each.origin) for each in page.router),
+        effects=tuple(JsonNode(_spoilt(each.value), each.origin) for each in page.effects),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from skill_health.page.cells import cell_html, inside, table_html
 from skill_health.page.drawing.drawn import BROAD, drawn, least_widths
 from skill_health.page.html import render
 from skill_health.page.marks import LEGEND, effect_marks, route_marks
-from skill_health.page.model import Cell, Page, Table, Verdict
+from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict
 from skill_health.page.origin import document
 from skill_health.page.overview import rows
 
@@ -29,7 +29,7 @@ _LINE = {
 }  # fmt: skip
 
 
-def _page(*skills: dict[str, Any], verdicts: dict[str, Verdict] | None = None, **own: Any) -> Page:
+def _page(*skills: dict[str, Any], verdicts: dict[str, SkillVerdict] | None = None, **own: Any) -> Page:
     status = {"skills": [_skill(**each) for each in skills], "next": []}
     lint = {
         "findings": [],
@@ -59,8 +59,8 @@ def _skill(
     }  # fmt: skip
 
 
-def _verdict(word: str, tone: Any, question: int = 1) -> Verdict:
-    return Verdict(word, tone, question, f"because {word}", "do", f"skill-health {word}")
+def _verdict(word: str, tone: Any, question: int = 1) -> SkillVerdict:
+    return SkillVerdict(word, tone, question, f"because {word}", "do", f"skill-health {word}")
 
 
 def test_the_most_in_need_come_first_and_equals_by_path() -> None:
@@ -88,7 +88,7 @@ def test_real_measurements_go_before_simulated_ones() -> None:
     assert one.routing is not None and one.effect is not None and two.routing is not None and two.effect is not None
     assert (one.routing.model, one.routing.marks, one.effect.marks) == ("maker:one", (), ())
     assert one.routing.cell.origin == "status#/skills/0/routing/models/1/recall"
-    assert one.effect.cell == Cell("+12.5 [–] n 1", 12.5, "status#/skills/0/effect/models/1/delta")
+    assert one.effect.cell == PageCell("+12.5 [–] n 1", 12.5, "status#/skills/0/effect/models/1/delta")
     assert [mark.word for mark in two.routing.marks] == ["SIMULATED"]
     assert [(mark.word, mark.reason) for mark in two.effect.marks] == [("SIMULATED", ""), ("preliminary", "few; wide")]
 
@@ -156,19 +156,19 @@ def test_a_link_leads_nowhere_outside(text: str) -> None:
 )
 def test_links_that_are_no_links(link: str) -> None:
     assert not inside(link)
-    assert "<a" not in cell_html(Cell("text", link=link))
+    assert "<a" not in cell_html(PageCell("text", link=link))
 
 
 @pytest.mark.parametrize(
     "link", ["#skill-00ff", "router/2026/report.json", "../a%20b/c~1,d.patch", "./x", "a/b%3A1#top"]
 )
 def test_links_that_stay(link: str) -> None:
-    assert cell_html(Cell("text", link=link)) == f'<td><a href="{link}">text</a></td>'
+    assert cell_html(PageCell("text", link=link)) == f'<td><a href="{link}">text</a></td>'
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.floats(allow_nan=False, allow_infinity=False))
 def test_cells_are_text_whatever_they_hold(text: str, origin: str, value: float) -> None:
-    seen = Parsed(table_html(Table((text,), ((Cell(text, value, origin), Cell(text)),), text)))
+    seen = Parsed(table_html(NumberTable((text,), ((PageCell(text, value, origin), PageCell(text)),), text)))
     assert {each.tag for each in seen.elements} == {"table", "thead", "tbody", "tr", "th", "td"} | (
         {"caption"} if text else set()
     )

@@ -13,22 +13,24 @@ from hypothesis import strategies as st
 
 from skill_health.cli import main
 from skill_health.core.estimates import Estimate
-from skill_health.effect_history import VERDICTS, Effect, Effects
+from skill_health.effect_history import VERDICTS, Effects, ModelEffect
 from skill_health.page.verdict.answers_effect import effect
 from skill_health.page.verdict.answers_routing import routing
 from skill_health.page.verdict.due import due
 from skill_health.page.verdict.telling import named_anew, naming
 from skill_health.page.verdict.verdicts import verdict
-from skill_health.record_cells import Status
-from skill_health.record_next import Place
+from skill_health.record_cells import CollectionStatus
+from skill_health.record_next import CommandBuilder
 from skill_health.record_routing import RoutedSkills, SkillRouted
-from skill_health.router_history import Routed
-from skill_health.skill_record import Health, SkillRecord, _benefit, _route
+from skill_health.router_history import ModelRouting
+from skill_health.skill_record import SkillHealth, SkillRecord, _benefit, _route
 
-PLACE = Place((".",))
-RUN = Routed("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.61, 0.551, 0.666, 300, 300, 300, "all", False, True, ())
+PLACE = CommandBuilder((".",))
+RUN = ModelRouting(
+    "maker:m", "2026-11-20T05:00:00Z", "run-1", 0.61, 0.551, 0.666, 300, 300, 300, "all", False, True, ()
+)
 FOUND, LOST, FEW = (Estimate(*told, 12, 12) for told in ((0.9, 0.7, 1.0), (0.1, 0.0, 0.3), (0.7, 0.4, 0.9)))
-EFFECT = Effect(
+EFFECT = ModelEffect(
     "loop:m", "", "2026-11-20T05:00:00Z", "run-1", "helps", "", Estimate(0.2, 0.1, 0.3, 8, 8), 8, 47, 48, False,
     changed=False,
 )  # fmt: skip
@@ -41,22 +43,22 @@ def routed(recall: Estimate = FOUND, local: bool = False, changed: bool = False,
 
 def collection(
     routes: list[list[SkillRouted]],
-    effects: list[list[Effect]] | None = None,
-    whole: list[Effect] | None = None,
-    runs: list[Routed] | None = None,
-) -> Status:
+    effects: list[list[ModelEffect]] | None = None,
+    whole: list[ModelEffect] | None = None,
+    runs: list[ModelRouting] | None = None,
+) -> CollectionStatus:
     """A collection of as many skills as `routes` has rows."""
     effects = effects or [[] for _ in routes]
     records, lines = [], list(whole or [])
     for at, (rows, helped) in enumerate(zip(routes, effects, strict=True)):
-        health = Health("ok", 0.9, (), 0, 0, 0)
+        health = SkillHealth("ok", 0.9, (), 0, 0, 0)
         route = _route({"hidden": False}, 3, rows, health)
         own = [replace(each, skill=f"skill-{at}") for each in helped]
         lines += own
         path = f"skills/skill-{at}/SKILL.md"
         records.append(SkillRecord(f"skill-{at}", path, health, route, _benefit(("tasks/1",), own, health, route)))
     models = {row.run.model: row.run for rows in routes for row in rows} | {run.model: run for run in runs or ()}
-    return Status(
+    return CollectionStatus(
         tuple(records), RoutedSkills(tuple(models.values())), Effects(tuple(lines)), PLACE, "0.1.0", "standard"
     )
 
@@ -119,7 +121,7 @@ MAYBE = replace(HARMS, preliminary=("few",))
         ([[HELPS]], [HELPS, replace(MAYBE, model="b")], "preliminary: no", "warn", "b says harmful, +20.0 points"),
     ],
 )  # fmt: skip
-def test_effect(effects: list[list[Effect]], whole: list[Effect], word: str, tone: str, reason: str) -> None:
+def test_effect(effects: list[list[ModelEffect]], whole: list[ModelEffect], word: str, tone: str, reason: str) -> None:
     told = [replace(each, skill=None) for each in whole]
     status = collection([[] for _ in effects], effects, told)
     found = effect(status, [verdict(each, PLACE) for each in status.records])
@@ -136,7 +138,7 @@ EFFECTS = st.builds(
 
 
 @given(st.lists(st.lists(EFFECTS, max_size=3), min_size=1, max_size=4), st.lists(EFFECTS, max_size=2))
-def test_red_and_green_need_what_is_sure_and_of_now(effects: list[list[Effect]], whole: list[Effect]) -> None:
+def test_red_and_green_need_what_is_sure_and_of_now(effects: list[list[ModelEffect]], whole: list[ModelEffect]) -> None:
     status = collection([[] for _ in effects], effects, [replace(each, skill=None) for each in whole])
     verdicts = [verdict(each, PLACE) for each in status.records]
     found = effect(status, verdicts)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pictures_made import copied, made, resolve
 
 from skill_health.page.drawing.draw import draw
-from skill_health.page.model import Cell, Page, Picture
+from skill_health.page.model import Page, PageCell, Picture
 from skill_health.page.pictures import (
     components,
     deltas,
@@ -30,7 +30,7 @@ def every(page: Page) -> list[Picture]:
     return found
 
 
-def cells(pictures: list[Picture]) -> Iterator[tuple[Picture, Cell]]:
+def cells(pictures: list[Picture]) -> Iterator[tuple[Picture, PageCell]]:
     for picture in pictures:
         for row in picture.table.rows:
             assert len(row) == len(picture.table.head), picture.name

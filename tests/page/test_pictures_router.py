@@ -20,13 +20,13 @@ from made_runs import manifest, prompt, simulate
 
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw
-from skill_health.page.model import Cell, Page, Picture
-from skill_health.page.origin import Doc, document
+from skill_health.page.model import Page, PageCell, Picture
+from skill_health.page.origin import JsonNode, document
 from skill_health.page.pictures import calibration, confusion, leaderboard, position, router_history
 from skill_health.page.pictures._router_lines import KINDS, by_model
 from skill_health.page.pictures._router_models import STATES
 from skill_health.page.pictures._times import milliseconds
-from skill_health.page.text import shown
+from skill_health.page.text import escape_text
 from skill_health.router.history import history_lines
 from skill_health.router.records import Prompt
 from skill_health.router.report import build_report
@@ -127,7 +127,7 @@ def pictures(page: Page) -> list[Picture]:
     return [picture for module in MODULES for picture in module.build(page)]
 
 
-def cells(picture: Picture) -> Iterator[Cell]:
+def cells(picture: Picture) -> Iterator[PageCell]:
     return (cell for row in picture.table.rows for cell in row)
 
 
@@ -258,7 +258,7 @@ def test_foreign_texts_show_as_text() -> None:
         assert not {each.tag for each in root.iter()} & {"script", "foreignObject", "image", "a", "style"}
         assert not any(key.startswith("on") or "href" in key for each in root.iter() for key in each.attrib)
         texts = {each.text for each in root.iter() if each.text}
-        whole = [name for name in names if len(shown(name)) < 20 and name.isprintable() and name != "none"]
+        whole = [name for name in names if len(escape_text(name)) < 20 and name.isprintable() and name != "none"]
         assert whole and all(name in texts for name in whole)
         assert not any(bad in text for text in texts for bad in "\u202e\x1b\x00")
 
@@ -386,7 +386,7 @@ def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random
         for at, basis in enumerate(bases)
     ]
     mixed = order.sample(lines, len(lines))
-    found = by_model(Doc(mixed, "router-history#")).get("m", [])
+    found = by_model(JsonNode(mixed, "router-history#")).get("m", [])
     assert [each.own.value for each in found] == lines
     counted = [each for each in found if each.segment]
     assert [each.own.value for each in counted] == [

@@ -15,7 +15,7 @@ from skill_health.page.anchors import anchor
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw
 from skill_health.page.model import Page, Picture
-from skill_health.page.origin import Doc
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures import (
     _tags,
     components,
@@ -165,8 +165,10 @@ def test_interactions_are_those_with_the_target() -> None:
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
-    empty = Doc(None, "none#")
-    page = Page("", "", "", empty, empty, Doc([], "history#"), Doc([], "r#"), Doc([], "e#"), (), (), empty)
+    empty = JsonNode(None, "none#")
+    page = Page(
+        "", "", "", empty, empty, JsonNode([], "history#"), JsonNode([], "r#"), JsonNode([], "e#"), (), (), empty
+    )
     own = (components, compose, cost_effect, deltas, effect, listing_budget, score_history, skill_effects)
     for module in own:
         assert module.build(page) == ()

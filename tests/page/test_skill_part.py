@@ -17,14 +17,14 @@ import pytest
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
 from skill_health.page.model import Page
-from skill_health.page.origin import Doc, document
+from skill_health.page.origin import JsonNode, document
 from skill_health.page.skill import skill_part
-from skill_health.page.skill.artefacts import Shelf
+from skill_health.page.skill.artefacts import ReportFolders
 from skill_health.page.skill.confusion_prompts import prompt_price
 from skill_health.page.skill.findings import by_skill, health
 from skill_health.page.skill.skill_part import SkillPart, parts
 from skill_health.page.skill.trial_files import read_trials
-from skill_health.page.skill.trial_text import Purse
+from skill_health.page.skill.trial_text import HtmlBudget
 from skill_health.page.skill.trial_view import trial_view
 
 ACTIVE = {"script", "img", "svg", "iframe", "object", "embed", "style", "form", "link", "base", "meta"}
@@ -234,7 +234,7 @@ def with_trial(reports: Path, files: dict[str, bytes], **more: Any) -> SkillPart
     """A part whose only run has one failing trial."""
     told = line(**more)
     write_trial(write_run(reports, [told]), line(), files)
-    shelf = Shelf(str(reports), str(reports))
+    shelf = ReportFolders(str(reports), str(reports))
     ((trial,),) = read_trials(shelf, RUN).values()
     part = next(part for part in made() if part.effect.models)
     measured = replace(part.effect.models[0], failing=trial_view(shelf, trial), trials=(), unseen=None)
@@ -278,7 +278,7 @@ def of(*findings: dict[str, Any], purse: int = 100_000) -> Any:
     own = {"path": "a/SKILL.md", "findings": counts, "score": 0.5, "flags": [], "components": []}
     lint = document("lint", {"skills": [own], "findings": list(findings)})
     record = document("status", {"path": "a/SKILL.md", "health": {"state": "failed", "flags": []}})
-    return health(record, lint["skills"][0], by_skill(lint), Purse(purse))
+    return health(record, lint["skills"][0], by_skill(lint), HtmlBudget(purse))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_a_part_of_the_score_has_its_bar_and_what_it_lost_by(value: float | None
         "lint", {"skills": [{"path": "a", "findings": {}, "score": 0.5, "flags": [], "components": [part]}]}
     )
     record = document("status", {"path": "a", "health": {"state": "ok", "flags": []}})
-    (shown,) = health(record, lint["skills"][0], {}, Purse(0)).components
+    (shown,) = health(record, lint["skills"][0], {}, HtmlBudget(0)).components
     assert (shown.level, len(shown.evidence)) == (level, reasons)
     assert all(name == "not found" for name, _ in shown.evidence)
 
@@ -367,5 +367,5 @@ def test_reports_that_are_gone_leave_the_record() -> None:
 
 def test_a_skill_that_the_lint_report_lacks_is_shown_without_a_score() -> None:
     page = page_made.page()
-    lint = Doc(page.lint.value | {"skills": []}, page.lint.origin)
+    lint = JsonNode(page.lint.value | {"skills": []}, page.lint.origin)
     assert {part.health.score.text for part in parts(replace(page, lint=lint))} == {"–"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from page_made import NASTY, bare, page
 
-from skill_health.page.model import Page, Verdict
+from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.origin import document
 from skill_health.page.summary import HEAD, MAX_BYTES, MAX_ROWS, render
 
@@ -44,7 +44,7 @@ def many(count: int, name: str = "skill") -> Page:
         "next": [{"gap": name, "advice": name, "command": f"run {name}", "skills": [name] * count}] * min(30, count),
     }
     verdicts = {
-        each["path"]: Verdict(name, ("unknown", "warn", "bad")[at % 3], 1 + at % 3, name, name, f"do '{name}'")  # type: ignore[arg-type]
+        each["path"]: SkillVerdict(name, ("unknown", "warn", "bad")[at % 3], 1 + at % 3, name, name, f"do '{name}'")  # type: ignore[arg-type]
         for at, each in enumerate(status["skills"])
     }
     what = [{"field": "score", "before": 0.5, "after": 1.0}, {"field": "verdict", "before": name, "after": None}]
@@ -57,7 +57,7 @@ def many(count: int, name: str = "skill") -> Page:
     return replace(
         made, status=document("status", status), verdicts=verdicts, notes=(name,) * 50, title=name,
         own=document("page", {**made.own.value, "changes": changes}),
-        answers={number: Verdict(name, "bad", number, name, name, f"do {name}") for number in (1, 2, 3, 4)},
+        answers={number: SkillVerdict(name, "bad", number, name, name, f"do {name}") for number in (1, 2, 3, 4)},
     )  # fmt: skip
 
 
@@ -119,11 +119,14 @@ def test_everything_is_text(name: str) -> None:
 
 def test_skills_of_which_only_the_effect_is_not_known_have_no_row() -> None:
     made = page()
-    told = dict.fromkeys(made.verdicts, Verdict("found", "good", 2, "", "run agents:", "run it"))
+    told = dict.fromkeys(made.verdicts, SkillVerdict("found", "good", 2, "", "run agents:", "run it"))
     text = render(replace(made, verdicts=told))
     assert rows(text) == [] and "None." in text and "Skills: 5 with a good verdict." in text
     first = next(iter(told))
-    told = {**dict.fromkeys(told, Verdict("sound", "unknown", 1, "")), first: Verdict("lost", "bad", 2, "why")}
+    told = {
+        **dict.fromkeys(told, SkillVerdict("sound", "unknown", 1, "")),
+        first: SkillVerdict("lost", "bad", 2, "why"),
+    }
     text = render(replace(made, verdicts=told))
     assert len(rows(text)) == 1 and "Others: 4 without an answer yet (see Next)." in text
 

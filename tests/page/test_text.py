@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from skill_health.core.console import clean
 from skill_health.page.anchors import anchor
-from skill_health.page.text import shown
+from skill_health.page.text import escape_text
 
 _ALL = st.text(st.characters(), max_size=60)
 
 
 @given(_ALL)
 def test_nothing_is_hidden_and_all_of_it_can_be_written(text: str) -> None:
-    told = shown(text)
+    told = escape_text(text)
     told.encode("utf-8")
     hidden = {each for each in told if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")} - {"\n", "\t"}
     assert not hidden
@@ -26,23 +26,23 @@ def test_nothing_is_hidden_and_all_of_it_can_be_written(text: str) -> None:
 
 @given(_ALL)
 def test_what_is_not_safe_on_a_terminal_is_not_on_the_page(text: str) -> None:
-    told = shown(text).replace("\n", " ").replace("\t", " ")
+    told = escape_text(text).replace("\n", " ").replace("\t", " ")
     assert clean(told) == told
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
 def test_plain_text_stays_as_it_is(text: str) -> None:
-    assert shown(text) == text
+    assert escape_text(text) == text
 
 
 @given(_ALL, st.integers(0, 80))
 def test_a_limit_cuts_the_text_and_not_an_escape(text: str, limit: int) -> None:
     text = text.replace("\r\n", "")
-    told = shown(text, limit)
+    told = escape_text(text, limit)
     if len(text) <= limit:
-        assert told == shown(text)
+        assert told == escape_text(text)
     else:
-        assert told == f"{shown(text[:limit])}… (and {len(text) - limit:,} more characters)"
+        assert told == f"{escape_text(text[:limit])}… (and {len(text) - limit:,} more characters)"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_limit_cuts_the_text_and_not_an_escape(text: str, limit: int) -> None:
     ],
 )
 def test_each_kind(text: object, told: str) -> None:
-    assert shown(text) == told
+    assert escape_text(text) == told
 
 
 @given(st.lists(_ALL, unique=True, min_size=2, max_size=20))

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
-from skill_health.page.skill.artefacts import Shelf
+from skill_health.page.skill.artefacts import ReportFolders
 from skill_health.page.skill.trial_diff import MOST_LINES, diff
 from skill_health.page.skill.trial_files import Trial, of_tasks, read_trials, worst
 from skill_health.page.skill.trial_steps import MOST_STEPS, Steps, steps
-from skill_health.page.skill.trial_text import Purse, cut, fitted, from_file, price
+from skill_health.page.skill.trial_text import HtmlBudget, cut, fitted, from_file, price
 from skill_health.page.skill.trial_view import DEAREST, ROOM, TrialView, trial_view
 
 JSON = st.recursive(
@@ -35,8 +35,8 @@ STEP = st.fixed_dictionaries(
 STORY = JSON | st.fixed_dictionaries({"steps": JSON | st.lists(JSON | STEP, max_size=6)})
 
 
-def shelf(folder: Path) -> Shelf:
-    return Shelf(str(folder), str(folder))
+def shelf(folder: Path) -> ReportFolders:
+    return ReportFolders(str(folder), str(folder))
 
 
 def look(reports: Path, files: dict[str, bytes], **more: Any) -> TrialView:
@@ -312,7 +312,7 @@ def test_notes_are_those_of_the_line_and_of_the_verdict(tmp_path: Path, verdict:
 
 
 def test_a_purse_pays_only_what_it_has() -> None:
-    purse = Purse(10)
+    purse = HtmlBudget(10)
     assert [purse.pay(7), purse.pay(4), purse.pay(3), purse.pay(1)] == [True, False, True, False]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from skill_health.core.config import Provider
 from skill_health.router.http.client import Timing
-from skill_health.router.records import Catalogue, Prompt, Reply, Request
+from skill_health.router.records import Catalogue, Prompt, Reply, RoutingRequest
 from skill_health.router.routers._api import Setup
 from skill_health.router.routers._provider import ProviderRouter, open_provider
 
@@ -46,9 +46,9 @@ class FakeTime:
         return self.start + self.passed
 
 
-def request(prompt_id: str = "p1", schema: Mapping[str, Any] | None = None) -> Request:
+def request(prompt_id: str = "p1", schema: Mapping[str, Any] | None = None) -> RoutingRequest:
     """A question to a router; the text is all that is sent."""
-    return Request(Prompt(prompt_id, "", None), 1, (), f"Which skill fits? ({prompt_id})", schema)
+    return RoutingRequest(Prompt(prompt_id, "", None), 1, (), f"Which skill fits? ({prompt_id})", schema)
 
 
 def open_model(
@@ -67,7 +67,7 @@ def open_model(
     return open_provider(setup, module.WIRE, (time or FakeTime()).timing)
 
 
-async def ask_all(router: ProviderRouter, requests: Sequence[Request]) -> list[Reply]:
+async def ask_all(router: ProviderRouter, requests: Sequence[RoutingRequest]) -> list[Reply]:
     """All answers, asked at once; the router is closed."""
     try:
         return await asyncio.gather(*(router.ask(one) for one in requests))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from skill_health.router.orders import presentation
-from skill_health.router.records import NONE, Prompt, Result, Usage
+from skill_health.router.records import NONE, Prompt, RoutingResult, Usage
 
 SKILLS = ("alpha", "beta", "gamma", "delta")
 
@@ -54,14 +54,14 @@ def manifest(
 
 def result(
     prompt_id: str, ranking: Sequence[str] = (), model: str = "maker:one", replication: int = 0, **more: Any
-) -> Result:
+) -> RoutingResult:
     """A finished result with this ranking, or a format failure without one."""
     status = more.pop("status", "finished" if ranking else "format_failure")
     failed = status == "format_failure"
     given: dict[str, Any] = {
         "kinds": ("prose",) if failed else (), "first_kinds": ("prose",) if failed else (), "first_status": status,
     }  # fmt: skip
-    return Result(prompt_id, model, replication, status, tuple(ranking), **{**given, **more})
+    return RoutingResult(prompt_id, model, replication, status, tuple(ranking), **{**given, **more})
 
 
 Answer = Callable[[random.Random, Prompt, tuple[str, ...]], Sequence[str]]
@@ -72,7 +72,7 @@ def simulate(
     answers: dict[str, Answer],
     seed: int,
     confidence: Callable[[random.Random, bool], float] | None = None,
-) -> list[Result]:
+) -> list[RoutingResult]:
     """Every result of a run whose models answer by a function of their own, with the positions filled in."""
     prompts = [
         Prompt(**{**record, **{name: tuple(record[name]) for name in ("acceptable", "rejected", "tags")}})

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.router.answers import KINDS, MAX_CHARS, read_answer
-from skill_health.router.records import NONE, Answer
+from skill_health.router.records import NONE, RankedReply
 
 NAMES = ("alpha", "beta", "gamma")
 
@@ -85,7 +85,7 @@ def test_none_is_an_unknown_skill_where_the_template_does_not_allow_it() -> None
 @given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
 def test_no_text_is_too_strange(text: str) -> None:
     answer = read_answer(text, NAMES)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, RankedReply)
     assert bool(answer.kinds) != bool(answer.ranking)
     assert set(answer.kinds) <= set(KINDS)
 

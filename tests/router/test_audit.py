@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from skill_health.core.config import Config, Limits
+from skill_health.core.config import Config, RuleLimits
 from skill_health.core.corpus import discover
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.registries import BadRecord
@@ -22,21 +22,21 @@ from skill_health.router.commands.prompts import command
 from skill_health.router.inputs import load_inputs
 from skill_health.router.prompts._api import Known
 from skill_health.router.prompts._load import load_prompts
-from skill_health.router.records import Catalogue, Listed, Prompt
+from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
 Write = Callable[[Mapping[str, str]], Path]
 
 SORTING = "Sorts lists by date or by name. Use when the rows of a table are out of order."
 CATALOGUE = Catalogue(
     (
-        Listed("list-sorting", SORTING, description=SORTING, path="skills/list-sorting/SKILL.md"),
-        Listed("plotting", "Draws charts.", description="Draws charts.", path="skills/plotting/SKILL.md"),
+        ListedSkill("list-sorting", SORTING, description=SORTING, path="skills/list-sorting/SKILL.md"),
+        ListedSkill("plotting", "Draws charts.", description="Draws charts.", path="skills/plotting/SKILL.md"),
     ),
-    omitted=(Listed("hidden", "", "hidden", path="skills/hidden/SKILL.md"),),
+    omitted=(ListedSkill("hidden", "", "hidden", path="skills/hidden/SKILL.md"),),
 )
 
 
-def found(*prompts: Prompt, limits: Limits = Limits(positives=0, negatives=0)) -> Audit:  # noqa: B008 - a tuple
+def found(*prompts: Prompt, limits: RuleLimits = RuleLimits(positives=0, negatives=0)) -> Audit:  # noqa: B008 - a tuple
     return audit(prompts, CATALOGUE, limits)
 
 
@@ -124,7 +124,7 @@ def test_coverage() -> None:
         Prompt("2", "Two.", None, rejected=("plotting", "list-sorting")),
         Prompt("3", "Three.", None, known=False, rejected=("plotting",)),
     )
-    result = found(*prompts, limits=Limits(positives=1, negatives=2))
+    result = found(*prompts, limits=RuleLimits(positives=1, negatives=2))
     rows = [(row.skill, row.positives, row.acceptable, row.negatives) for row in result.skills]
     assert rows == [("hidden", 0, 0, 1), ("list-sorting", 0, 1, 1), ("plotting", 1, 0, 2)]
     assert (result.prompts, result.nulls, result.unknown, result.families) == (3, 1, 1, 3)
@@ -144,7 +144,7 @@ def test_the_worst_comes_first() -> None:
 def test_text_and_json_hold_nothing_that_a_terminal_obeys() -> None:
     hostile = Prompt("1\x1b[2J", "Use list-sorting \x1b]0;x\x07", "list-sorting", family="\x1b[31m", split="\x1b[0m")
     other = Prompt("2", "Other.", None, family="\x1b[31m", split="test")
-    result = audit([hostile, other], CATALOGUE, Limits())
+    result = audit([hostile, other], CATALOGUE, RuleLimits())
     problem = BadRecord("a\x1b[2J", 3, 1, "what\x1b[2J", "Do it.")
     text = as_text(result, [problem], ["a\x1b[2Jnote"])
     assert "\x1b" not in text
@@ -291,6 +291,6 @@ def test_our_rotten_fixtures_are_found_out(checkout: Path) -> None:
         ("registries/activation-cases.jsonl", 3),
         ("registries/prompts.jsonl", 5),
     ]
-    assert [each.kind for each in audit(loaded.prompts, Catalogue(()), Limits()).remarks if each.severity == "warning"][
-        :1
-    ] == ["duplicate"]
+    assert [
+        each.kind for each in audit(loaded.prompts, Catalogue(()), RuleLimits()).remarks if each.severity == "warning"
+    ][:1] == ["duplicate"]

@@ -18,21 +18,21 @@ from made_runs import SKILLS, manifest, prompt, result, simulate
 
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
-from skill_health.router.blocks import Heading, Items, Sentence, Table, as_markdown, as_text
+from skill_health.router.blocks import Items, Sentence, Table, TitleBlock, as_markdown, as_text
 from skill_health.router.cli import command
 from skill_health.router.comparable import changed_skills
 from skill_health.router.compare import compare, contrast
 from skill_health.router.comparison import apart, document
-from skill_health.router.records import NONE, Listed, Prompt, Result
+from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult
 from skill_health.router.results import to_line
-from skill_health.router.runs import Run
+from skill_health.router.runs import RouterRun
 from skill_health.router.scores.facts import read_facts
 
 Answer = Callable[[random.Random, Prompt, tuple[str, ...]], Sequence[str]]
 
 
-def made(given: dict[str, Any], results: Sequence[Result], check: dict[str, Any] | None = None) -> Run:
-    return Run(str(given["run_id"]), given, read_facts(given), tuple(results), check)
+def made(given: dict[str, Any], results: Sequence[RoutingResult], check: dict[str, Any] | None = None) -> RouterRun:
+    return RouterRun(str(given["run_id"]), given, read_facts(given), tuple(results), check)
 
 
 def later(given: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def prompts(n: int, family: int = 1) -> list[Prompt]:
     return [prompt(f"p{at:03}", labels[at % 5], family=f"f{at // family}" if family > 1 else "") for at in range(n)]
 
 
-def compared(run: Run, baseline: Run, max_loss: float = 0.02, **more: Any) -> dict[str, Any]:
+def compared(run: RouterRun, baseline: RouterRun, max_loss: float = 0.02, **more: Any) -> dict[str, Any]:
     """A comparison, checked against the published schema."""
     found = compare(run, baseline, max_loss, **more)
     Draft202012Validator(load_schema("router-comparison")).validate(json.loads(json.dumps(found, allow_nan=False)))
@@ -81,7 +81,7 @@ def test_by_hand() -> None:
     asked = [prompt("a", "alpha"), prompt("b", "beta"), prompt("c", "gamma", family="f"), prompt("d", None, family="f")]
     base = manifest(asked, replications=3)
 
-    def three(name: str, *rankings: str) -> list[Result]:
+    def three(name: str, *rankings: str) -> list[RoutingResult]:
         return [result(name, ranking.split(), replication=at) for at, ranking in enumerate(rankings)]
 
     before = [
@@ -404,16 +404,16 @@ def test_labels_beside_the_right_answer_may_change_between_sweeps() -> None:
 
 def test_changed_texts() -> None:
     old = [
-        Listed("a", "Cut he", description="Cut here."),
-        Listed("b", "Same."),
-        Listed("c", "Old.", description="Old."),
-        Listed("d", "Gone."),
+        ListedSkill("a", "Cut he", description="Cut here."),
+        ListedSkill("b", "Same."),
+        ListedSkill("c", "Old.", description="Old."),
+        ListedSkill("d", "Gone."),
     ]
     new = [
-        Listed("a", "Cut", description="Cut here."),
-        Listed("b", "Same.", body="New."),
-        Listed("c", "New.", description="New."),
-        Listed("e", "Come."),
+        ListedSkill("a", "Cut", description="Cut here."),
+        ListedSkill("b", "Same.", body="New."),
+        ListedSkill("c", "New.", description="New."),
+        ListedSkill("e", "Come."),
     ]
     found = changed_skills(old, new)
     assert [(each.name, each.kind, each.before, each.after, each.cut) for each in found] == [
@@ -457,7 +457,7 @@ def test_the_order_of_results_does_not_matter(rng: random.Random) -> None:
     assert compare(made(later(base), after), made(base, before), 0.02) == expected
 
 
-def put(folder: Path, given: dict[str, Any], results: Sequence[Result]) -> None:
+def put(folder: Path, given: dict[str, Any], results: Sequence[RoutingResult]) -> None:
     place = folder / "router" / given["run_id"]
     place.mkdir(parents=True)
     (place / "manifest.json").write_text(json.dumps(given), encoding="utf-8")
@@ -523,7 +523,7 @@ def test_nothing_of_a_run_is_markup_or_control() -> None:
 
 def test_blocks() -> None:
     blocks = [
-        Heading("T", 1),
+        TitleBlock("T", 1),
         Sentence("S", strong=True),
         Items(["a", "b", "c"], most=2),
         Items([]),

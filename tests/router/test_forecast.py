@@ -14,37 +14,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.revision import Revision
-from skill_health.router.choices import Choices
-from skill_health.router.earlier import Earlier, read_earlier
+from skill_health.router.choices import RouterChoices
+from skill_health.router.earlier import EarlierCalls, read_earlier
 from skill_health.router.forecast import MARGIN, UNCALIBRATED, Factor, Load, forecast, most, tokens_at_most
 from skill_health.router.forecast_plan import TYPICAL_OUTPUT, forecast_plan, reservations, study_notes
-from skill_health.router.plan import Model, Plan, Questions, to_manifest
-from skill_health.router.prices import FREE, Price, Rates, cost, price_table
-from skill_health.router.records import Catalogue, Listed, Mode, Prompt, Result, Status, Usage
+from skill_health.router.plan import OpenModel, Questions, RouterPlan, to_manifest
+from skill_health.router.prices import FREE, Rates, TieredPrice, cost, price_table
+from skill_health.router.records import Catalogue, ListedSkill, Mode, Prompt, RoutingResult, Status, Usage
 from skill_health.router.results import to_line
-from skill_health.router.routers._load import Choice
+from skill_health.router.routers._load import RouterChoice
 from skill_health.router.sizes import question_size, size_of
 from skill_health.router.template import load_template
 
-PAID = Price((Rates(1.0, 10.0, 0.1, 1.25),))
-SKILLS = tuple(Listed(f"skill-{n}", f"Does thing {n}. Use when {n} is näher.") for n in range(12))
+PAID = TieredPrice((Rates(1.0, 10.0, 0.1, 1.25),))
+SKILLS = tuple(ListedSkill(f"skill-{n}", f"Does thing {n}. Use when {n} is näher.") for n in range(12))
 PROMPTS = tuple(Prompt(f"p{n}", f"please dö thing {n}", None if n % 4 == 3 else f"skill-{n}") for n in range(12))
 
 
 def model(
-    spec: str = "fake:m", kind: str = "provider", price: Price | None = PAID, reps: int = 3, **provider: Any
-) -> Model:
+    spec: str = "fake:m", kind: str = "provider", price: TieredPrice | None = PAID, reps: int = 3, **provider: Any
+) -> OpenModel:
     router = SimpleNamespace(describe=lambda: {})
     module = SimpleNamespace(KIND=kind, EXTRA="", __name__="skill_health.router.routers.fake")
-    choice = Choice(spec, "m", cast(Any, module), Provider("fake", **provider) if kind == "provider" else None)
-    return Model(choice, cast(Any, router), reps, price)
+    choice = RouterChoice(spec, "m", cast(Any, module), Provider("fake", **provider) if kind == "provider" else None)
+    return OpenModel(choice, cast(Any, router), reps, price)
 
 
-def plan_of(*models: Model, mode: Mode = "text", prompts: Sequence[Prompt] = PROMPTS, template: str = "none") -> Plan:
-    choices = Choices(tuple(each.spec for each in models), 3, 1, mode, "full", template, "description", "cyclic")
-    return Plan(Catalogue(SKILLS), tuple(prompts), models, choices, load_template(template))
+def plan_of(
+    *models: OpenModel, mode: Mode = "text", prompts: Sequence[Prompt] = PROMPTS, template: str = "none"
+) -> RouterPlan:
+    choices = RouterChoices(tuple(each.spec for each in models), 3, 1, mode, "full", template, "description", "cyclic")
+    return RouterPlan(Catalogue(SKILLS), tuple(prompts), models, choices, load_template(template))
 
 
 def test_the_arithmetic_of_one_model() -> None:
@@ -120,7 +122,7 @@ def test_a_plan_without_what_is_done() -> None:
     paid, local = model(concurrency=2, requests_per_minute=30), model("lexical:x", "local", FREE, reps=1)
     plan = plan_of(paid, local)
     done = [call.key for call in plan.calls() if call.model is paid][:6]
-    earlier = {"fake:m": Earlier(Factor(2.0, 2.5, 10), 33, 1.5)}
+    earlier = {"fake:m": EarlierCalls(Factor(2.0, 2.5, 10), 33, 1.5)}
     found = forecast_plan(plan, "t", earlier, ("note",), done)
     assert [each.load.calls for each in found.models] == [30, 12]
     load = found.models[0].load
@@ -149,7 +151,7 @@ def test_reservations_are_within_the_forecast() -> None:
     assert total == pytest.approx(sum(held), rel=0.01)
     size = size_of(questions.request(plan.calls()[0], 1).text)
     assert held[0] == most(PAID, size, UNCALIBRATED, 1024)
-    calibrated = reservations({"fake:m": Earlier(Factor(1.0, 1.1, 9))})
+    calibrated = reservations({"fake:m": EarlierCalls(Factor(1.0, 1.1, 9))})
     assert calibrated(one, questions.request(plan.calls()[0], 1)) < held[0]
     assert reserve(model(price=None), questions.request(plan.calls()[0], 1)) == 0.0
 
@@ -195,7 +197,7 @@ def test_the_detectable_effect_is_that_of_the_published_table() -> None:
 
 def write_run(
     folder: Path,
-    plan: Plan,
+    plan: RouterPlan,
     tokens: float,
     *,
     attempts: int = 1,
@@ -204,14 +206,14 @@ def write_run(
     status: Status = "finished",
 ) -> None:
     """A finished run in which each call read `tokens` for 4 bytes."""
-    manifest = to_manifest(plan, Routing(), price_table(Routing()), {"kind": "all"}, Revision())
+    manifest = to_manifest(plan, RouterSettings(), price_table(RouterSettings()), {"kind": "all"}, Revision())
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text(
         json.dumps({**manifest, "run_id": folder.name, "created": "x"}), encoding="utf-8"
     )
     size = question_size(plan.template, plan.catalogue.shown, plan.choices.mode)
     results = [
-        Result(*call.key, status, attempts=attempts, usage=Usage(round(size(call.prompt.text) / 4 * tokens), output), duration_ms=ms)
+        RoutingResult(*call.key, status, attempts=attempts, usage=Usage(round(size(call.prompt.text) / 4 * tokens), output), duration_ms=ms)
         for call in plan.calls()
     ]  # fmt: skip
     lines = "".join(json.dumps(to_line(result)) + "\n" for result in results)
@@ -226,8 +228,8 @@ def test_earlier_runs_calibrate(tmp_path: Path) -> None:
     assert told.factor.mean == pytest.approx(1.25, abs=0.01) and told.factor.calls == 36
     assert told.factor.mean < told.factor.most <= 1.25 * 1.15
     assert (told.output_tokens, told.seconds) == (40, 1.5)
-    assert found["fake:new"] == Earlier(UNCALIBRATED, None, None)
-    assert read_earlier(str(tmp_path), ["fake:m"], "json_schema")["fake:m"] == Earlier()
+    assert found["fake:new"] == EarlierCalls(UNCALIBRATED, None, None)
+    assert read_earlier(str(tmp_path), ["fake:m"], "json_schema")["fake:m"] == EarlierCalls()
 
 
 def test_the_latest_run_comes_first_and_enough_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,12 +249,12 @@ def test_the_latest_run_comes_first_and_enough_is_enough(tmp_path: Path, monkeyp
 )
 def test_what_tells_nothing_is_passed_over(tmp_path: Path, more: Mapping[str, Any]) -> None:
     write_run(tmp_path / "router" / "20260101T000000Z-a", plan_of(model()), 2.0, **more)
-    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"] == Earlier()
+    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"] == EarlierCalls()
 
 
 def test_few_calls_and_absurd_ones(tmp_path: Path) -> None:
     write_run(tmp_path / "router" / "20260101T000000Z-a", plan_of(model(reps=1), prompts=PROMPTS[:4]), 2.0)
-    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"] == Earlier()
+    assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"] == EarlierCalls()
     write_run(tmp_path / "router" / "20260102T000000Z-a", plan_of(model()), 100.0, ms=1e12, output=10**9)
     told = read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"]
     assert 0.25 <= told.factor.mean <= told.factor.most <= 8.0 * 1.1
@@ -282,7 +284,7 @@ def test_damaged_runs_keep_nobody_from_forecasting(tmp_path: Path) -> None:
         for file, data in files.items():
             (folder / file).write_bytes(data)
     assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"].factor.mean == pytest.approx(2.0, abs=0.01)
-    assert read_earlier(str(tmp_path / "nowhere"), ["fake:m"], "text")["fake:m"] == Earlier()
+    assert read_earlier(str(tmp_path / "nowhere"), ["fake:m"], "text")["fake:m"] == EarlierCalls()
 
 
 def test_a_changed_template_tells_nothing_about_tokens(tmp_path: Path) -> None:

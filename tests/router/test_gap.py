@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.router.gap import MOST_WORDS, Gap, Missed, description_gap
-from skill_health.router.records import Catalogue, Listed, Prompt
+from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
-CSV = Listed(
+CSV = ListedSkill(
     "csv-cleaning", "Cleans delimited files.", body="Profile the spreadsheet. Dates, encodings, 42 duplicates."
 )
-LOGS = Listed("log-triage", "Finds the first error.", body="Read the syslog of the outage by request id.")
-NOTES = Listed("handoff-notes", "Writes the dates down for a colleague.", body="State what is left.")
+LOGS = ListedSkill("log-triage", "Finds the first error.", body="Read the syslog of the outage by request id.")
+NOTES = ListedSkill("handoff-notes", "Writes the dates down for a colleague.", body="State what is left.")
 CATALOGUE = Catalogue((CSV, LOGS, NOTES))
 
 
@@ -46,8 +46,8 @@ def test_what_only_the_body_finds_is_named_with_the_words_that_are_lacking() -> 
 
 
 def test_a_word_of_the_description_or_of_the_name_is_not_lacking() -> None:
-    skill = Listed("tidy-rows", "Sorts lists.", body="rows lists heap")
-    other = Listed("other", "Writes rows.", body="ink")
+    skill = ListedSkill("tidy-rows", "Sorts lists.", body="rows lists heap")
+    other = ListedSkill("other", "Writes rows.", body="ink")
     gaps = description_gap(Catalogue((skill, other)), prompts(("writes rows: heap, heap and heap", "tidy-rows")))
     assert [gap.words for gap in gaps] == [("heap",)]
 
@@ -61,8 +61,10 @@ def test_labels_that_say_nothing_and_no_prompts_make_no_gap() -> None:
 
 def test_many_words_are_cut_to_the_weightiest() -> None:
     words = [f"word{chr(97 + n)}" for n in range(20)]
-    skill = Listed("a", "Nothing.", body=f"{' '.join(words)} {words[-1]}")
-    found = description_gap(Catalogue((skill, Listed("b", "Something."))), prompts((" ".join(words), "a")))[0].words
+    skill = ListedSkill("a", "Nothing.", body=f"{' '.join(words)} {words[-1]}")
+    found = description_gap(Catalogue((skill, ListedSkill("b", "Something."))), prompts((" ".join(words), "a")))[
+        0
+    ].words
     assert found == (words[-1], *words[: MOST_WORDS - 1])
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from skill_health.cli import main
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.hook import Lost, effect, report
-from skill_health.router.records import NONE, Catalogue, Listed, Prompt
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt
 
 SORT = "Sorts lists by size. Use when a queue is jammed."
 TREES = "Prunes trees in spring."
@@ -309,8 +309,10 @@ print(json.dumps([code, sorted({"numpy", "scipy", "bm25s", "httpx", "asyncio", "
     assert json.loads(done.stdout.splitlines()[-1]) == [1, []], done.stderr
 
 
-OLD = Catalogue((Listed("sort-lists", SORT), Listed("prune-trees", TREES)))
-NEW = Catalogue((Listed("sort-lists", SORT + " Or a chat on the weather of last week."), Listed("prune-trees", TREES)))
+OLD = Catalogue((ListedSkill("sort-lists", SORT), ListedSkill("prune-trees", TREES)))
+NEW = Catalogue(
+    (ListedSkill("sort-lists", SORT + " Or a chat on the weather of last week."), ListedSkill("prune-trees", TREES))
+)
 CHAT = Prompt("n1", "A chat on the weather of last week", None, split="train")
 SPLIT = (
     Prompt("a1", "The queue is jammed", "sort-lists", split="train"),
@@ -321,10 +323,10 @@ SPLIT = (
 
 
 def test_prompts_that_no_skill_is_for_are_tested_where_there_is_a_threshold() -> None:
-    with_threshold = effect("lexical:tfidf", Routing(), OLD, NEW, SPLIT)
+    with_threshold = effect("lexical:tfidf", RouterSettings(), OLD, NEW, SPLIT)
     assert (with_threshold.testable, with_threshold.untested, with_threshold.before) == (4, 0, 4)
     assert with_threshold.lost == (Lost(CHAT, NONE, "sort-lists"),)
-    without = effect("lexical:tfidf", Routing(), OLD, NEW, (*SPLIT[:2], Prompt("n1", CHAT.text, None)))
+    without = effect("lexical:tfidf", RouterSettings(), OLD, NEW, (*SPLIT[:2], Prompt("n1", CHAT.text, None)))
     assert (without.testable, without.untested, without.lost) == (2, 1, ())
     lines = "\n".join(report((), (with_threshold, without), "HEAD"))
     assert "expected no skill; now sort-lists comes first" in lines
@@ -333,15 +335,15 @@ def test_prompts_that_no_skill_is_for_are_tested_where_there_is_a_threshold() ->
 
 def test_the_threshold_is_that_of_the_old_catalogue() -> None:
     quiet = Catalogue(
-        (Listed("sort-lists", "Sorts " + "many other things " * 3 + "queue"), Listed("prune-trees", TREES))
+        (ListedSkill("sort-lists", "Sorts " + "many other things " * 3 + "queue"), ListedSkill("prune-trees", TREES))
     )
-    found = effect("lexical:tfidf", Routing(), OLD, quiet, SPLIT)
+    found = effect("lexical:tfidf", RouterSettings(), OLD, quiet, SPLIT)
     assert [(lost.prompt.prompt_id, lost.now) for lost in found.lost] == [("a1", NONE)]
     assert "now no skill scores high enough" in "\n".join(report((), (found,), "HEAD"))
 
 
 def test_labels_that_only_reject_are_not_counted() -> None:
-    found = effect("lexical:tfidf", Routing(), OLD, NEW, (Prompt("r", "queue", None, known=False),))
+    found = effect("lexical:tfidf", RouterSettings(), OLD, NEW, (Prompt("r", "queue", None, known=False),))
     assert (found.testable, found.untested, found.before, found.after) == (0, 0, 0, 0)
 
 
@@ -355,8 +357,10 @@ def test_labels_that_only_reject_are_not_counted() -> None:
     ],
 )
 def test_every_local_router_can_be_the_hooks(spec: str) -> None:
-    gone = Catalogue((Listed("sort-lists", "Paints walls."), Listed("prune-trees", TREES + " The queue is jammed.")))
-    found = effect(spec, Routing(), OLD, gone, SPLIT[:2])
+    gone = Catalogue(
+        (ListedSkill("sort-lists", "Paints walls."), ListedSkill("prune-trees", TREES + " The queue is jammed."))
+    )
+    found = effect(spec, RouterSettings(), OLD, gone, SPLIT[:2])
     assert [lost.prompt.prompt_id for lost in found.lost] == ["a1"]
     with pytest.raises(UsageError):
-        effect("anthropic:m", Routing(), OLD, NEW, SPLIT)
+        effect("anthropic:m", RouterSettings(), OLD, NEW, SPLIT)

@@ -17,14 +17,14 @@ from skill_health.core.validation import problems
 from skill_health.router.cli import command
 from skill_health.router.imports import NO_RAW_TEXT, import_run
 from skill_health.router.orders import plan_seed, shuffled
-from skill_health.router.plan_files import About, PlanRun, read_folder
-from skill_health.router.plan_record import STATUSES, Record, to_record
-from skill_health.router.records import Catalogue, Listed, Prompt
+from skill_health.router.plan_files import PlanRun, RunDescription, read_folder
+from skill_health.router.plan_record import STATUSES, CallRecord, to_record
+from skill_health.router.records import Catalogue, ListedSkill, Prompt
 from skill_health.router.runs import load_run
 
 Write = Callable[[Mapping[str, str]], Path]
 NAMES = ("alpha", "beta", "gamma")
-CATALOGUE = Catalogue(tuple(Listed(name, f"Does {name}.", path=f"skills/{name}/SKILL.md") for name in NAMES))
+CATALOGUE = Catalogue(tuple(ListedSkill(name, f"Does {name}.", path=f"skills/{name}/SKILL.md") for name in NAMES))
 SEED = 7
 
 
@@ -198,7 +198,9 @@ def test_answers_are_read_again(
 
 def imported_results(*records: dict[str, Any]) -> Any:
     found = {each.key: each for each in (to_record(f"{n}.json", record) for n, record in enumerate(records))}
-    return import_run(PlanRun(About(seed=SEED), found, ()), [Prompt("p", "Text.", "beta")], CATALOGUE, True).results
+    return import_run(
+        PlanRun(RunDescription(seed=SEED), found, ()), [Prompt("p", "Text.", "beta")], CATALOGUE, True
+    ).results
 
 
 @pytest.mark.parametrize(
@@ -310,8 +312,11 @@ def test_any_object_is_a_record_or_a_clear_mistake(data: dict[str, Any]) -> None
     except ValueError as error:
         assert str(error)
         return
-    assert isinstance(record, Record)
+    assert isinstance(record, CallRecord)
     (result,) = import_run(
-        PlanRun(About(), {record.key: record}, ()), [Prompt(record.prompt_id, "Text.", "beta")], CATALOGUE, True
+        PlanRun(RunDescription(), {record.key: record}, ()),
+        [Prompt(record.prompt_id, "Text.", "beta")],
+        CATALOGUE,
+        True,
     ).results
     assert result.key == record.key

@@ -12,7 +12,7 @@ import pytest
 
 from skill_health.core.config import Config
 from skill_health.core.errors import UsageError
-from skill_health.router.inputs import Inputs, catalogue_at, load_inputs
+from skill_health.router.inputs import RouterInputs, catalogue_at, load_inputs
 from skill_health.router.listing import catalogue_digest
 from skill_health.router.revisions import collection_at
 
@@ -36,7 +36,7 @@ QUERIES = '[{"query": "Do a.", "should_trigger": true}, {"query": "Do x.", "shou
 CASE = '{"case_id": "c1", "prompt": "Do a.", "expected_primary_skill": "a"}\n'
 
 
-def ids(inputs: Inputs) -> list[str]:
+def ids(inputs: RouterInputs) -> list[str]:
     return [prompt.prompt_id for prompt in inputs.prompts]
 
 

@@ -15,40 +15,50 @@ import pytest
 from click.testing import CliRunner
 from loopback import Loopback, Reaction, Seen, answer, ranking
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import SkillHealthError
 from skill_health.router.budget import Budget
-from skill_health.router.choices import Choices
+from skill_health.router.choices import RouterChoices
 from skill_health.router.cli import command as router_command
 from skill_health.router.degenerate import judge_finished
-from skill_health.router.instrument import Finding, Verdict, from_json, lines, to_json, to_record
-from skill_health.router.instrument_run import Checked, Direct, check_plan
+from skill_health.router.instrument import InstrumentFinding, ModelVerdict, from_json, lines, to_json, to_record
+from skill_health.router.instrument_run import DirectAsker, InstrumentCheck, check_plan
 from skill_health.router.opening import open_models
 from skill_health.router.orders import presentation
-from skill_health.router.plan import Model, Plan
+from skill_health.router.plan import OpenModel, RouterPlan
 from skill_health.router.planted import judge_planted
-from skill_health.router.prices import FREE, Price, Rates, price_table
-from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Reply, Request, Result, Status, Usage
-from skill_health.router.routers._load import Choice
+from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
+from skill_health.router.records import (
+    NONE,
+    Catalogue,
+    ListedSkill,
+    Prompt,
+    Reply,
+    RoutingRequest,
+    RoutingResult,
+    Status,
+    Usage,
+)
+from skill_health.router.routers._load import RouterChoice
 from skill_health.router.scores.facts import read_facts
 from skill_health.router.scores.judge import judge
 from skill_health.router.sentinel import DESCRIPTION, NAME, UNWANTED, WANTED, Planted, plant
 from skill_health.router.template import load_template
 
-SKILLS = tuple(Listed(f"skill-{n}", f"Does thing {n}. Use when {n}.") for n in range(6))
+SKILLS = tuple(ListedSkill(f"skill-{n}", f"Does thing {n}. Use when {n}.") for n in range(6))
 CATALOGUE = Catalogue(SKILLS)
-PAID = Price((Rates(1.0, 2.0, 1.0, 1.0),))
+PAID = TieredPrice((Rates(1.0, 2.0, 1.0, 1.0),))
 WORLD = plant(CATALOGUE, none_allowed=True)
 S1, S2, S3 = (f"check:sentinel-{n}" for n in (1, 2, 3))
 N1, N2, N3 = (f"check:none-{n}" for n in (1, 2, 3))
 GOOD = {S1: NAME, S2: NAME, S3: NAME, N1: NONE, N2: NONE, N3: NONE}
 
 
-def answers(picks: Mapping[str, str], world: Planted = WORLD) -> list[Result]:
+def answers(picks: Mapping[str, str], world: Planted = WORLD) -> list[RoutingResult]:
     """Results that pick what is named for each planted prompt; "!status" ends the call so."""
     statuses = {name: pick[1:] for name, pick in picks.items() if pick.startswith("!")}
     return [
-        Result(
+        RoutingResult(
             name, "m", 0, cast(Status, statuses.get(name, "finished")),
             () if name in statuses else (pick,), cost_usd=0.25,
         )
@@ -56,7 +66,7 @@ def answers(picks: Mapping[str, str], world: Planted = WORLD) -> list[Result]:
     ]  # fmt: skip
 
 
-def keys(verdict: Verdict, level: str = "fail") -> list[str]:
+def keys(verdict: ModelVerdict, level: str = "fail") -> list[str]:
     return [finding.key for finding in verdict.findings if finding.level == level]
 
 
@@ -77,22 +87,22 @@ def test_planting_leaves_the_collection_as_it_is() -> None:
     assert [prompt.target for prompt in WORLD.prompts] == [NAME] * 3 + [NONE] * 3
     forced = plant(CATALOGUE, none_allowed=False)
     assert [prompt.target for prompt in forced.prompts] == [NAME] * 3
-    taken = plant(Catalogue((*SKILLS, Listed(NAME, "x")), omitted=(Listed(f"{NAME}-2", "y"),)), True)
+    taken = plant(Catalogue((*SKILLS, ListedSkill(NAME, "x")), omitted=(ListedSkill(f"{NAME}-2", "y"),)), True)
     assert taken.name == f"{NAME}-2-2"
     assert taken.prompts[0].expected == taken.name
 
 
 def test_requests_for_no_skill_avoid_the_words_of_the_collection() -> None:
-    greedy = Listed("spiders", "Answers how many legs a spider has, greets with hello, nice to meet everybody.")
+    greedy = ListedSkill("spiders", "Answers how many legs a spider has, greets with hello, nice to meet everybody.")
     texts = {prompt.text for prompt in plant(Catalogue((greedy,)), True).prompts[3:]}
     assert not texts.intersection(("How many legs does a spider have?", "Hello there, nice to meet you."))
     assert all(sum(text in sort for text in texts) == 1 for sort in UNWANTED)
 
 
 def test_the_planted_skill_stands_in_several_places_of_what_is_asked() -> None:
-    seen: list[Request] = []
+    seen: list[RoutingRequest] = []
 
-    def note(request: Request) -> Reply:
+    def note(request: RoutingRequest) -> Reply:
         seen.append(request)
         return right(request)
 
@@ -186,8 +196,10 @@ def test_the_cost_of_a_check_is_unknown_where_one_call_is() -> None:
 
 
 def test_records_and_lines() -> None:
-    bad = Verdict("m\x1b", 6, 6, True, (Finding("one_answer", "said so", 3, 4),), ("this and that",), 0.5)
-    good, unknown = Verdict("n", 6, 6, True), Verdict("o", 6, 0, False)
+    bad = ModelVerdict(
+        "m\x1b", 6, 6, True, (InstrumentFinding("one_answer", "said so", 3, 4),), ("this and that",), 0.5
+    )
+    good, unknown = ModelVerdict("n", 6, 6, True), ModelVerdict("o", 6, 0, False)
     for verdict in (bad, good, unknown):
         assert from_json(json.loads(json.dumps(to_json(verdict)))) == verdict
     record = to_record([bad, good, unknown])
@@ -209,8 +221,8 @@ def finished(
     skills: int = 6,
     reps: int = 3,
     none_allowed: bool = True,
-    planted: Sequence[Verdict] = (),
-) -> Verdict:
+    planted: Sequence[ModelVerdict] = (),
+) -> ModelVerdict:
     """The verdict on a run whose answers `pick` gives from the prompt, the order and the replication."""
     names = [f"skill-{n}" for n in range(skills)]
     manifest = {
@@ -229,7 +241,7 @@ def finished(
             status = cast(Status, name[1:] if name.startswith("!") else "finished")
             ranking = () if name.startswith("!") else (name,)
             results.append(
-                Result(
+                RoutingResult(
                     prompt.prompt_id, "m", replication, status, ranking,
                     target_position=order.index(prompt.expected) + 1 if prompt.expected in order else None,
                     picked_position=order.index(name) + 1 if name in order else None,
@@ -326,7 +338,7 @@ def test_never_choosing_the_only_label_is_a_note_where_the_planted_skill_was_fou
     for pick, key in ((NONE, "always_none"), ("skill-1", "recall_zero")):
         alone = finished(prompts, always(pick))
         assert keys(alone) == [key]
-        told = finished(prompts, always(pick), planted=[Verdict("m", 6, 6, True)])
+        told = finished(prompts, always(pick), planted=[ModelVerdict("m", 6, 6, True)])
         assert told.trusted and keys(told, "note") == [key]
         assert "look at the description" in told.findings[0].text
 
@@ -364,13 +376,13 @@ class Fake:
 
     replicates = True
 
-    def __init__(self, reply: Callable[[Request], Reply]) -> None:
+    def __init__(self, reply: Callable[[RoutingRequest], Reply]) -> None:
         self.reply, self.asked, self.closed = reply, list[tuple[str, int]](), 0
 
     def describe(self) -> Mapping[str, Any]:
         return {}
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: RoutingRequest) -> Reply:
         self.asked.append((request.prompt.prompt_id, request.attempt))
         await asyncio.sleep(0)
         return self.reply(request)
@@ -379,19 +391,21 @@ class Fake:
         self.closed += 1
 
 
-def right(request: Request) -> Reply:
+def right(request: RoutingRequest) -> Reply:
     text = json.dumps({"ranking": [request.prompt.expected or NONE], "confidence": 0.9, "rationale": "because"})
     return Reply(text=text, usage=Usage(1000, 100))
 
 
-def check(router: Fake, budget: Budget, price: Price | None = PAID, kind: str = "provider") -> tuple[Plan, Checked]:
+def check(
+    router: Fake, budget: Budget, price: TieredPrice | None = PAID, kind: str = "provider"
+) -> tuple[RouterPlan, InstrumentCheck]:
     module = SimpleNamespace(
         KIND=kind, EXTRA="", __name__="skill_health.router.routers.fake", open_router=lambda setup: router
     )
-    model = Model(Choice("fake:m", "m", cast(Any, module), Provider("fake")), cast(Any, None), 3, price)
-    choices = Choices(("fake:m",), 3, 1, "text", "full", "none", "description", "cyclic")
-    plan = Plan(CATALOGUE, (Prompt("p", "x", "skill-1"),), (model,), choices, load_template("none"))
-    return plan, asyncio.run(check_plan(plan, (), Direct(plan, budget, lambda model, request: 0.01).ask, 8))
+    model = OpenModel(RouterChoice("fake:m", "m", cast(Any, module), Provider("fake")), cast(Any, None), 3, price)
+    choices = RouterChoices(("fake:m",), 3, 1, "text", "full", "none", "description", "cyclic")
+    plan = RouterPlan(CATALOGUE, (Prompt("p", "x", "skill-1"),), (model,), choices, load_template("none"))
+    return plan, asyncio.run(check_plan(plan, (), DirectAsker(plan, budget, lambda model, request: 0.01).ask, 8))
 
 
 def test_a_check_asks_six_questions_charges_them_and_closes() -> None:
@@ -417,7 +431,7 @@ def test_a_format_failure_is_asked_again_once() -> None:
 
 
 def test_only_what_is_not_free_is_held_back() -> None:
-    def wrong(request: Request) -> Reply:
+    def wrong(request: RoutingRequest) -> Reply:
         return Reply(text=json.dumps({"ranking": ["skill-1"], "confidence": 1, "rationale": ""}), usage=Usage(1, 1))
 
     for price, kind, blocked in (
@@ -450,7 +464,7 @@ def test_exhausted_credit_and_caps_end_the_check() -> None:
 
 
 def test_a_router_that_breaks_is_closed_and_its_reservation_charged() -> None:
-    def breaks(request: Request) -> Reply:
+    def breaks(request: RoutingRequest) -> Reply:
         raise RuntimeError("a bug")
 
     router, budget = Fake(breaks), Budget(None, None)
@@ -466,11 +480,13 @@ def test_a_router_that_breaks_is_closed_and_its_reservation_charged() -> None:
      ("scripted:skill=1,error=1", False)],
 )  # fmt: skip
 def test_real_routers(spec: str, trusted: bool) -> None:
-    choices = Choices((spec,), 1, 1, "text", "full", "none", "description", "cyclic")
-    template, routing = load_template("none"), Routing()
+    choices = RouterChoices((spec,), 1, 1, "text", "full", "none", "description", "cyclic")
+    template, routing = load_template("none"), RouterSettings()
     models = open_models(choices, routing, CATALOGUE, template, (), price_table(routing))
-    plan = Plan(CATALOGUE, (), models, choices, template)
-    checked = asyncio.run(check_plan(plan, (), Direct(plan, Budget(None, None), lambda model, request: 0.0).ask, 4))
+    plan = RouterPlan(CATALOGUE, (), models, choices, template)
+    checked = asyncio.run(
+        check_plan(plan, (), DirectAsker(plan, Budget(None, None), lambda model, request: 0.0).ask, 4)
+    )
     assert checked.verdicts[0].trusted is trusted, lines(checked.verdicts)
     assert checked.blocking(plan) == ()
 

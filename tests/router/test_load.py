@@ -13,14 +13,14 @@ import pytest
 
 from skill_health.cli import main
 from skill_health.core import extras
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
-from skill_health.router.records import Catalogue, Listed
+from skill_health.router.records import Catalogue, ListedSkill
 from skill_health.router.routers import _load
 from skill_health.router.routers._load import available, open_choice, resolve
 
-ROUTING = Routing(
+ROUTING = RouterSettings(
     providers={
         "house": Provider("openai", "http://127.0.0.1:1/v1"),
         "gemini": Provider("openai", "http://127.0.0.1:2/v1"),
@@ -45,8 +45,8 @@ def test_every_module_is_listed_and_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("info", available(), ids=lambda info: info.name)
-def test_a_router_of_an_extra_names_what_it_imports(info: _load.Info) -> None:
-    module = resolve(f"{info.name}:m" if info.kind == "provider" else info.name, Routing()).module
+def test_a_router_of_an_extra_names_what_it_imports(info: _load.RouterInfo) -> None:
+    module = resolve(f"{info.name}:m" if info.kind == "provider" else info.name, RouterSettings()).module
     assert bool(info.extra) == bool(module.IMPORTS)
 
 
@@ -128,12 +128,12 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     load_embedder.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError) as caught:
-        open_choice(resolve(spec, Routing()), Catalogue((Listed("a", "b"),)))
+        open_choice(resolve(spec, RouterSettings()), Catalogue((ListedSkill("a", "b"),)))
     assert str(caught.value) == (f"'{spec}' needs {missing}: {installation(extra)}")
 
 
 def test_a_bug_of_ours_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    choice = resolve("lexical:bm25", Routing())
+    choice = resolve("lexical:bm25", RouterSettings())
 
     def forgetful(setup: object) -> ModuleType:
         from skill_health.router import no_such_module  # type: ignore[attr-defined]
@@ -152,8 +152,8 @@ def test_naming_one_router_imports_no_other() -> None:
     code = """
 import sys
 from skill_health.router.routers._load import resolve
-from skill_health.core.config import Routing
-resolve("lexical:tfidf", Routing())
+from skill_health.core.config import RouterSettings
+resolve("lexical:tfidf", RouterSettings())
 print(sorted(name for name in sys.modules if name.startswith("skill_health.router.routers.") and "._" not in name))
 print(sorted({"numpy", "httpx", "asyncio", "bm25s", "importlib.metadata"} & set(sys.modules)))
 """

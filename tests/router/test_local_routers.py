@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.router.answers import read_answer
-from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Request
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers import _threshold, hybrid
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.routers._local import MOST, LocalRouter, ranked
@@ -28,11 +28,13 @@ LEXICAL = ("lexical:bm25", "lexical:overlap", "lexical:tfidf")
 ALL = (*LEXICAL, "embed:minilm", "hybrid")
 
 SKILLS = (
-    Listed(
+    ListedSkill(
         "csv-cleaning", "Cleans delimited files: mixed dates, broken encoding, doubled rows.", body="Profile the table."
     ),
-    Listed("log-triage", "Reads server logs to find the first error of an outage.", body="Grep the syslog by request."),
-    Listed("bisect-hunting", "Finds the commit that broke a test by halving the history.", body="Run git bisect."),
+    ListedSkill(
+        "log-triage", "Reads server logs to find the first error of an outage.", body="Grep the syslog by request."
+    ),
+    ListedSkill("bisect-hunting", "Finds the commit that broke a test by halving the history.", body="Run git bisect."),
 )
 PROMPTS = {
     "csv-cleaning": "This export has doubled rows and broken encoding.",
@@ -41,13 +43,13 @@ PROMPTS = {
 }
 
 
-def opened(spec: str, skills: Sequence[Listed] = SKILLS, **options: Any) -> LocalRouter:
-    choice = resolve(spec, Routing())
+def opened(spec: str, skills: Sequence[ListedSkill] = SKILLS, **options: Any) -> LocalRouter:
+    choice = resolve(spec, RouterSettings())
     return cast(LocalRouter, open_choice(choice, Catalogue(tuple(skills)), **options))
 
 
-def ask(router: LocalRouter, text: str, skills: Sequence[Listed] = SKILLS) -> dict[str, Any]:
-    request = Request(Prompt("p", text, None), 0, tuple(skills), "")
+def ask(router: LocalRouter, text: str, skills: Sequence[ListedSkill] = SKILLS) -> dict[str, Any]:
+    request = RoutingRequest(Prompt("p", text, None), 0, tuple(skills), "")
     reply = asyncio.run(router.ask(request))
     assert (reply.status, reply.duration_ms, reply.requests) == ("finished", None, 0)
     names = [skill.name for skill in skills]
@@ -188,13 +190,13 @@ def test_the_body_is_read_on_request_only(spec: str) -> None:
 
 
 def test_overlap_reads_when_to_use_and_counts_each_word_once() -> None:
-    skills = [Listed("a", "Sorts lists.", when="A queue is jammed."), Listed("b", "Sorts trees.")]
+    skills = [ListedSkill("a", "Sorts lists.", when="A queue is jammed."), ListedSkill("b", "Sorts trees.")]
     assert opened("lexical:overlap", skills).rank("jammed jammed queue of trees") == [("a", 0.666667), ("b", 0.333333)]
 
 
 def test_bm25_is_lucenes() -> None:
     texts = ["red red fox", "red hen sleeps", "blue whale"]
-    skills = [Listed(f"s{n}", text) for n, text in enumerate(texts)]
+    skills = [ListedSkill(f"s{n}", text) for n, text in enumerate(texts)]
     found = dict(opened("lexical:bm25", skills).rank("red fox"))
     documents = [[f"s{n}", *text.split()] for n, text in enumerate(texts)]
     average = sum(map(len, documents)) / 3
@@ -212,7 +214,7 @@ def test_bm25_is_lucenes() -> None:
 
 
 def test_tfidf_is_the_cosine_and_unknown_words_lower_it() -> None:
-    skills = [Listed("alpha", "red fox"), Listed("beta", "red hen")]
+    skills = [ListedSkill("alpha", "red fox"), ListedSkill("beta", "red hen")]
     router = opened("lexical:tfidf", skills)
     assert router.rank("alpha red fox")[0] == ("alpha", 1.0)
     lower = dict(router.rank("alpha red fox zyzzyva"))["alpha"]
@@ -296,18 +298,18 @@ def test_hostile_prompts_are_only_text(spec: str, text: str) -> None:
 @pytest.mark.parametrize("spec", ALL)
 @pytest.mark.parametrize(
     "skills",
-    [(), (Listed("only", ""),), (Listed("\ud800", "\ud800 \x00"), Listed("b", "the of and"))],
+    [(), (ListedSkill("only", ""),), (ListedSkill("\ud800", "\ud800 \x00"), ListedSkill("b", "the of and"))],
     ids=["none", "without a text", "hostile"],
 )
-def test_odd_catalogues_are_ranked_too(spec: str, skills: tuple[Listed, ...]) -> None:
+def test_odd_catalogues_are_ranked_too(spec: str, skills: tuple[ListedSkill, ...]) -> None:
     for index in ("description", "body"):
         router = opened(spec, skills, index=index)
-        request = Request(Prompt("p", "the odd thing", None), 0, skills, "")
+        request = RoutingRequest(Prompt("p", "the odd thing", None), 0, skills, "")
         assert json.loads(asyncio.run(router.ask(request)).text)["ranking"]
 
 
 def test_an_answer_holds_ten_names_at_most_and_only_those_presented() -> None:
-    skills = [Listed(f"skill-{n:02}", f"Sorts lists of kind {n}.") for n in range(30)]
+    skills = [ListedSkill(f"skill-{n:02}", f"Sorts lists of kind {n}.") for n in range(30)]
     router = opened("lexical:tfidf", skills)
     assert len(ask(router, "sorts lists", skills)["ranking"]) == MOST
     assert set(ask(router, "sorts lists", skills[4:7])["ranking"]) == {"skill-04", "skill-05", "skill-06"}
@@ -349,7 +351,7 @@ def floor() -> Callable[[str], float]:
 
     root = Path(__file__).resolve().parents[2] / "fixtures"
     skills = [parse_skill(path.read_bytes(), path.parent.name) for path in sorted(root.glob("skills/*/SKILL.md"))]
-    listed = [Listed(path.folder_name or path.path, path.description) for path in skills]
+    listed = [ListedSkill(path.folder_name or path.path, path.description) for path in skills]
     records = [json.loads(line) for line in (root / "registries/prompts.jsonl").read_text("utf-8").splitlines()]
     asked = [record for record in records if record["expected_primary_skill"]]
 

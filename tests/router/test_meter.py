@@ -10,22 +10,24 @@ from callers import FakeTime, _key, open_model, request  # noqa: F401
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
 from skill_health.router.budget import Budget
-from skill_health.router.meter import Meter, may_send_again, not_charged
+from skill_health.router.meter import AttemptMeter, may_send_again, not_charged
 from skill_health.router.records import Reply
 
 USD = 0.01
 TEXT = ranking("tidy")
 
 
-def spend(react: Callable[[Seen], Reaction], budget: Budget, protocol: str = "openai") -> tuple[Reply, Meter, int]:
+def spend(
+    react: Callable[[Seen], Reaction], budget: Budget, protocol: str = "openai"
+) -> tuple[Reply, AttemptMeter, int]:
     """Ask once within a budget; the reply, the meter, and how many requests the server saw."""
 
     async def admit(usd: float) -> bool:
         return budget.reserve(usd)
 
-    async def go(url: str) -> tuple[Reply, Meter]:
+    async def go(url: str) -> tuple[Reply, AttemptMeter]:
         assert budget.reserve(USD)
-        meter = Meter(USD, admit, budget.charge)
+        meter = AttemptMeter(USD, admit, budget.charge)
         router = open_model(protocol, url, FakeTime())
         with meter.running():
             reply = await router.ask(request())

@@ -16,7 +16,7 @@ from skill_health.core.errors import UsageError
 from skill_health.core.parse import parse_skill
 from skill_health.core.plugins import Plugins
 from skill_health.core.skill import Skill
-from skill_health.router.inputs import Inputs, catalogue_at, load_inputs
+from skill_health.router.inputs import RouterInputs, catalogue_at, load_inputs
 from skill_health.router.naming import name_skills
 
 Write = Callable[[Mapping[str, str]], Path]
@@ -43,7 +43,7 @@ CHATS = {
 }
 
 
-def names(inputs: Inputs) -> tuple[str, ...]:
+def names(inputs: RouterInputs) -> tuple[str, ...]:
     return inputs.catalogue.names
 
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Price as Override
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import ModelPrice as Override
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.extras import installation
 from skill_health.router import prices
 from skill_health.router.prices import (
     FREE,
     MAX_TOKENS,
-    Price,
     Rates,
+    TieredPrice,
     at_most,
     cost,
     missing_price,
@@ -31,8 +31,8 @@ from skill_health.router.prices import (
 from skill_health.router.records import Usage
 
 DAY = date(2026, 11, 1)
-FLAT = Price((Rates(2.0, 10.0, 0.5, 2.5),))
-TIERED = Price((Rates(1.0, 5.0, 0.1, 1.25), Rates(2.0, 8.0, 0.2, 2.5, 200_000)), source="two tiers")
+FLAT = TieredPrice((Rates(2.0, 10.0, 0.5, 2.5),))
+TIERED = TieredPrice((Rates(1.0, 5.0, 0.1, 1.25), Rates(2.0, 8.0, 0.2, 2.5, 200_000)), source="two tiers")
 SERVERS = {
     "router": Provider("openai", "https://openrouter.ai/api/v1"),
     "here": Provider("openai", "http://127.0.0.1:8080/v1"),
@@ -62,7 +62,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(FLAT, Usage(0, 0), 0.0, id="nothing"),
         pytest.param(TIERED, Usage(200_000, 1_000), 0.205, id="at the threshold the lower tier holds"),
         pytest.param(TIERED, Usage(200_001, 1_000), 0.408002, id="beyond it all tokens cost more"),
-        pytest.param(Price((Rates(0, 0, 0, 0),), request=0.005), Usage(10, 10), 0.005, id="by the request"),
+        pytest.param(TieredPrice((Rates(0, 0, 0, 0),), request=0.005), Usage(10, 10), 0.005, id="by the request"),
         pytest.param(FLAT, Usage(), None, id="no usage is not free"),
         pytest.param(FLAT, Usage(5, None), None, id="no output is not zero output"),
         pytest.param(FLAT, Usage(-5, 5), None, id="negative"),
@@ -71,7 +71,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(None, Usage(5, 5), None, id="no price"),
     ],
 )  # fmt: skip
-def test_cost(price: Price | None, usage: Usage, dollars: float | None) -> None:
+def test_cost(price: TieredPrice | None, usage: Usage, dollars: float | None) -> None:
     assert cost(price, usage) == dollars
 
 
@@ -83,7 +83,7 @@ RATE = st.decimals(0, 1000, places=4).map(float)
 def test_no_call_costs_more_than_at_most(rates: Rates, read: int, written: int, cached: int, stored: int) -> None:
     cached = min(cached, read)
     stored = min(stored, read - cached)
-    price = Price((rates,))
+    price = TieredPrice((rates,))
     charged = cost(price, Usage(read, written, cached, stored))
     assert charged is not None and charged <= at_most(price, read, written)
     exact = Decimal(repr(rates.input)) * (read - cached - stored) + Decimal(repr(rates.cached)) * cached
@@ -130,7 +130,7 @@ def test_a_damaged_price_is_none(record: dict[str, Any]) -> None:
     ],
 )
 def test_published_price(protocol: str, spec: str, source: str) -> None:
-    table = price_table(Routing(providers=SERVERS), DAY)
+    table = price_table(RouterSettings(providers=SERVERS), DAY)
     price = table.price_of(protocol, spec, spec.partition(":")[2])
     assert price is not None
     assert price.source == f"{table.version}: {source}"
@@ -151,13 +151,13 @@ def test_published_price(protocol: str, spec: str, source: str) -> None:
     ],
 )
 def test_no_price_is_none(protocol: str, spec: str) -> None:
-    table = price_table(Routing(providers=SERVERS), DAY)
+    table = price_table(RouterSettings(providers=SERVERS), DAY)
     assert table.price_of(protocol, spec, spec.partition(":")[2]) is None
     assert f'[router.prices."{spec}"]' in missing_price(spec, table)
 
 
 def test_tiers_of_the_published_data() -> None:
-    price = price_table(Routing(), DAY).price_of("gemini", "gemini:gemini-2.5-pro", "gemini-2.5-pro")
+    price = price_table(RouterSettings(), DAY).price_of("gemini", "gemini:gemini-2.5-pro", "gemini-2.5-pro")
     assert price is not None
     assert [rate.above for rate in price.rates] == [0, 200_000]
     assert price.rates[1].input > price.rates[0].input and price.rates[1].output > price.rates[0].output
@@ -165,17 +165,17 @@ def test_tiers_of_the_published_data() -> None:
 
 def test_the_users_price_wins_and_fills_in_caches() -> None:
     own = {"openai:gpt-5-mini": Override(1.0, 2.0), "here:tiny": Override(0.0, 0.0), "x:y": Override(1, 2, 0.25, 4)}
-    table = price_table(Routing(providers=SERVERS, prices=own), DAY)
-    assert table.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini") == Price((Rates(1.0, 2.0, 1.0, 1.0),))
+    table = price_table(RouterSettings(providers=SERVERS, prices=own), DAY)
+    assert table.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini") == TieredPrice((Rates(1.0, 2.0, 1.0, 1.0),))
     free = table.price_of("openai", "here:tiny", "tiny")
     assert free is not None and free.free and cost(free, Usage()) == 0.0
-    assert table.price_of("openai", "x:y", "y") == Price((Rates(1, 2, 0.25, 4),))
+    assert table.price_of("openai", "x:y", "y") == TieredPrice((Rates(1, 2, 0.25, 4),))
 
 
 def test_versions_and_digests_tell_tables_apart() -> None:
-    none, one = price_table(Routing(), DAY), price_table(Routing(prices={"a:b": Override(1, 2)}), DAY)
-    two = price_table(Routing(prices={"c:d": Override(1, 3), "a:b": Override(1, 2)}), DAY)
-    swapped = price_table(Routing(prices={"a:b": Override(1, 2), "c:d": Override(1, 3)}), DAY)
+    none, one = price_table(RouterSettings(), DAY), price_table(RouterSettings(prices={"a:b": Override(1, 2)}), DAY)
+    two = price_table(RouterSettings(prices={"c:d": Override(1, 3), "a:b": Override(1, 2)}), DAY)
+    swapped = price_table(RouterSettings(prices={"a:b": Override(1, 2), "c:d": Override(1, 3)}), DAY)
     assert none.version == f"genai-prices {none.installed}"
     assert one.version.startswith(f"{none.version} + 1 override ") and len(one.version.split()[-1]) == 8
     assert " + 2 overrides " in two.version
@@ -185,11 +185,11 @@ def test_versions_and_digests_tell_tables_apart() -> None:
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prices, "_installed", lambda: "")
-    table = price_table(Routing(), DAY)
+    table = price_table(RouterSettings(), DAY)
     assert table.version == "no prices"
     assert table.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini") is None
     assert installation("bench") in missing_price("openai:gpt-5-mini", table)
-    own = price_table(Routing(prices={"openai:gpt-5-mini": Override(1, 2)}), DAY)
+    own = price_table(RouterSettings(prices={"openai:gpt-5-mini": Override(1, 2)}), DAY)
     assert own.version.startswith("1 override ")
     assert own.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini") is not None
 
@@ -235,5 +235,5 @@ def test_flat_prices_agree_with_the_packages_own_arithmetic() -> None:
         theirs = calc_price(
             Theirs(input_tokens=150_000, output_tokens=2_000, cache_read_tokens=40_000), model, provider_id=vendor
         )
-        price = price_table(Routing()).price_of(protocol, f"{protocol}:{model}", model)
+        price = price_table(RouterSettings()).price_of(protocol, f"{protocol}:{model}", model)
         assert math.isclose(cost(price, usage) or 0, float(theirs.total_price), abs_tol=1e-9)

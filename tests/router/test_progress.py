@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from skill_health.router.progress import Progress, duration, tell
+from skill_health.router.progress import Progress, duration, write_progress
 
 
 class Terminal(io.StringIO):
@@ -180,8 +180,8 @@ def test_a_terminal_that_was_closed_is_no_reason_to_end() -> None:
         for _ in range(20):
             progress.update("finished")
     assert (progress.done, stream.tries) == (20, 1)
-    assert not tell(stream, "x")
-    assert not tell(None, "x")
+    assert not write_progress(stream, "x")
+    assert not write_progress(None, "x")
 
 
 def test_a_stream_that_was_closed_is_none_either() -> None:
@@ -189,4 +189,4 @@ def test_a_stream_that_was_closed_is_none_either() -> None:
     stream.close()
     with Progress(20, None, clock=Clock()) as progress:
         progress.update("finished")
-    assert not tell(stream, "x")
+    assert not write_progress(stream, "x")

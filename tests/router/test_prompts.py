@@ -22,7 +22,7 @@ from skill_health.router.prompts._api import MAX_TEXT, Known, PromptFile, known_
 from skill_health.router.prompts._load import formats, load_prompts, problem_line, read_prompts
 from skill_health.router.prompts._look import item_lines, look_at, read_list
 from skill_health.router.prompts._settle import content_id
-from skill_health.router.records import NONE, Catalogue, Listed, Prompt
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt
 
 KNOWN = Known(
     frozenset(("sorting", "plotting", "csv-tools")),
@@ -381,8 +381,8 @@ def test_many_files_are_counted_and_not_named() -> None:
 
 
 def test_skills_are_known_by_their_folder_where_that_is_nobodys_name() -> None:
-    def listed(name: str, folder: str) -> Listed:
-        return Listed(name, "", path=f"{folder}/SKILL.md")
+    def listed(name: str, folder: str) -> ListedSkill:
+        return ListedSkill(name, "", path=f"{folder}/SKILL.md")
 
     shown = (listed("a", "x/first"), listed("b", "x/a"), listed("c", "x/twice"), listed("d", "y/twice"))
     known = known_skills(Catalogue(shown, omitted=(listed("e", "hidden"),)))

@@ -18,7 +18,15 @@ from loopback import PROTOCOLS, Loopback, answer, ranking
 
 from skill_health.router.http.failures import Failure
 from skill_health.router.http.fetch import Fetched
-from skill_health.router.http.messages import Completion, Conversation, Tool, ToolCall, ToolResult, Turn, Wire
+from skill_health.router.http.messages import (
+    Completion,
+    Conversation,
+    ProviderProtocol,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Turn,
+)
 from skill_health.router.http.reading import read as receive
 from skill_health.router.http.scrub import Scrubber
 from skill_health.router.records import Usage
@@ -36,8 +44,8 @@ SCHEMA = {
 TOOL = Tool("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 
 
-def wire(protocol: str) -> Wire:
-    found: Wire = import_module(f"skill_health.router.routers.{protocol}").WIRE
+def wire(protocol: str) -> ProviderProtocol:
+    found: ProviderProtocol = import_module(f"skill_health.router.routers.{protocol}").WIRE
     return found
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from made_runs import manifest, prompt, simulate
 
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.stats.groups import group_deviations
 from skill_health.core.stats.multiplicity import benjamini_hochberg
 from skill_health.router.orders import presentation
 from skill_health.router.outcome import read_attempt, to_result
-from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Request, Result
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.report import build_report
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.scores.calibration import calibration
@@ -29,7 +29,7 @@ from skill_health.router.scores.comparisons import compare_models
 from skill_health.router.scores.confusion import pairs
 from skill_health.router.scores.facts import read_facts
 from skill_health.router.scores.failures import failures
-from skill_health.router.scores.judge import Sheet, judge
+from skill_health.router.scores.judge import RunScores, judge
 from skill_health.router.scores.metrics import measure
 from skill_health.router.scores.position import position, positions
 from skill_health.router.scores.skills import skills
@@ -104,7 +104,7 @@ def answer(rng: random.Random, asked: Prompt, order: tuple[str, ...]) -> Sequenc
     return [NONE] if left < FAILS + ABSTAINS else [neighbour(asked.expected), asked.expected]
 
 
-def sweep(seed: int, count: int = 96, replications: int = 3) -> Sheet:
+def sweep(seed: int, count: int = 96, replications: int = 3) -> RunScores:
     rng = random.Random(seed)
     given = manifest(drawn_prompts(rng, count), (MODEL,), NAMES, replications, seed=seed)
     results = simulate(given, {MODEL: answer}, seed, lambda rng, right: CONFIDENCE)
@@ -112,7 +112,7 @@ def sweep(seed: int, count: int = 96, replications: int = 3) -> Sheet:
 
 
 @pytest.fixture(scope="module")
-def sweeps() -> list[Sheet]:
+def sweeps() -> list[RunScores]:
     return [sweep(seed) for seed in range(SWEEPS)]
 
 
@@ -121,7 +121,7 @@ def covered(number: Any, truth: float) -> bool:
 
 
 @pytest.mark.slow
-def test_metrics_hold_the_truth_in_their_intervals(sweeps: list[Sheet]) -> None:
+def test_metrics_hold_the_truth_in_their_intervals(sweeps: list[RunScores]) -> None:
     hits: Counter[str] = Counter()
     for sheet in sweeps:
         found = measure(sheet.columns[0], sheet.facts)
@@ -133,7 +133,7 @@ def test_metrics_hold_the_truth_in_their_intervals(sweeps: list[Sheet]) -> None:
 
 
 @pytest.mark.slow
-def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[Sheet]) -> None:
+def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[RunScores]) -> None:
     flips = []
     for hard in (0, 1):
         wrong = 1 - KNOWS[hard]
@@ -161,7 +161,7 @@ def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[Sheet]) 
 
 
 @pytest.mark.slow
-def test_skills_and_confusions_hold_the_truth(sweeps: list[Sheet]) -> None:
+def test_skills_and_confusions_hold_the_truth(sweeps: list[RunScores]) -> None:
     recalls = confusions = tried = 0
     for sheet in sweeps:
         confused = {(pair["expected"], pair["picked"]): pair["rate"] for pair in pairs(sheet)}
@@ -207,7 +207,7 @@ def test_the_slope_by_place_is_recovered() -> None:
     assert hits >= 34, hits
 
 
-def compared(seed: int, chances: Sequence[float], count: int = 50) -> Sheet:
+def compared(seed: int, chances: Sequence[float], count: int = 50) -> RunScores:
     """Models that find the same prompts hard, and are right with these chances on average."""
     rng = random.Random(seed)
     prompts = [prompt(f"p{n}", "alpha") for n in range(count)]
@@ -257,22 +257,24 @@ def test_groups_without_difference_are_left_alone_and_one_with_is_found() -> Non
     assert wrong <= 9 and found >= 80, (wrong, found)
 
 
-def scripted(script: str, seed: int, count: int = 150, replications: int = 3) -> tuple[dict[str, Any], list[Result]]:
+def scripted(
+    script: str, seed: int, count: int = 150, replications: int = 3
+) -> tuple[dict[str, Any], list[RoutingResult]]:
     """A run of the scripted router, its answers read as those of any model."""
     prompts = [prompt(f"p{n:03}", None if n % 4 == 0 else NAMES[n % 8]) for n in range(count)]
-    listed = tuple(Listed(name, f"Does {name}.") for name in NAMES)
+    listed = tuple(ListedSkill(name, f"Does {name}.") for name in NAMES)
     spec = f"scripted:{script},seed={seed},difficulty={seed}"
-    router = open_choice(resolve(spec, Routing()), Catalogue(listed), seed=seed)
+    router = open_choice(resolve(spec, RouterSettings()), Catalogue(listed), seed=seed)
     by_name = {skill.name: skill for skill in listed}
 
-    async def ask() -> list[Result]:
+    async def ask() -> list[RoutingResult]:
         found = []
         for each in prompts:
             for replication in range(replications):
                 order = presentation(NAMES, each.prompt_id, spec, replication, seed)
                 attempts = []
                 while not attempts or (len(attempts) < 2 and attempts[-1].status == "format_failure"):
-                    request = Request(
+                    request = RoutingRequest(
                         each, replication, tuple(by_name[n] for n in order), "text", None, len(attempts) + 1
                     )
                     attempts.append(read_attempt(await router.ask(request), NAMES, True, None))

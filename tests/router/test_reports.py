@@ -24,9 +24,9 @@ from skill_health.core.validation import load_schema, problems
 from skill_health.router import reports
 from skill_health.router.cli import command
 from skill_health.router.records import NONE, Prompt
-from skill_health.router.records import Result as RunResult
+from skill_health.router.records import RoutingResult as RunResult
 from skill_health.router.report import build_report, write_reports
-from skill_health.router.reports import Look, csv_, json_, markdown, text
+from skill_health.router.reports import RenderOptions, csv_, json_, markdown, text
 from skill_health.router.results import to_line
 
 NASTY = (
@@ -138,7 +138,7 @@ USUAL, HOSTILE = build_report(*usual(), CHECK), hostile()
 
 
 def rows(table: str, report: dict[str, Any] = USUAL) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(csv_.render(report, Look(table=table)), newline="")))
+    return list(csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table=table)), newline="")))
 
 
 @pytest.mark.parametrize("report", [USUAL, HOSTILE, build_report(manifest([]), [])], ids=["usual", "hostile", "empty"])
@@ -170,7 +170,7 @@ def test_every_part_of_the_schema_is_used() -> None:
 
 @pytest.mark.parametrize("name", [name for name in reports.names() if name != "csv"])
 def test_nothing_hostile_gets_through(name: str) -> None:
-    shown = reports.load(name).render(HOSTILE, Look(width=100))
+    shown = reports.load(name).render(HOSTILE, RenderOptions(width=100))
     assert not UNSAFE.search(shown)
     if name in ("markdown", "md"):
         tokens = MARKDOWN.parse(shown)
@@ -190,7 +190,7 @@ def test_nothing_hostile_gets_through(name: str) -> None:
 
 @pytest.mark.parametrize("table", reports.TABLES)
 def test_csv_cells_are_no_formulas(table: str) -> None:
-    raw = csv_.render(HOSTILE, Look(table=table))
+    raw = csv_.render(HOSTILE, RenderOptions(table=table))
     assert not UNSAFE.search(raw)
     found = rows(table, HOSTILE)
     assert found and all(None not in row and None not in row.values() for row in found)
@@ -292,7 +292,7 @@ def test_text_says_what_is_missing_or_failed_at_any_width() -> None:
     results += [result("p7", kinds=("prose",)), result("p8", status="provider_error")]
     report = build_report(manifest(asked), results)
     for width in (40, 80, 200):
-        shown = " ".join(text.render(report, Look(width=width)).split())
+        shown = " ".join(text.render(report, RenderOptions(width=width)).split())
         assert "maker:one: no usable answer in 12.5 % of 8 calls (2.1 to 49.3), counted as wrong: prose 1" in shown
         assert "maker:one: 2 of 10 calls missing: provider_error 1, not_run 1" in shown
         assert "maker:one 8" in shown, "n stands in the leaderboard"
@@ -303,14 +303,14 @@ def test_text_says_what_is_missing_or_failed_at_any_width() -> None:
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 200])
 def test_text_keeps_to_the_width(width: int) -> None:
     for report in (USUAL, HOSTILE):
-        shown = text.render(report, Look(width=width))
+        shown = text.render(report, RenderOptions(width=width))
         assert max(map(text._columns, shown.splitlines())) <= max(width, 40)
-    assert "maker:one" in text.render(USUAL, Look(width=width))
-    assert "Not to be trusted" in text.render(USUAL, Look(width=width)).replace("\n", " ")
+    assert "maker:one" in text.render(USUAL, RenderOptions(width=width))
+    assert "Not to be trusted" in text.render(USUAL, RenderOptions(width=width)).replace("\n", " ")
 
 
 def test_text_is_coloured_only_when_asked() -> None:
-    plain, coloured = text.render(USUAL), text.render(USUAL, Look(color=True))
+    plain, coloured = text.render(USUAL), text.render(USUAL, RenderOptions(color=True))
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[\d*m", "", coloured) == plain != coloured
 
@@ -322,7 +322,7 @@ def test_wide_names_are_counted_as_terminals_do() -> None:
         manifest(prompts, ["厂商:模型", "b:1"], names),
         [result("p0", [names[1]], "厂商:模型"), result("p0", [names[0]], "b:1")],
     )
-    shown = text.render(report, Look(width=60))
+    shown = text.render(report, RenderOptions(width=60))
     board = shown.split("\n\n")[1].splitlines()
     assert len({text._columns(line) for line in board}) == 1
     assert max(map(text._columns, shown.splitlines())) <= 60
@@ -345,7 +345,7 @@ def test_a_run_without_results_is_a_report_too() -> None:
         assert problems("router-report", report) == []
         for name in reports.names():
             for table in reports.TABLES if name == "csv" else reports.TABLES[:1]:
-                assert reports.load(name).render(report, Look(table=table))
+                assert reports.load(name).render(report, RenderOptions(table=table))
 
 
 def test_the_check_is_shown_whatever_it_says() -> None:
@@ -369,9 +369,9 @@ def test_any_text_at_all(names: list[str], said: str) -> None:
     )
     assert problems("router-report", report) == []
     for name in ("text", "markdown", "json"):
-        assert not UNSAFE.search(reports.load(name).render(report, Look(width=60)))
+        assert not UNSAFE.search(reports.load(name).render(report, RenderOptions(width=60)))
     for table in reports.TABLES:
-        assert not UNSAFE.search(csv_.render(report, Look(table=table)))
+        assert not UNSAFE.search(csv_.render(report, RenderOptions(table=table)))
 
 
 # The command

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.router.records import Result, Status, Usage
+from skill_health.router.records import RoutingResult, Status, Usage
 from skill_health.router.results import from_line, read_results, to_line
 
 TEXTS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 NUMBERS = st.none() | st.integers(0, 9)
 RESULTS = st.builds(
-    Result, prompt_id=st.text(), model=st.text(), replication=st.integers(0, 9), status=st.sampled_from(get_args(Status)),
+    RoutingResult, prompt_id=st.text(), model=st.text(), replication=st.integers(0, 9), status=st.sampled_from(get_args(Status)),
     ranking=TEXTS, confidence=st.none() | st.floats(0, 1), kinds=TEXTS, notes=TEXTS, first_kinds=TEXTS,
     target_position=NUMBERS, picked_position=NUMBERS, cost_usd=st.none() | st.floats(0, 9),
     usage=st.builds(Usage, input_tokens=NUMBERS, raw=st.none() | st.just({"a": [1]})),
@@ -25,7 +25,7 @@ RESULTS = st.builds(
 
 
 @given(RESULTS)
-def test_there_and_back(result: Result) -> None:
+def test_there_and_back(result: RoutingResult) -> None:
     assert from_line(json.loads(json.dumps(to_line(result)))) == result
 
 
@@ -37,7 +37,7 @@ def test_other_objects_are_no_results(record: dict[str, object]) -> None:
 
 def test_a_torn_last_line_is_left_out_and_any_other_bad_one_reported(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
-    line = json.dumps(to_line(Result("p", "m", 0, "finished", ("a",))))
+    line = json.dumps(to_line(RoutingResult("p", "m", 0, "finished", ("a",))))
     file.write_text(f"{line}\n{line[:20]}", encoding="utf-8")
     assert [result.ranking for result in read_results(str(file))] == [("a",)]
     file.write_text(f"{line}\n[]\n{line}\n", encoding="utf-8")

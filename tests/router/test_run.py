@@ -13,37 +13,49 @@ from typing import Any, cast
 
 import pytest
 
-from skill_health.core.config import Provider, Routing
+from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.revision import Revision
 from skill_health.router import manifest as frozen
 from skill_health.router.budget import Budget
-from skill_health.router.choices import Choices
+from skill_health.router.choices import RouterChoices
 from skill_health.router.journal import Journal, create, resume
 from skill_health.router.journal_read import ATTEMPTS, RESULTS, read_manifest
-from skill_health.router.plan import Model, Plan, Questions, to_manifest
-from skill_health.router.prices import FREE, Price, Rates, price_table
-from skill_health.router.records import NONE, Catalogue, Listed, Mode, Prompt, Reply, Request, Result, Usage
+from skill_health.router.plan import OpenModel, Questions, RouterPlan, to_manifest
+from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
+from skill_health.router.records import (
+    NONE,
+    Catalogue,
+    ListedSkill,
+    Mode,
+    Prompt,
+    Reply,
+    RoutingRequest,
+    RoutingResult,
+    Usage,
+)
 from skill_health.router.results import read_results
 from skill_health.router.routers._api import Router
-from skill_health.router.routers._load import Choice, open_choice, resolve
-from skill_health.router.run import Runner
+from skill_health.router.routers._load import RouterChoice, open_choice, resolve
+from skill_health.router.run import RouterRunner
 from skill_health.router.run_folder import is_missing
 from skill_health.router.template import load_template
 
 FIELDS = ("prompt_id", "model", "replication")
-SKILLS = tuple(Listed(f"skill-{n}", f"Does thing {n}. Use when {n}.", description=f"Does thing {n}.") for n in range(5))
+SKILLS = tuple(
+    ListedSkill(f"skill-{n}", f"Does thing {n}. Use when {n}.", description=f"Does thing {n}.") for n in range(5)
+)
 PROMPTS = tuple(
     Prompt(f"p{n:02}", f"please do thing {n % 5}", None if n % 4 == 3 else f"skill-{n % 5}") for n in range(12)
 )
-PRICE = Price((Rates(10.0, 10.0, 10.0, 10.0),))
+PRICE = TieredPrice((Rates(10.0, 10.0, 10.0, 10.0),))
 
 
 @dataclass
 class Fake:
     """A router that answers as it is told, and notes what it was asked."""
 
-    answer: Callable[[Request], Reply]
+    answer: Callable[[RoutingRequest], Reply]
     replicates: bool = True
     asked: list[tuple[str, int, int]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -54,7 +66,7 @@ class Fake:
     def describe(self) -> Mapping[str, Any]:
         return {}
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: RoutingRequest) -> Reply:
         self.asked.append((request.prompt.prompt_id, request.replication, request.attempt))
         self.texts.append(request.text)
         self.under_way += 1
@@ -69,37 +81,37 @@ class Fake:
         pass
 
 
-def right(request: Request, **more: Any) -> Reply:
+def right(request: RoutingRequest, **more: Any) -> Reply:
     text = json.dumps({"ranking": [request.prompt.expected or NONE], "confidence": 0.9, "rationale": "because"})
     return replace(Reply(text=text, usage=Usage(100, 10, raw={"in": 100}), model="resolved", duration_ms=1.0), **more)
 
 
 def fake_model(
-    router: Fake, spec: str = "fake:m", kind: str = "provider", price: Price | None = FREE, reps: int = 2
-) -> Model:
+    router: Fake, spec: str = "fake:m", kind: str = "provider", price: TieredPrice | None = FREE, reps: int = 2
+) -> OpenModel:
     module = SimpleNamespace(KIND=kind, EXTRA="", __name__="skill_health.router.routers.fake")
-    choice = Choice(spec, "m", cast(Any, module), Provider("fake", concurrency=4))
-    return Model(choice, cast(Router, router), reps, price)
+    choice = RouterChoice(spec, "m", cast(Any, module), Provider("fake", concurrency=4))
+    return OpenModel(choice, cast(Router, router), reps, price)
 
 
-def scripted(spec: str, reps: int = 3) -> Model:
-    choice = resolve(spec, Routing())
-    return Model(choice, open_choice(choice, Catalogue(SKILLS)), reps, FREE)
+def scripted(spec: str, reps: int = 3) -> OpenModel:
+    choice = resolve(spec, RouterSettings())
+    return OpenModel(choice, open_choice(choice, Catalogue(SKILLS)), reps, FREE)
 
 
-def plan_of(*models: Model, mode: Mode = "text", prompts: Sequence[Prompt] = PROMPTS, **more: Any) -> Plan:
-    choices = Choices(tuple(model.spec for model in models), 3, 1, mode, "full", "none", "description", "cyclic")
-    return Plan(Catalogue(SKILLS), tuple(prompts), models, replace(choices, **more), load_template("none"))
+def plan_of(*models: OpenModel, mode: Mode = "text", prompts: Sequence[Prompt] = PROMPTS, **more: Any) -> RouterPlan:
+    choices = RouterChoices(tuple(model.spec for model in models), 3, 1, mode, "full", "none", "description", "cyclic")
+    return RouterPlan(Catalogue(SKILLS), tuple(prompts), models, replace(choices, **more), load_template("none"))
 
 
-def manifest_of(plan: Plan, routing: Routing = Routing()) -> dict[str, Any]:  # noqa: B008
+def manifest_of(plan: RouterPlan, routing: RouterSettings = RouterSettings()) -> dict[str, Any]:  # noqa: B008
     return to_manifest(plan, routing, price_table(routing), {"kind": "all"}, Revision()) | {
         "run_id": "r",
         "created": "c",
     }
 
 
-def open_journal(folder: Path, plan: Plan) -> Journal:
+def open_journal(folder: Path, plan: RouterPlan) -> Journal:
     manifest = manifest_of(plan)
     if (folder / "manifest.json").exists():
         return resume(str(folder), lambda stored: frozen.differences(stored, manifest), FIELDS, again=is_missing)
@@ -107,11 +119,16 @@ def open_journal(folder: Path, plan: Plan) -> Journal:
 
 
 def go(
-    folder: Path, plan: Plan, runs: int | None = None, usd: float | None = None, concurrency: int = 8, each: float = 0.0
-) -> Runner:
+    folder: Path,
+    plan: RouterPlan,
+    runs: int | None = None,
+    usd: float | None = None,
+    concurrency: int = 8,
+    each: float = 0.0,
+) -> RouterRunner:
     with open_journal(folder, plan) as journal:
         past = journal.past
-        runner = Runner(
+        runner = RouterRunner(
             plan, journal, Budget(runs, usd, attempts=past.attempts, spent=past.usd), lambda model, request: each
         )
         asyncio.run(runner.run(concurrency, plan.limits()))
@@ -120,7 +137,7 @@ def go(
     return runner
 
 
-def results(folder: Path) -> list[Result]:
+def results(folder: Path) -> list[RoutingResult]:
     return read_results(str(folder / RESULTS))
 
 
@@ -183,7 +200,7 @@ def test_all_models_see_one_order_and_positions_are_recorded_by_it(tmp_path: Pat
 
 
 def test_a_format_failure_is_asked_once_more_and_both_attempts_are_kept(tmp_path: Path) -> None:
-    def answer(request: Request) -> Reply:
+    def answer(request: RoutingRequest) -> Reply:
         if request.prompt.prompt_id == "p00" or (request.prompt.prompt_id == "p01" and request.attempt == 1):
             return Reply(text="I would take skill-1.", usage=Usage(50, 5, raw={"n": request.attempt}))
         return right(request)
@@ -244,7 +261,7 @@ def test_a_model_that_is_gone_is_not_asked_again_and_the_others_go_on(tmp_path: 
 
 @pytest.mark.parametrize("stop", ["quota", "auth"])
 def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp_path: Path, stop: Any) -> None:
-    def answer(request: Request) -> Reply:
+    def answer(request: RoutingRequest) -> Reply:
         if request.replication == 1 and request.prompt.prompt_id == "p03":
             return Reply(status="provider_error", stop=stop, error="the provider says: enough")
         return right(request)
@@ -264,7 +281,7 @@ def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp
 
 @pytest.mark.parametrize("cap", [0, 1, 7, 24, 30])
 def test_a_cap_on_calls_counts_every_attempt_and_a_larger_one_goes_on(tmp_path: Path, cap: int) -> None:
-    def answer(request: Request) -> Reply:
+    def answer(request: RoutingRequest) -> Reply:
         return right(request) if request.attempt > 1 or request.prompt.prompt_id > "p05" else Reply(text="prose")
 
     fake = Fake(answer)
@@ -324,7 +341,7 @@ def test_missing_data_is_asked_again_when_a_run_is_resumed(tmp_path: Path) -> No
 
 
 def test_a_server_that_is_down_is_left_alone_and_asked_again_later(tmp_path: Path) -> None:
-    def answer(request: Request) -> Reply:
+    def answer(request: RoutingRequest) -> Reply:
         return right(request) if request.replication == 0 else Reply(status="provider_error", error="answered 502")
 
     down, here = Fake(answer), Fake(right)
@@ -341,7 +358,7 @@ def test_a_server_that_is_down_is_left_alone_and_asked_again_later(tmp_path: Pat
 
 
 def test_a_bug_in_a_router_keeps_what_is_done(tmp_path: Path) -> None:
-    def answer(request: Request) -> Reply:
+    def answer(request: RoutingRequest) -> Reply:
         if request.prompt.prompt_id == "p09":
             raise ZeroDivisionError("ours")
         return right(request)
@@ -355,7 +372,7 @@ def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path)
     fake = Fake(right, seconds=5)
     plan = plan_of(fake_model(fake, price=PRICE))
 
-    async def main(runner: Runner) -> None:
+    async def main(runner: RouterRunner) -> None:
         running = asyncio.create_task(runner.run(3, plan.limits(), grace=5))
         while len(fake.asked) < 3:
             await asyncio.sleep(0.001)
@@ -364,7 +381,7 @@ def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path)
         await running
 
     with open_journal(tmp_path / "run", plan) as journal:
-        runner = Runner(plan, journal, Budget(100, 1.0), lambda model, request: 0.25)
+        runner = RouterRunner(plan, journal, Budget(100, 1.0), lambda model, request: 0.25)
         asyncio.run(main(runner))
     assert (runner.stopped, runner.budget.spent, runner.left()) == ("interrupted", 0.75, 24)
     assert [event["status"] for event in events(tmp_path / "run", "end")] == ["cancelled"] * 3
@@ -372,7 +389,7 @@ def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path)
         assert (journal.past.attempts, journal.past.usd, journal.past.lost) == (3, 0.75, 0)
 
 
-CHANGES: list[tuple[str, Callable[[Plan], Plan], str]] = [
+CHANGES: list[tuple[str, Callable[[RouterPlan], RouterPlan], str]] = [
     ("seed", lambda plan: replace(plan, choices=replace(plan.choices, seed=2)), r"seed: 1 then, 2 now"),
     ("mode", lambda plan: replace(plan, choices=replace(plan.choices, mode="json_schema")), r'mode: "text" then, "json_schema" now'),
     (
@@ -406,7 +423,9 @@ CHANGES: list[tuple[str, Callable[[Plan], Plan], str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), [case[1:] for case in CHANGES], ids=[case[0] for case in CHANGES])
-def test_a_changed_manifest_is_refused_and_named(tmp_path: Path, change: Callable[[Plan], Plan], message: str) -> None:
+def test_a_changed_manifest_is_refused_and_named(
+    tmp_path: Path, change: Callable[[RouterPlan], RouterPlan], message: str
+) -> None:
     plan = plan_of(scripted("scripted:seed=3"))
     go(tmp_path / "run", plan, runs=5)
     before = sorted((path.name, path.read_bytes()) for path in (tmp_path / "run").iterdir())
@@ -425,7 +444,7 @@ def test_a_changed_manifest_is_refused_and_named(tmp_path: Path, change: Callabl
     ],
     ids=["where-a-label-stands", "where-a-skill-lies", "price-of-the-day"],
 )
-def test_what_changes_no_answer_changes_no_identity(change: Callable[[Plan], Plan]) -> None:
+def test_what_changes_no_answer_changes_no_identity(change: Callable[[RouterPlan], RouterPlan]) -> None:
     plan = plan_of(scripted("scripted:seed=3"))
     then, now = manifest_of(plan), manifest_of(change(plan)) | {"run_id": "x", "created": "y", "commit": "z"}
     assert frozen.identity(then) == frozen.identity(now)
@@ -435,7 +454,7 @@ def test_what_changes_no_answer_changes_no_identity(change: Callable[[Plan], Pla
 def test_pace_is_no_part_of_a_run_and_the_server_is() -> None:
     plan = plan_of(fake_model(Fake(right)))
     slow, fast, other = (
-        Routing(providers={"fake": Provider("openai", base_url=url, concurrency=number)})
+        RouterSettings(providers={"fake": Provider("openai", base_url=url, concurrency=number)})
         for url, number in (("http://a", 1), ("http://a", 64), ("http://b", 1))
     )
     assert frozen.differences(manifest_of(plan, slow), manifest_of(plan, fast)) == []

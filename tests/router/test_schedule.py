@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.router.schedule import INTERRUPTED, Limits, Schedule, StopRun, interruptible
+from skill_health.router.schedule import INTERRUPTED, CallLimits, Schedule, StopRun, interruptible
 
 Planned = list[tuple[str, int]]
 
@@ -59,7 +59,7 @@ def test_every_call_is_made_once_in_order_within_the_limits(
 ) -> None:
     planned = [(group, number) for number, group in enumerate(groups)]
     watch = Watch(lambda item: 0.0001 * (item % 3))
-    schedule = Schedule(watch.work(planned), Limits(total, each))
+    schedule = Schedule(watch.work(planned), CallLimits(total, each))
     asyncio.run(schedule.run(planned))
     assert schedule.reason == ""
     assert sorted(watch.ended) == list(range(len(groups)))
@@ -73,14 +73,14 @@ def test_every_call_is_made_once_in_order_within_the_limits(
 def test_limits_are_used_in_full() -> None:
     planned = [("a", n) for n in range(20)] + [("b", 100 + n) for n in range(20)]
     watch = Watch(lambda item: 0.002)
-    asyncio.run(Schedule(watch.work(planned), Limits(5, {"a": 2})).run(planned))
+    asyncio.run(Schedule(watch.work(planned), CallLimits(5, {"a": 2})).run(planned))
     assert (watch.peak["a"], watch.peak["all"]) == (2, 5)
 
 
 def test_a_slow_group_does_not_hold_up_another() -> None:
     planned = [("slow", n) for n in range(4)] + [("fast", 10 + n) for n in range(40)]
     watch = Watch(lambda item: 0.05 if item < 10 else 0.0)
-    asyncio.run(Schedule(watch.work(planned), Limits(4, {"slow": 1, "fast": 2})).run(planned))
+    asyncio.run(Schedule(watch.work(planned), CallLimits(4, {"slow": 1, "fast": 2})).run(planned))
     assert watch.ended[0] >= 10
     assert watch.ended.index(49) < watch.ended.index(1)
 
@@ -95,7 +95,7 @@ def test_a_call_that_stops_the_run_lets_the_others_end() -> None:
             raise StopRun("quota: no credit is left")
         await inner(item)
 
-    schedule = Schedule(call, Limits(4, {}))
+    schedule = Schedule(call, CallLimits(4, {}))
     asyncio.run(schedule.run(planned))
     assert schedule.reason == "quota: no credit is left"
     assert watch.begun == watch.ended
@@ -114,7 +114,7 @@ def test_a_bug_cancels_the_others_and_is_raised() -> None:
         await inner(item)
 
     with pytest.raises(ZeroDivisionError, match="ours"):
-        asyncio.run(Schedule(call, Limits(4, {})).run(planned))
+        asyncio.run(Schedule(call, CallLimits(4, {})).run(planned))
     assert sorted(watch.cancelled) == [0, 1, 2]
 
 
@@ -122,7 +122,7 @@ def test_nothing_planned() -> None:
     async def call(item: int) -> None:
         raise AssertionError
 
-    asyncio.run(Schedule(call, Limits(4, {})).run([]))
+    asyncio.run(Schedule(call, CallLimits(4, {})).run([]))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_nothing_planned() -> None:
 def test_an_interrupt_stops_and_a_second_one_or_the_grace_abandons(times: int, grace: float, outcome: str) -> None:
     planned = [("a", n) for n in range(50)]
     watch = Watch(lambda item: 0.05)
-    schedule = Schedule(watch.work(planned), Limits(3, {}), grace)
+    schedule = Schedule(watch.work(planned), CallLimits(3, {}), grace)
 
     async def main() -> list[bool]:
         running = asyncio.create_task(schedule.run(planned))

@@ -21,7 +21,7 @@ from made_runs import SKILLS, manifest, prompt, result, simulate
 from skill_health.core.stats.groups import group_deviations
 from skill_health.core.validation import problems
 from skill_health.router.orders import presentation
-from skill_health.router.records import ANSWERED, NONE, Prompt, Result
+from skill_health.router.records import ANSWERED, NONE, Prompt, RoutingResult
 from skill_health.router.report import build_report
 from skill_health.router.scores.confusion import matrix, pairs
 from skill_health.router.scores.facts import read_facts
@@ -42,7 +42,7 @@ STATUSES = [
 ]
 
 
-def sheet_of(given: dict[str, Any], results: list[Result]) -> Any:
+def sheet_of(given: dict[str, Any], results: list[RoutingResult]) -> Any:
     return judge(read_facts(given), results)
 
 
@@ -52,7 +52,7 @@ def model_of(report: dict[str, Any], name: str = "maker:one") -> dict[str, Any]:
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[dict[str, Any], list[Result], list[Prompt]]:
+def runs(draw: st.DrawFn) -> tuple[dict[str, Any], list[RoutingResult], list[Prompt]]:
     """Any run: prompts of all kinds, some results missing or absent."""
     classes = st.sampled_from([*SKILLS, None])
     prompts = []
@@ -85,25 +85,25 @@ def mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def naive(prompts: list[Prompt], results: list[Result]) -> dict[str, tuple[float | None, int]]:
+def naive(prompts: list[Prompt], results: list[RoutingResult]) -> dict[str, tuple[float | None, int]]:
     """Every metric by its definition, with its number of calls."""
     label = {each.prompt_id: each for each in prompts}
     scored = [each for each in results if each.status in ANSWERED]
     tested = [each for each in scored if label[each.prompt_id].known]
 
-    def first(each: Result) -> str | None:
+    def first(each: RoutingResult) -> str | None:
         return each.ranking[0] if each.ranking else None
 
-    def target(each: Result) -> str:
+    def target(each: RoutingResult) -> str:
         return label[each.prompt_id].expected or NONE
 
-    def good(each: Result) -> bool:
+    def good(each: RoutingResult) -> bool:
         return first(each) in {target(each), *label[each.prompt_id].acceptable}
 
-    def gain(each: Result, name: str) -> int:
+    def gain(each: RoutingResult, name: str) -> int:
         return 2 if name == target(each) else 1 if name in label[each.prompt_id].acceptable else 0
 
-    def graded(each: Result) -> float:
+    def graded(each: RoutingResult) -> float:
         ideal = sorted([2] + [1] * len(label[each.prompt_id].acceptable), reverse=True)[:3]
         best = sum(value / math.log2(place + 2) for place, value in enumerate(ideal))
         return sum(gain(each, name) / math.log2(place + 2) for place, name in enumerate(each.ranking[:3])) / best
@@ -138,7 +138,9 @@ def naive(prompts: list[Prompt], results: list[Result]) -> dict[str, tuple[float
 
 
 @given(runs())
-def test_every_metric_is_what_its_definition_says(run: tuple[dict[str, Any], list[Result], list[Prompt]]) -> None:
+def test_every_metric_is_what_its_definition_says(
+    run: tuple[dict[str, Any], list[RoutingResult], list[Prompt]],
+) -> None:
     given_, results, prompts = run
     sheet = sheet_of(given_, results)
     for column in sheet.columns:
@@ -163,7 +165,7 @@ def test_every_metric_is_what_its_definition_says(run: tuple[dict[str, Any], lis
 @given(runs(), st.randoms(use_true_random=False))
 @settings(max_examples=10)
 def test_the_order_of_results_does_not_matter(
-    run: tuple[dict[str, Any], list[Result], list[Prompt]], rng: random.Random
+    run: tuple[dict[str, Any], list[RoutingResult], list[Prompt]], rng: random.Random
 ) -> None:
     given_, results, _ = run
     mixed = list(results)
@@ -172,7 +174,7 @@ def test_the_order_of_results_does_not_matter(
 
 
 @given(runs())
-def test_denominators_add_up(run: tuple[dict[str, Any], list[Result], list[Prompt]]) -> None:
+def test_denominators_add_up(run: tuple[dict[str, Any], list[RoutingResult], list[Prompt]]) -> None:
     given_, results, _ = run
     report = build_report(given_, results)
     for skill in report["skills"]:

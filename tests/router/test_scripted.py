@@ -17,10 +17,10 @@ from simulators.routers._broken import broken
 from simulators.routers._script import SHARES, Script, parse_script
 from simulators.routers._simulate import right
 from simulators.routers.scripted import Scripted
-from skill_health.core.config import Routing
+from skill_health.core.config import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.answers import KINDS, read_answer
-from skill_health.router.records import NONE, Catalogue, Listed, Prompt, Reply, Request
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, Reply, RoutingRequest
 from skill_health.router.routers._load import open_choice, resolve
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
@@ -30,28 +30,30 @@ SIGMAS = 4.5
 
 
 def opened(text: str = "", none_allowed: bool = True, seed: int = 1) -> Scripted:
-    choice = resolve(f"scripted:{text}" if text else "scripted", Routing())
+    choice = resolve(f"scripted:{text}" if text else "scripted", RouterSettings())
     return cast(Scripted, open_choice(choice, Catalogue(()), none_allowed=none_allowed, seed=seed))
 
 
-def request(number: int, expected: str | None = None, replication: int = 0, known: bool = True) -> Request:
+def request(number: int, expected: str | None = None, replication: int = 0, known: bool = True) -> RoutingRequest:
     """Every skill stands in every position equally often, and is the right one equally often."""
     size = len(NAMES)
     shift = number // size % size
     order = NAMES[shift:] + NAMES[:shift]
     expected = NAMES[number % size] if expected is None else expected
     prompt = Prompt(f"p{number}", "text", None if expected == NONE else expected, known=known)
-    return Request(prompt, replication, tuple(Listed(name, name) for name in order), "a question of 26 bytes ...")
+    return RoutingRequest(
+        prompt, replication, tuple(ListedSkill(name, name) for name in order), "a question of 26 bytes ..."
+    )
 
 
-def ask(router: Scripted, requests: Iterable[Request]) -> list[Reply]:
+def ask(router: Scripted, requests: Iterable[RoutingRequest]) -> list[Reply]:
     async def all_of_them() -> list[Reply]:
         return [await router.ask(each) for each in requests]
 
     return asyncio.run(all_of_them())
 
 
-def firsts(router: Scripted, requests: Sequence[Request]) -> list[str]:
+def firsts(router: Scripted, requests: Sequence[RoutingRequest]) -> list[str]:
     answers = [read_answer(reply.text, NAMES) for reply in ask(router, requests)]
     assert all(not answer.kinds for answer in answers)
     return [answer.ranking[0] for answer in answers]
@@ -239,7 +241,7 @@ def test_where_a_skill_must_be_named_none_is_never_said() -> None:
 
 def test_odd_requests_are_answered_too() -> None:
     router = opened("skill=0,bias=0.5")
-    alone = replace(request(0), skills=(Listed("alpha", ""),))
+    alone = replace(request(0), skills=(ListedSkill("alpha", ""),))
     assert firsts(router, [alone]) == ["alpha"]
     unknown = request(3, known=False)
     gone = request(4, "not-listed")

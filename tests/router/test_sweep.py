@@ -19,13 +19,13 @@ from made_runs import manifest, prompt, result
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema, problems
-from skill_health.router.basis import Asked, is_finished, last_run, run_at, run_before
-from skill_health.router.choices import Choices
+from skill_health.router.basis import SweepBasis, is_finished, last_run, run_at, run_before
+from skill_health.router.choices import RouterChoices
 from skill_health.router.comparable import changed_skills
 from skill_health.router.inputs import catalogue_at, load_inputs
-from skill_health.router.records import Listed
+from skill_health.router.records import ListedSkill
 from skill_health.router.results import to_line
-from skill_health.router.runs import Run, load_run
+from skill_health.router.runs import RouterRun, load_run
 from skill_health.router.scores.facts import read_facts
 from skill_health.router.sweep import agrees, mismatch, select
 from skill_health.router.template import load_template
@@ -442,12 +442,12 @@ def test_what_can_be_a_baseline(run: dict[str, Any], asked: dict[str, Any], why:
 
 
 def test_a_run_agrees_where_it_saw_the_changed_skills_as_they_were() -> None:
-    then = [Listed("a", "Old a."), Listed("b", "Old b."), Listed("c", "C.")]
-    now = [Listed("a", "New a."), Listed("c", "C."), Listed("d", "D.")]
+    then = [ListedSkill("a", "Old a."), ListedSkill("b", "Old b."), ListedSkill("c", "C.")]
+    now = [ListedSkill("a", "New a."), ListedSkill("c", "C."), ListedSkill("d", "D.")]
     changed = changed_skills(then, now)
     assert [(each.name, each.kind) for each in changed] == [("a", "edited"), ("b", "removed"), ("d", "added")]
-    assert agrees(then, [*then[:2], Listed("c", "Another.")], changed)
-    assert not agrees(then, [*then, Listed("d", "D.")], changed)
+    assert agrees(then, [*then[:2], ListedSkill("c", "Another.")], changed)
+    assert not agrees(then, [*then, ListedSkill("d", "D.")], changed)
     assert not agrees(then, then[:1], changed)
     assert not agrees(then, now, changed)
 
@@ -470,9 +470,9 @@ def put(reports: Path, name: str, **more: Any) -> dict[str, Any]:
     return found
 
 
-def asked(*models: str) -> Asked:
-    chosen = Choices(models, 1, 1, "text", "full", "none", "description", "cyclic")
-    return Asked(chosen, load_template("none").digest, {"kind": "all"})
+def asked(*models: str) -> SweepBasis:
+    chosen = RouterChoices(models, 1, 1, "text", "full", "none", "description", "cyclic")
+    return SweepBasis(chosen, load_template("none").digest, {"kind": "all"})
 
 
 def test_the_last_comparable_finished_run(tmp_path: Path) -> None:
@@ -499,7 +499,7 @@ def test_the_last_comparable_finished_run(tmp_path: Path) -> None:
 def test_finished_means_every_planned_call(tmp_path: Path) -> None:
     given = manifest([prompt("a", "alpha"), prompt("b", "beta")], replications=2)
     whole = [result(name, ["alpha"], replication=at) for name in "ab" for at in range(2)]
-    run = Run("", given, read_facts(given), tuple(whole))
+    run = RouterRun("", given, read_facts(given), tuple(whole))
     assert is_finished(run)
     assert not is_finished(replace(run, results=tuple(whole[1:])))
     assert not is_finished(replace(run, results=(*whole[1:], whole[1])))
@@ -515,7 +515,7 @@ def test_a_providers_model_needs_a_run_that_saw_the_old_descriptions(
     changed = changed_skills(old.shown, inputs.catalogue.shown)
     reports = repository / "reports"
 
-    def before(*models: str) -> Run:
+    def before(*models: str) -> RouterRun:
         return run_at(str(reports), inputs, asked(*models), old, changed, (), "HEAD")
 
     with pytest.raises(

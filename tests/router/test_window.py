@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Headers, Loopback, Reaction, Seen, answer, failure, ranking
 
-from skill_health.router.http.window import Window
+from skill_health.router.http.window import CallWindow
 
 Step = tuple[str, int]
 STEPS = st.lists(st.tuples(st.sampled_from(["enter", "leave", "cancel", "served", "refused"]), st.integers(0, 30)))
@@ -19,7 +19,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["enter", "leave", "cancel", "served"
 @given(st.integers(1, 9), STEPS)
 def test_never_more_than_it_allows_and_nobody_waits_while_there_is_room(most: int, steps: list[Step]) -> None:
     async def go() -> None:
-        window, inside, tasks = Window(most), list[int](), dict[int, asyncio.Task[None]]()
+        window, inside, tasks = CallWindow(most), list[int](), dict[int, asyncio.Task[None]]()
         leave: dict[int, asyncio.Event] = {}
         tickets = [0]
 
@@ -64,7 +64,7 @@ def test_never_more_than_it_allows_and_nobody_waits_while_there_is_room(most: in
 
 def test_first_come_first_served() -> None:
     async def go() -> list[int]:
-        window, order = Window(1), list[int]()
+        window, order = CallWindow(1), list[int]()
 
         async def enter(name: int) -> None:
             async with window:
@@ -79,7 +79,7 @@ def test_first_come_first_served() -> None:
 
 def test_it_is_halved_once_for_all_that_were_sent_before_and_grows_by_one_a_round() -> None:
     async def go() -> None:
-        window = Window(64)
+        window = CallWindow(64)
         for _ in range(16):
             await window.__aenter__()
         sent = [window.sent() for _ in range(16)]

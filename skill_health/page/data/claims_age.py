@@ -11,11 +11,11 @@ from typing import Any
 from skill_health.core.claim_dates import Review, reviews
 from skill_health.core.config import Config
 from skill_health.core.registries import Registries
-from skill_health.engine import Result
-from skill_health.today import plain
+from skill_health.engine import LintResult
+from skill_health.today import escape_surrogates
 
 
-def claims(result: Result, paths: Sequence[str], config: Config, as_of: date) -> dict[str, Any] | None:
+def claims(result: LintResult, paths: Sequence[str], config: Config, as_of: date) -> dict[str, Any] | None:
     """The part `claims` of the page's document; None where the collection has no registry of claims.
 
     A claim belongs to the skill of its owner's name; where several skills share the name, to none of them.
@@ -33,7 +33,7 @@ def claims(result: Result, paths: Sequence[str], config: Config, as_of: date) ->
         name = result.facts[path]["summary"]["name"]
         own = owned.get(name, []) if times[name] == 1 else []
         ages = [_age(each, as_of) for each in own]
-        skills[plain(path)] = _counts(own, config, as_of) | {"median_days": median(ages) if ages else None}
+        skills[escape_surrogates(path)] = _counts(own, config, as_of) | {"median_days": median(ages) if ages else None}
     return {"skills": skills, **_counts(known, config, as_of)}
 
 

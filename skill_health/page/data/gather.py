@@ -11,7 +11,7 @@ from typing import Any
 
 from skill_health.core.config import Config
 from skill_health.formats.json import document as lint_document
-from skill_health.history_line import Line
+from skill_health.history_line import HistoryLine
 from skill_health.page.data.changes import changes, read_state, with_basis
 from skill_health.page.data.claims_age import claims
 from skill_health.page.data.histories import daily_history, effect_history, router_history
@@ -19,15 +19,15 @@ from skill_health.page.data.listing import listing
 from skill_health.page.data.reports import effect_reports, router_reports
 from skill_health.page.data.state import state
 from skill_health.page.data.trends import marks, trends
-from skill_health.page.model import Page, Verdict
-from skill_health.page.origin import Doc, document
+from skill_health.page.model import Page, SkillVerdict
+from skill_health.page.origin import JsonNode, document
 from skill_health.page.verdict.answers import answers as answer_all
 from skill_health.page.verdict.verdicts import verdict
 from skill_health.record_json import document as status_document
-from skill_health.record_next import Place
+from skill_health.record_next import CommandBuilder
 from skill_health.revision import Revision
-from skill_health.status import Joined, read_joined
-from skill_health.today import look, plain, plain_values
+from skill_health.status import JoinedRecords, read_joined
+from skill_health.today import check_today, escape_surrogates, plain_values
 
 SCHEMA = "skill-health/page/1"
 TITLE = "Skill health"
@@ -55,13 +55,13 @@ def read_page(
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     joined = read_joined(paths, root, config, as_of, folder, jobs, use_cache)
     # Seen from the root, commands are the same on any machine and from any folder that the page is made in.
-    status = replace(joined.status, place=Place(tuple(asked)))
+    status = replace(joined.status, place=CommandBuilder(tuple(asked)))
     histories = (daily_history(folder), router_history(folder), effect_history(folder))
     (history, _), (routes, _), (helped, _) = histories
     reports = (router_reports(folder, status), effect_reports(folder, status))
     (router, _), (effects, _) = reports
     old, wrong = _last_state(last) if last else (None, ())
-    verdicts = {plain(each.path): verdict(each, status.place) for each in status.records}
+    verdicts = {escape_surrogates(each.path): verdict(each, status.place) for each in status.records}
     answers = answer_all(status, joined.report, config, verdicts, effects)
     own = _own(joined, asked, config, as_of, history, verdicts, answers, title, old)
     further = [note for _, some in (*histories, *reports) for note in some]
@@ -79,7 +79,7 @@ def read_page(
         own=document("page", own),
         verdicts=verdicts,
         answers=answers,
-        notes=tuple(dict.fromkeys(plain(note) for note in (*status.notes, *further, *wrong))),
+        notes=tuple(dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *wrong))),
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
     )
@@ -94,18 +94,18 @@ def _last_state(last: str) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
 
 
 def _own(
-    joined: Joined,
+    joined: JoinedRecords,
     asked: Sequence[str],
     config: Config,
     as_of: date,
-    history: Doc,
-    verdicts: Mapping[str, Verdict],
-    answers: Mapping[int, Verdict],
+    history: JsonNode,
+    verdicts: Mapping[str, SkillVerdict],
+    answers: Mapping[int, SkillVerdict],
     title: str,
     old: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """What only the page knows (core/schemas/page.schema.json)."""
-    records = {plain(each.path): each for each in joined.status.records}
+    records = {escape_surrogates(each.path): each for each in joined.status.records}
     skills = [each.path for each in joined.status.records]
     now = _line(joined, asked, config, as_of)
     listed = listing(joined.result, skills, config)
@@ -118,7 +118,8 @@ def _own(
         "title": title,
         "as_of": day,
         "descriptions": {
-            plain(path): plain(str(joined.result.facts[path]["summary"]["description"])) for path in skills
+            escape_surrogates(path): escape_surrogates(str(joined.result.facts[path]["summary"]["description"]))
+            for path in skills
         },
         "listing": listed,
         "claims": aged,
@@ -131,11 +132,11 @@ def _own(
     }
 
 
-def _line(joined: Joined, asked: Sequence[str], config: Config, as_of: date) -> Line:
+def _line(joined: JoinedRecords, asked: Sequence[str], config: Config, as_of: date) -> HistoryLine:
     """The line that a daily run of now would write; findings that a baseline knows are among it there too."""
     time = f"{as_of.isoformat()}T00:00:00Z"
-    return look(joined.whole, joined.result, config, as_of, time, asked, Revision()).line
+    return check_today(joined.whole, joined.result, config, as_of, time, asked, Revision()).line
 
 
-def _verdict(each: Verdict) -> dict[str, Any]:
+def _verdict(each: SkillVerdict) -> dict[str, Any]:
     return plain_values(asdict(each))  # type: ignore[no-any-return]

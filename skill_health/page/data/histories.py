@@ -14,7 +14,7 @@ from skill_health.effect_history import HISTORY as EFFECTS
 from skill_health.history_line import from_record
 from skill_health.page.data.fits import broken
 from skill_health.page.data.loading import loads
-from skill_health.page.origin import Doc, document
+from skill_health.page.origin import JsonNode, document
 from skill_health.router_history import HISTORY as ROUTER
 
 MOST_LINES = 400
@@ -23,17 +23,17 @@ _MOST_BYTES = 48 << 20
 _MOST_WRONG = 2_000
 
 
-def daily_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
+def daily_history(folder: str) -> tuple[JsonNode, tuple[str, ...]]:
     """The lines of the daily runs in a folder of reports, and what could not be read."""
     return _read(folder, DAILY, "history", MOST_LINES, _is_daily)
 
 
-def router_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
+def router_history(folder: str) -> tuple[JsonNode, tuple[str, ...]]:
     """The lines of the router's runs, likewise."""
     return _read(folder, ROUTER, "router-history", 10 * MOST_LINES, _fits("router-history", "time"))
 
 
-def effect_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
+def effect_history(folder: str) -> tuple[JsonNode, tuple[str, ...]]:
     """The lines of the runs of the effectiveness benchmark, likewise."""
     fits = _fits("effectiveness-history", "created")
     return _read(folder, EFFECTS, "effectiveness-history", 10 * MOST_LINES, fits)
@@ -41,7 +41,7 @@ def effect_history(folder: str) -> tuple[Doc, tuple[str, ...]]:
 
 def _read(
     folder: str, file: str, name: str, most: int, fits: Callable[[dict[str, Any]], bool]
-) -> tuple[Doc, tuple[str, ...]]:
+) -> tuple[JsonNode, tuple[str, ...]]:
     path = os.path.join(folder, file)
     kept: list[dict[str, Any]] = []
     wrong = size = 0

@@ -9,11 +9,11 @@ from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catal
 from skill_health.core.config import Config
 from skill_health.core.hosts import hosts
 from skill_health.core.measure import estimate_tokens
-from skill_health.engine import Result
-from skill_health.today import plain
+from skill_health.engine import LintResult
+from skill_health.today import escape_surrogates
 
 
-def listing(result: Result, paths: Sequence[str], config: Config) -> dict[str, Any]:
+def listing(result: LintResult, paths: Sequence[str], config: Config) -> dict[str, Any]:
     """The part `listing` of the page's document, about the skills at `paths` and those that stand beside them.
 
     A host loads the skills of one folder together, so that there is one entry for each host and folder.
@@ -24,15 +24,22 @@ def listing(result: Result, paths: Sequence[str], config: Config) -> dict[str, A
     asked = {_group(path) for path in paths}
     shown = []
     for group, skills in sorted(groups.items()):
-        pairs = [(plain(own["name"]), plain(own["description"])) for own in skills if not own["hidden"]]
+        pairs = [
+            (escape_surrogates(own["name"]), escape_surrogates(own["description"]))
+            for own in skills
+            if not own["hidden"]
+        ]
         if group in asked and pairs:
             shown += [_entry(simulate(pairs, host), group) for host in hosts(config.hosts)]
-    return {"hosts": shown, "skills": {plain(path): _tokens(result.facts[path]["summary"]) for path in paths}}
+    return {
+        "hosts": shown,
+        "skills": {escape_surrogates(path): _tokens(result.facts[path]["summary"]) for path in paths},
+    }
 
 
 def _group(path: str) -> str:
     """The folder that holds the skill's folder."""
-    return plain(path.rpartition("/")[0].rpartition("/")[0] or ".")
+    return escape_surrogates(path.rpartition("/")[0].rpartition("/")[0] or ".")
 
 
 def _entry(catalog: Catalog, group: str) -> dict[str, Any]:

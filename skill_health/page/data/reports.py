@@ -8,8 +8,8 @@ from typing import Any
 
 from skill_health.page.data.fits import broken
 from skill_health.page.data.loading import loads, read_file
-from skill_health.page.origin import Doc, document
-from skill_health.record_cells import Status
+from skill_health.page.origin import JsonNode, document
+from skill_health.record_cells import CollectionStatus
 
 REPORT = "report.json"
 _MOST_RUNS = 40
@@ -18,20 +18,20 @@ _MOST_REPORT, _MOST_ALL = 48 << 20, 96 << 20
 """Bytes of one report and of all of a kind: read, they take ten times as many in memory."""
 
 
-def router_reports(folder: str, status: Status) -> tuple[tuple[Doc, ...], tuple[str, ...]]:
+def router_reports(folder: str, status: CollectionStatus) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
     """The reports of the router's runs that the status uses, the latest first, and what could not be read."""
     runs = ((each.time, each.run_id) for each in (status.routed.models if status.routed else ()))
     return _reports(folder, "router", runs)
 
 
-def effect_reports(folder: str, status: Status) -> tuple[tuple[Doc, ...], tuple[str, ...]]:
+def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
     """The reports of the effectiveness benchmark's runs, likewise."""
     runs = ((each.time, each.run_id) for each in (status.effects.lines if status.effects else ()))
     return _reports(folder, "effectiveness", runs)
 
 
-def _reports(folder: str, kind: str, runs: Iterable[tuple[str, str]]) -> tuple[tuple[Doc, ...], tuple[str, ...]]:
-    found: list[Doc] = []
+def _reports(folder: str, kind: str, runs: Iterable[tuple[str, str]]) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
+    found: list[JsonNode] = []
     notes: list[str] = []
     latest = list(dict.fromkeys(run for _, run in sorted(runs, reverse=True)))
     room = _MOST_ALL

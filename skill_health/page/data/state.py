@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from skill_health.page.data.changes import STATE
-from skill_health.page.model import Verdict
+from skill_health.page.model import SkillVerdict
 from skill_health.page.verdict.telling import effect_rank, route_rank
 from skill_health.skill_record import SkillRecord
-from skill_health.today import plain
+from skill_health.today import escape_surrogates
 
 
 def state(
     records: Mapping[str, SkillRecord],
-    verdicts: Mapping[str, Verdict],
+    verdicts: Mapping[str, SkillVerdict],
     tokens: Mapping[str, int | None],
     claims: Mapping[str, Any] | None,
     as_of: str,
@@ -25,7 +25,7 @@ def state(
     for path, record in sorted(records.items()):
         recall, effect = _recall(record), _effect(record)
         skills[path] = {
-            "name": plain(record.name),
+            "name": escape_surrogates(record.name),
             "verdict": verdicts[path].word,
             "score": record.health.score,
             **recall,
@@ -41,7 +41,7 @@ def _recall(record: SkillRecord) -> dict[str, Any]:
     best = min(every, key=lambda one: route_rank(False, True, one.local, one.changed, one.run.trusted), default=None)
     if best is None:
         return {"recall": None, "recall_model": None}
-    return {"recall": best.recall.value, "recall_model": plain(best.run.model)}
+    return {"recall": best.recall.value, "recall_model": escape_surrogates(best.run.model)}
 
 
 def _effect(record: SkillRecord) -> dict[str, Any]:

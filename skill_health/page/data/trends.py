@@ -9,13 +9,13 @@ from statistics import median
 from typing import Any
 
 from skill_health.earlier import differences
-from skill_health.history_line import Line, from_record
-from skill_health.page.origin import Doc
+from skill_health.history_line import HistoryLine, from_record
+from skill_health.page.origin import JsonNode
 
 _DAY = 86400.0
 
 
-def trends(history: Doc, now: Line) -> dict[str, Any]:
+def trends(history: JsonNode, now: HistoryLine) -> dict[str, Any]:
     """The part `trends` of the page's document.
 
     The newest comparable line is passed over: it is today's, or as good as today's, and a score that has moved since
@@ -32,7 +32,7 @@ def trends(history: Doc, now: Line) -> dict[str, Any]:
     return found
 
 
-def _before(history: Doc, now: Line) -> Line | None:
+def _before(history: JsonNode, now: HistoryLine) -> HistoryLine | None:
     passed = False
     for record in reversed(history.value):
         if not any(differences(from_record(record, skills=False), now)):
@@ -42,7 +42,7 @@ def _before(history: Doc, now: Line) -> Line | None:
     return None
 
 
-def marks(history: Doc, paths: Sequence[str], most: float) -> list[dict[str, Any]]:
+def marks(history: JsonNode, paths: Sequence[str], most: float) -> list[dict[str, Any]]:
     """The part `marks` of the page's document: what to mark in the history of the runs over `paths`.
 
     That is where the mean moves by more than `most`, where lines stop being comparable, and where days are missing.
@@ -57,7 +57,7 @@ def marks(history: Doc, paths: Sequence[str], most: float) -> list[dict[str, Any
     return found
 
 
-def _between(before: Line, after: Line, usual: float, most: float) -> Iterator[Mapping[str, str]]:
+def _between(before: HistoryLine, after: HistoryLine, usual: float, most: float) -> Iterator[Mapping[str, str]]:
     why = list(differences(before, after))
     if before.version != after.version or before.rules != after.rules:
         yield {"kind": "rules", "text": "; ".join(why)}
@@ -74,11 +74,11 @@ def _between(before: Line, after: Line, usual: float, most: float) -> Iterator[M
         yield {"kind": "gap", "text": f"no run for {days:.0f} days"}
 
 
-def _usual(lines: Sequence[Line]) -> float:
+def _usual(lines: Sequence[HistoryLine]) -> float:
     """The distance in days from which a pause is a gap: three times the usual one, and two days at least."""
     apart = [_days(before, after) for before, after in pairwise(lines)]
     return max(2.0, 3 * median(apart)) if apart else 2.0
 
 
-def _days(before: Line, after: Line) -> float:
+def _days(before: HistoryLine, after: HistoryLine) -> float:
     return (datetime.fromisoformat(after.time) - datetime.fromisoformat(before.time)).total_seconds() / _DAY

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 
 from skill_health.page.drawing import compiled, theme
 from skill_health.page.model import Picture
-from skill_health.page.text import shown
+from skill_health.page.text import escape_text
 
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _TAG = re.compile(r"<[^<>]*>")
@@ -109,7 +109,7 @@ def _spec(picture: Picture) -> str:
 def _visible(value: Any, limit: int | None = None) -> Any:
     """The specification with its texts as they are shown: a control character would end the process of the library."""
     if isinstance(value, str):
-        told = " ".join(shown(value, limit).split("\n")).replace("\t", " ")
+        told = " ".join(escape_text(value, limit).split("\n")).replace("\t", " ")
         return f"{told} " if told in _INHERITED else told
     if isinstance(value, Mapping):
         return {str(key): _visible(each, _TEXT if key == "values" else limit) for key, each in value.items()}

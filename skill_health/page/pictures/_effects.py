@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from skill_health.page.figures import MISSING, plain, points
+from skill_health.page.figures import MISSING, points, text_cell
 from skill_health.page.marks import effect_marks
-from skill_health.page.model import Cell, Page
-from skill_health.page.origin import Doc
+from skill_health.page.model import Page, PageCell
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures import _tags
 from skill_health.page.pictures._forest import KINDS, LABELS, Row
 from skill_health.page.pictures._text import fitted, text_width
@@ -27,8 +27,8 @@ class Measured:
 
     model: str
     name: str
-    line: Doc
-    own: Doc
+    line: JsonNode
+    own: JsonNode
     path: str = ""
 
     @property
@@ -37,7 +37,7 @@ class Measured:
         return bool(self.line.value.get("simulated"))
 
     @property
-    def primary(self) -> Doc | None:
+    def primary(self) -> JsonNode | None:
         """The contrast of the skills with none."""
         return self.own["contrasts"].where("name", PRIMARY)
 
@@ -75,18 +75,18 @@ def _skills(page: Page, only: str | None) -> Iterator[Measured]:
                 yield Measured(line.value["model"], told["name"], line, own, told["path"])
 
 
-def _skill(model: Doc, name: str) -> Doc | None:
+def _skill(model: JsonNode, name: str) -> JsonNode | None:
     """The part of a model on a skill; over plain values, as there are many skills to look through."""
     found = next((at for at, each in enumerate(model.value["skills"]) if each["skill"] == name), None)
     return None if found is None else model["skills"][found]
 
 
-def _model(page: Page, line: Doc) -> Doc | None:
+def _model(page: Page, line: JsonNode) -> JsonNode | None:
     report = next((each for each in page.effects if each.value.get("run_id") == line.value["run_id"]), None)
     return report["models"].where("model", line.value["model"]) if report is not None else None
 
 
-def contrast_rows(measured: Sequence[Measured], only: Sequence[Doc] | None = None) -> list[Row]:
+def contrast_rows(measured: Sequence[Measured], only: Sequence[JsonNode] | None = None) -> list[Row]:
     """A row for each contrast that has a value, below a heading for each model where there are several."""
     rows = []
     for each in measured:
@@ -108,12 +108,12 @@ def titled(each: Measured, width: float = LABELS) -> str:
     return fitted(each.model, width - text_width(mark)) + mark
 
 
-def known(contrast: Doc) -> bool:
+def known(contrast: JsonNode) -> bool:
     """Whether a contrast has a value."""
     return contrast["delta"].value.get("value") is not None
 
 
-def row(each: Measured, contrast: Doc, name: str = "") -> Row:
+def row(each: Measured, contrast: JsonNode, name: str = "") -> Row:
     """The row of a contrast, by its own name or another one."""
     told = contrast.value
     kind = told["kind"] if told["kind"] in KINDS else "descriptive"
@@ -136,25 +136,25 @@ def spoken(contrast: dict[str, str]) -> str:
     return f"{contrast['arm']} less {contrast['against']}".replace("_", " ")
 
 
-def cells(each: Measured, contrast: Doc, student: bool = True) -> tuple[Cell, ...]:
+def cells(each: Measured, contrast: JsonNode, student: bool = True) -> tuple[PageCell, ...]:
     """The cells of a contrast: difference with interval, Student's interval, differing tasks, whether testable."""
     differing = contrast["differing"]
     found = [points(contrast["delta"])]
     if student:
         found += [_end(contrast, "low"), _end(contrast, "high")]
-        found.append(Cell(f"{differing.value:,}", differing.value, differing.origin))
+        found.append(PageCell(f"{differing.value:,}", differing.value, differing.origin))
     testable = contrast["testable"]
-    return (*found, Cell("yes" if testable.value else "no", "yes" if testable.value else "no"))
+    return (*found, PageCell("yes" if testable.value else "no", "yes" if testable.value else "no"))
 
 
 CELLS = ("Difference, points [95 % interval], n tasks", "Student's low", "Student's high", "Differing", "Testable")
 
 
-def _end(contrast: Doc, key: str) -> Cell:
+def _end(contrast: JsonNode, key: str) -> PageCell:
     if not _whole(contrast.value.get("t")):
-        return plain(MISSING)
+        return text_cell(MISSING)
     end = contrast["t"][key]
-    return Cell(f"{end.value * 100:+.1f}", end.value * 100, end.origin)
+    return PageCell(f"{end.value * 100:+.1f}", end.value * 100, end.origin)
 
 
 def tag(measured: Sequence[Measured]) -> str:
@@ -186,7 +186,7 @@ def caveats(measured: Sequence[Measured], first: str = "") -> str:
     return " ".join(parts)
 
 
-def told(contrast: Doc) -> str:
+def told(contrast: JsonNode) -> str:
     """A difference in a sentence: +43.3 points [+13.8, +63.8], n 15."""
     text = points(contrast["delta"]).text
     return text.replace(" [", " points [", 1).replace("] n", "], n")

@@ -9,7 +9,7 @@ from typing import Any
 
 from skill_health.page.drawing.theme import BAD, GOOD, MUTED, SERIES, WARN
 from skill_health.page.model import Page
-from skill_health.page.origin import Doc
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._panel import Panel, Spec, numbers, round_ticks
 from skill_health.page.pictures._text import padding
 from skill_health.page.pictures._times import milliseconds, time_ticks
@@ -24,8 +24,8 @@ _SAME = ("configuration", "rules", "profile")
 class At:
     """A run: its line of the history, its score, and the number of the stretch of comparable runs that it is in."""
 
-    line: Doc
-    score: Doc
+    line: JsonNode
+    score: JsonNode
     part: int
 
     @property
@@ -34,19 +34,19 @@ class At:
         return str(self.line.value["time"])
 
 
-def lines(page: Page) -> list[Doc]:
+def lines(page: Page) -> list[JsonNode]:
     """The last daily runs over the same paths as the last one, oldest first."""
     every = list(page.history)
     wanted = set(every[-1].value["paths"]) if every else set()
     return [line for line in every if set(line.value["paths"]) == wanted][-MOST:]
 
 
-def marks(page: Page, since: str) -> list[Doc]:
+def marks(page: Page, since: str) -> list[JsonNode]:
     """The marks of the collection's history from a time on."""
     return [mark for mark in page.own.get("marks") if mark.value["time"] >= since]
 
 
-def stretches(found: Sequence[tuple[Doc, Doc]], gaps: Sequence[Doc]) -> list[At]:
+def stretches(found: Sequence[tuple[JsonNode, JsonNode]], gaps: Sequence[JsonNode]) -> list[At]:
     """Lines and their scores, in stretches: another one begins with other rules or settings, and after a gap."""
     broken = {mark.value["time"] for mark in gaps if mark.value["kind"] == "gap"}
     runs: list[At] = []
@@ -63,7 +63,7 @@ def _differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return tuple(before[key] for key in _SAME) != tuple(after[key] for key in _SAME)
 
 
-def spec(runs: Sequence[At], drift: Sequence[Doc], band: bool, width: int, height: int) -> Spec:
+def spec(runs: Sequence[At], drift: Sequence[JsonNode], band: bool, width: int, height: int) -> Spec:
     """The specification: the band from lowest to highest score below the line where `band`, marks as numbered rules."""
     times = [milliseconds(at.time) for at in runs]
     scores = [at.score.value for at in runs]
@@ -115,7 +115,7 @@ def _bounds(ends: Sequence[float | None]) -> tuple[float, float]:
     return max(0.0, floor((low - room) * 100) / 100), ceil((high + room) * 100) / 100
 
 
-def numbered(drift: Sequence[Doc]) -> list[tuple[str, str]]:
+def numbered(drift: Sequence[JsonNode]) -> list[tuple[str, str]]:
     """The times of the marks in order, each with the kind of its most telling mark: their places are their numbers."""
     rank = ("drop", "rise", "rules", "configuration", "gap")
     times: dict[str, str] = {}
@@ -124,7 +124,7 @@ def numbered(drift: Sequence[Doc]) -> list[tuple[str, str]]:
     return sorted(times.items())
 
 
-def told(drift: Sequence[Doc]) -> dict[str, str]:
+def told(drift: Sequence[JsonNode]) -> dict[str, str]:
     """What the marks of a time say, by the time, with their number."""
     found = {}
     for number, (time, _) in enumerate(numbered(drift), 1):

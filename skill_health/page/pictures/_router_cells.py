@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skill_health.page.model import Page
-from skill_health.page.origin import Doc
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._router_models import Entry, current, entry_of, whole
 
 NONE = "none"
@@ -24,21 +24,21 @@ class Confusions:
     two descriptions where it is known. `sources` are the models whose answers are counted.
     """
 
-    report: Doc
+    report: JsonNode
     entry: Entry | None
-    cells: tuple[Doc, ...]
+    cells: tuple[JsonNode, ...]
     rows: tuple[str, ...]
     columns: tuple[str | None, ...]
     left_out: int
     totals: Counter[str]
-    alike: Mapping[tuple[str, str | None], Doc]
+    alike: Mapping[tuple[str, str | None], JsonNode]
     sources: tuple[Entry, ...]
 
-    def share(self, cell: Doc) -> float:
+    def share(self, cell: JsonNode) -> float:
         """The share of the expected skill's calls that a cell holds."""
         return float(cell.value["calls"] / self.totals[cell.value["expected"]])
 
-    def similarity(self, cell: Doc) -> Doc | None:
+    def similarity(self, cell: JsonNode) -> JsonNode | None:
         """The similarity of the two descriptions of a cell; None where it is not known."""
         return self.alike.get((cell.value["expected"], cell.value["picked"]))
 
@@ -73,9 +73,9 @@ def confusions(page: Page) -> Confusions | None:
     return Confusions(report, entry, cells, rows, columns, len(named) - len(chosen), totals, _alike(report), sources)
 
 
-def _alike(report: Doc) -> dict[tuple[str, str | None], Doc]:
+def _alike(report: JsonNode) -> dict[tuple[str, str | None], JsonNode]:
     """The similarities of a report by both orders of the pair."""
-    found: dict[tuple[str, str | None], Doc] = {}
+    found: dict[tuple[str, str | None], JsonNode] = {}
     for pair in report["pairs"]:
         if pair.value["similarity"] is not None:
             one, other = pair.value["expected"], pair.value["picked"]
@@ -84,7 +84,7 @@ def _alike(report: Doc) -> dict[tuple[str, str | None], Doc]:
     return found
 
 
-def _source(page: Page) -> tuple[Entry | None, Doc | None, Sequence[Doc]]:
+def _source(page: Page) -> tuple[Entry | None, JsonNode | None, Sequence[JsonNode]]:
     reports = [report for report in page.router if report["confusion"]]
     report = next((each for each in reports if whole(each)), next(iter(reports), None))
     if report is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skill_health.page.marks import Mark, route_marks
-from skill_health.page.origin import Doc
+from skill_health.page.origin import JsonNode
 
 BASIS = {"prompts": "prompts", "template": "template", "settings": "settings", "catalogue": "descriptions"}
 """What must be the same in two lines that are compared, and what it is called."""
@@ -19,7 +19,7 @@ class Line:
     `differs` names what is another than in the model's run before; empty where nothing is, or nothing went before.
     """
 
-    own: Doc
+    own: JsonNode
     kind: str
     segment: int
     differs: tuple[str, ...] = ()
@@ -33,21 +33,21 @@ class Line:
 KINDS = ("comparable with the run before", "first, or not comparable", "part of the prompts", "untrusted")
 
 
-def by_model(history: Doc) -> dict[str, list[Line]]:
+def by_model(history: JsonNode) -> dict[str, list[Line]]:
     """The lines of each model that say when and how well, oldest first; the models in the order of their names.
 
     Only runs over all prompts that passed the instrument check, or had none, are comparable with each other.
     """
-    own: dict[str, list[Doc]] = {}
+    own: dict[str, list[JsonNode]] = {}
     for line in history:
         if line.value["time"] is not None and line.value["metrics"]["top1"]["value"] is not None:
             own.setdefault(line.value["model"], []).append(line)
     return {name: _judged(sorted(own[name], key=lambda each: str(each.value["time"]))) for name in sorted(own)}
 
 
-def _judged(lines: Sequence[Doc]) -> list[Line]:
+def _judged(lines: Sequence[JsonNode]) -> list[Line]:
     found, segment = [], 0
-    before: Doc | None = None
+    before: JsonNode | None = None
     for line in lines:
         if line.value["trusted"] is False or line.value["selection"] != "all":
             found.append(Line(line, KINDS[3] if line.value["trusted"] is False else KINDS[2], 0))
@@ -59,7 +59,7 @@ def _judged(lines: Sequence[Doc]) -> list[Line]:
     return found
 
 
-def _differing(before: Doc | None, line: Doc) -> tuple[str, ...]:
+def _differing(before: JsonNode | None, line: JsonNode) -> tuple[str, ...]:
     """What of the basis is another, or not known in either."""
     if before is None:
         return ()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN
 from skill_health.page.figures import MISSING
 from skill_health.page.marks import Mark, route_marks
-from skill_health.page.model import Cell, Page
-from skill_health.page.origin import Doc
+from skill_health.page.model import Page, PageCell
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures import _tags
 
 STATES = {
@@ -28,8 +28,8 @@ class Entry:
     `marks` are what keeps its figures from being taken at their word.
     """
 
-    own: Doc
-    report: Doc
+    own: JsonNode
+    report: JsonNode
     marks: tuple[Mark, ...]
 
     @property
@@ -79,7 +79,7 @@ def current(page: Page) -> tuple[Entry, ...]:
     return tuple(sorted(kept.values(), key=_rank))
 
 
-def entry_of(page: Page, report: Doc, own: Doc) -> Entry:
+def entry_of(page: Page, report: JsonNode, own: JsonNode) -> Entry:
     """The entry of a model in a report."""
     return Entry(own, report, _marks(page, report, own))
 
@@ -88,21 +88,21 @@ def _rank(entry: Entry) -> tuple[bool, bool, float]:
     return (entry.state in ("SIMULATED", "untrusted"), entry.top1 is None, -(entry.top1 or 0.0))
 
 
-def whole(report: Doc) -> bool:
+def whole(report: JsonNode) -> bool:
     """Whether all prompts were asked."""
     return _selection(report) == "all"
 
 
-def _selection(report: Doc) -> str:
+def _selection(report: JsonNode) -> str:
     return str((report["run"]["selection"].value or {}).get("kind") or "all")
 
 
-def run_id(report: Doc) -> str:
+def run_id(report: JsonNode) -> str:
     """The run of a report, "" where it does not say."""
     return str(report["run"]["run_id"].value or "")
 
 
-def _marks(page: Page, report: Doc, own: Doc) -> tuple[Mark, ...]:
+def _marks(page: Page, report: JsonNode, own: JsonNode) -> tuple[Mark, ...]:
     name, check = own["model"].value, report["check"].value or {}
     lines = [each.value for each in page.status.get("routing")]
     changed = any(line["changed"] for line in lines if line["model"] == name and line["run_id"] == run_id(report))
@@ -136,11 +136,11 @@ def percent(value: float | None) -> float | None:
     return None if value is None else round(value * 100, 4)
 
 
-def part(number: Doc) -> Cell:
+def part(number: JsonNode) -> PageCell:
     """A share without an interval in per cent; a dash where it is null."""
     if number.value is None:
-        return Cell(MISSING, None, number.origin)
-    return Cell(f"{number.value * 100:.1f}", number.value * 100, number.origin)
+        return PageCell(MISSING, None, number.origin)
+    return PageCell(f"{number.value * 100:.1f}", number.value * 100, number.origin)
 
 
 def tag(entries: Sequence[Entry]) -> str:

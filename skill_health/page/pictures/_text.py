@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from skill_health.page.text import shown
+from skill_health.page.text import escape_text
 
 SIZE = 11
 """Pixels of all text."""
@@ -40,7 +40,7 @@ def fitted(text: str, width: float) -> str:
 
     Names often begin alike and differ at the end.
     """
-    line = " ".join(shown(text).split())
+    line = " ".join(escape_text(text).split())
     if text_width(line) <= width:
         return line
     room = width - text_width("…")

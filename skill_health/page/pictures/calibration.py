@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skill_health.page.drawing.theme import MUTED, SERIES
-from skill_health.page.figures import MISSING, amount, count, plain
-from skill_health.page.model import Cell, Page, Picture, Table
-from skill_health.page.origin import Doc
+from skill_health.page.figures import MISSING, amount, count, text_cell
+from skill_health.page.model import NumberTable, Page, PageCell, Picture
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._panel import Panel, Spec, dashed_diagonal, numbers, together
 from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
 from skill_health.page.pictures._text import fitted, padding, text_width
@@ -33,7 +33,9 @@ def build(page: Page) -> tuple[Picture, ...]:
     drawn = entries[:MOST]
     if not drawn:
         return ()
-    table = Table(_HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Stated confidence and right answers")
+    table = NumberTable(
+        _HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Stated confidence and right answers"
+    )
     said = [f"{entry.label}: {_told(entry)}" for entry in drawn]
     alt = f"Share of right answers by stated confidence. {'; '.join(said)}.{warning(drawn)}"
     note = [_NOTE, caveats(drawn)]
@@ -45,7 +47,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (Picture("router-calibration", title, alt, _spec(drawn), table, 2, " ".join(filter(None, note))),)
 
 
-def filled(entry: Entry) -> tuple[Doc, ...]:
+def filled(entry: Entry) -> tuple[JsonNode, ...]:
     """The ranges of confidence that have answers, the lowest first."""
     return tuple(each for each in entry.own["calibration"]["bins"] if each.value["n"])
 
@@ -56,18 +58,18 @@ def _told(entry: Entry) -> str:
     return f"ECE {shown}, Brier {amount(brier, digits=3).text}"
 
 
-def _rows(entry: Entry) -> Iterator[tuple[Cell, ...]]:
-    found, nothing = entry.own["calibration"], plain("")
+def _rows(entry: Entry) -> Iterator[tuple[PageCell, ...]]:
+    found, nothing = entry.own["calibration"], text_cell("")
     error = found["ece"]["value"]
     yield (
-        plain(entry.label), plain("all"), count(found["brier"]["n"]), nothing, nothing,
-        Cell(MISSING if error.value is None else f"{error.value:.3f}", error.value, error.origin),
+        text_cell(entry.label), text_cell("all"), count(found["brier"]["n"]), nothing, nothing,
+        PageCell(MISSING if error.value is None else f"{error.value:.3f}", error.value, error.origin),
         amount(found["brier"], digits=3),
     )  # fmt: skip
     for each in filled(entry):
         yield (
-            plain(entry.label),
-            plain(f"{100 * each.value['low']:.0f} to {100 * each.value['high']:.0f}"),
+            text_cell(entry.label),
+            text_cell(f"{100 * each.value['low']:.0f} to {100 * each.value['high']:.0f}"),
             count(each["n"]),
             part(each["confidence"]),
             part(each["accuracy"]),

@@ -6,9 +6,9 @@ from math import fsum
 from typing import Any
 
 from skill_health.page.drawing.theme import GRID, INK, MUTED, SERIES
-from skill_health.page.figures import MISSING, plain, score
-from skill_health.page.model import Cell, Page, Picture, Table
-from skill_health.page.origin import Doc
+from skill_health.page.figures import MISSING, score, text_cell
+from skill_health.page.model import NumberTable, Page, PageCell, Picture
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._text import below, fitted, padding, text
 
 QUESTION, ORDER = 1, 2
@@ -17,7 +17,7 @@ _LABELS, _WIDTH, _STEP = 84, 220, 18
 
 def build(page: Page) -> tuple[Picture, ...]:
     """Mean and range of each component, over the skills to which it applies."""
-    every: dict[str, list[Doc]] = {}
+    every: dict[str, list[JsonNode]] = {}
     for skill in page.lint.get("skills"):
         for component in skill["components"]:
             every.setdefault(component.value["name"], []).append(component["value"])
@@ -30,15 +30,15 @@ def build(page: Page) -> tuple[Picture, ...]:
         names.append({"y": at, "t": fitted(name, _LABELS), "n": f"n {len(known):,}"})
         apart = len(found) - len(known)
         if not known:
-            rows.append((plain(name), *(plain(MISSING),) * 3, Cell("0", 0), Cell(f"{apart:,}", apart)))
+            rows.append((text_cell(name), *(text_cell(MISSING),) * 3, PageCell("0", 0), PageCell(f"{apart:,}", apart)))
             continue
         mean = fsum(each.value for each in known) / len(known)
         told.append((mean, name))
         rules.append({"y": at, "a": known[0].value, "b": known[-1].value})
         points.append({"y": at, "v": round(mean, 6)})
         shown = f"{mean:.2f}" if not 0.995 <= mean < 1 else "0.99"
-        numbers = (Cell(f"{len(known):,}", len(known)), Cell(f"{apart:,}", apart))
-        rows.append((plain(name), Cell(shown, mean), score(known[0]), score(known[-1]), *numbers))
+        numbers = (PageCell(f"{len(known):,}", len(known)), PageCell(f"{apart:,}", apart))
+        rows.append((text_cell(name), PageCell(shown, mean), score(known[0]), score(known[-1]), *numbers))
     lowest = sorted(told)[:3]
     alt = (
         f"Mean and range of {len(every)} components of the score over {len(page.lint['skills'].value)} skills. "
@@ -48,7 +48,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     note += "component applies. What does not apply is not zero: it is left out."
     head = ("Component", "Mean", "Lowest", "Highest", "Skills", "Does not apply")
     spec = _spec(rules, points, names, max([1.0, *(each["b"] for each in rules)]))
-    return (Picture("components", "Components of the score", alt, spec, Table(head, tuple(rows)), 1, note),)
+    return (Picture("components", "Components of the score", alt, spec, NumberTable(head, tuple(rows)), 1, note),)
 
 
 def _spec(

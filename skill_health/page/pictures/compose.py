@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skill_health.page.figures import plain
-from skill_health.page.model import Page, Picture, Table
-from skill_health.page.origin import Doc
+from skill_health.page.figures import text_cell
+from skill_health.page.model import NumberTable, Page, Picture
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._effects import (
     AXIS,
     CELLS,
@@ -66,15 +66,15 @@ def _picture(measured: Sequence[Measured], name: str, title: str, whole: bool) -
         if own:
             rows.append(Row(spoken(own[0][1].value)))
             rows += _rows(own, whole, several=len({each.model for each in used}) > 1)
-    table = Table(
+    table = NumberTable(
         ("Contrast", *(() if whole else ("Skill",)), "Model", *CELLS, "Marks"),
         tuple(
             (
-                plain(spoken(contrast.value)),
-                *(() if whole else (plain(each.name),)),
-                plain(each.model),
+                text_cell(spoken(contrast.value)),
+                *(() if whole else (text_cell(each.name),)),
+                text_cell(each.model),
                 *cells(each, contrast),
-                plain(each.words),
+                text_cell(each.words),
             )
             for each, contrast in every
         ),
@@ -89,13 +89,13 @@ def _picture(measured: Sequence[Measured], name: str, title: str, whole: bool) -
     return Picture(name, f"{title}{tag(used)}", alt, forest(rows, AXIS), table, 4, caveats(used, note))
 
 
-def _rank(pair: tuple[Measured, Doc]) -> tuple[bool, float, str, str]:
+def _rank(pair: tuple[Measured, JsonNode]) -> tuple[bool, float, str, str]:
     """What can be tested first, then what loses most."""
     each, contrast = pair
     return not contrast.value["testable"], contrast.value["delta"]["value"], each.path, each.model
 
 
-def _rows(own: Sequence[tuple[Measured, Doc]], whole: bool, several: bool) -> Iterator[Row]:
+def _rows(own: Sequence[tuple[Measured, JsonNode]], whole: bool, several: bool) -> Iterator[Row]:
     """The models of a contrast; or its skills, where there are `several` models below the name of each."""
     if whole:
         yield from (row(each, contrast, titled(each)) for each, contrast in own)
@@ -106,7 +106,7 @@ def _rows(own: Sequence[tuple[Measured, Doc]], whole: bool, several: bool) -> It
         yield from (row(each, contrast, each.name) for each, contrast in own if each.model == first.model)
 
 
-def _summary(every: Sequence[tuple[Measured, Doc]], whole: bool) -> str:
+def _summary(every: Sequence[tuple[Measured, JsonNode]], whole: bool) -> str:
     """The figures of the collection, or the skill that loses most."""
     if whole:
         return "; ".join(f"{spoken(contrast.value)}, {each.model} {told(contrast)}" for each, contrast in every[:6])

@@ -6,9 +6,9 @@ from itertools import pairwise
 from math import ceil
 
 from skill_health.page.drawing.theme import GRID, GROUND, INK, MUTED, RAMP
-from skill_health.page.figures import MISSING, count, plain, score
-from skill_health.page.model import Cell, Page, Picture, Table
-from skill_health.page.origin import Doc
+from skill_health.page.figures import MISSING, count, score, text_cell
+from skill_health.page.model import NumberTable, Page, PageCell, Picture
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._panel import TURNED, Panel, Spec
 from skill_health.page.pictures._router_cells import MOST, NONE, Confusions, confusions
 from skill_health.page.pictures._router_models import listed, run_id, tag, warning
@@ -49,7 +49,7 @@ def build(page: Page) -> tuple[Picture, ...]:
         key=lambda cell: -cell.value["calls"],
     )
     right = [cell for cell in found.cells if cell.value["expected"] == cell.value["picked"]]
-    table = Table(
+    table = NumberTable(
         _HEAD, tuple(_row(found, cell) for cell in [*wrong, *right]), "What was picked for what, confusions first"
     )
     worst = [
@@ -86,12 +86,12 @@ def _whose(found: Confusions) -> str:
     return f"{len(found.sources)} models of run {run_id(found.report)}"
 
 
-def _row(found: Confusions, cell: Doc) -> tuple[Cell, ...]:
+def _row(found: Confusions, cell: JsonNode) -> tuple[PageCell, ...]:
     alike = found.similarity(cell)
     own = 100 * found.share(cell)
     return (
-        plain(name(cell.value["expected"])), plain(name(cell.value["picked"])), count(cell["calls"]),
-        Cell(f"{own:.1f}", own), count(cell["prompts"]), score(alike) if alike is not None else plain(MISSING),
+        text_cell(name(cell.value["expected"])), text_cell(name(cell.value["picked"])), count(cell["calls"]),
+        PageCell(f"{own:.1f}", own), count(cell["prompts"]), score(alike) if alike is not None else text_cell(MISSING),
     )  # fmt: skip
 
 

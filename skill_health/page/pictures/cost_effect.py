@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from skill_health.page.drawing.theme import GROUND, INK, SERIES, SHAPES, ZERO
-from skill_health.page.figures import amount, plain, points
-from skill_health.page.model import Page, Picture, Table
-from skill_health.page.origin import Doc
+from skill_health.page.figures import amount, points, text_cell
+from skill_health.page.model import NumberTable, Page, Picture
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._effects import (
     Measured,
     caveats,
@@ -41,7 +41,7 @@ def build(page: Page) -> tuple[Picture, ...]:
         return ()
     key, name, size, digits = unit
     used = [each for each, _ in shown]
-    table = Table(
+    table = NumberTable(
         (
             "Skill",
             "Model",
@@ -51,11 +51,11 @@ def build(page: Page) -> tuple[Picture, ...]:
         ),
         tuple(
             (
-                plain(each.name or "whole collection"),
-                plain(each.model),
+                text_cell(each.name or "whole collection"),
+                text_cell(each.model),
                 amount(contrast["deltas"][key], size, digits, signed=True),
                 points(contrast["delta"]),
-                plain(each.words),
+                text_cell(each.words),
             )
             for each, contrast in shown
         ),
@@ -80,7 +80,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (Picture("cost-effect", f"Cost against effect{tag(used)}", alt, spec, table, 3, note),)
 
 
-def _both(each: Measured, key: str) -> Doc | None:
+def _both(each: Measured, key: str) -> JsonNode | None:
     contrast = each.primary
     if contrast is None or not known(contrast) or contrast["deltas"][key].value["value"] is None:
         return None
@@ -93,7 +93,7 @@ def _ends(estimate: dict[str, Any], factor: float) -> tuple[float, float | None,
 
 
 def _spec(
-    shown: Sequence[tuple[Measured, Doc]], models: Sequence[str], key: str, name: str, size: float
+    shown: Sequence[tuple[Measured, JsonNode]], models: Sequence[str], key: str, name: str, size: float
 ) -> dict[str, Any]:
     dots: list[dict[str, Any]] = []
     rules: list[dict[str, Any]] = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from skill_health.page.figures import amount, plain
-from skill_health.page.model import Page, Picture, Table
+from skill_health.page.figures import amount, text_cell
+from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures._effects import (
     Measured,
     caveats,
@@ -56,14 +56,14 @@ def _one(measured: tuple[Measured, ...], key: str) -> Picture | None:
         if own and len(measured) > 1:
             rows.append(Row(titled(each)))
         rows += own
-    table = Table(
+    table = NumberTable(
         ("Contrast", "Model", f"{title}, {unit} [95 % interval], n tasks", "Marks"),
         tuple(
             (
-                plain(spoken(contrast.value)),
-                plain(each.model),
+                text_cell(spoken(contrast.value)),
+                text_cell(each.model),
                 amount(contrast["deltas"][key], size, digits, signed=True),
-                plain(each.words),
+                text_cell(each.words),
             )
             for each, contrast in every
         ),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from skill_health.page.figures import plain
-from skill_health.page.model import Page, Picture, Table
+from skill_health.page.figures import text_cell
+from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures._effects import (
     AXIS,
     CELLS,
@@ -34,10 +34,10 @@ def build(page: Page) -> tuple[Picture, ...]:
     if not rows:
         return ()
     head = ("Contrast", "Model", *CELLS, "Marks")
-    table = Table(
+    table = NumberTable(
         head,
         tuple(
-            (plain(spoken(contrast.value)), plain(each.model), *cells(each, contrast), plain(each.words))
+            (text_cell(spoken(contrast.value)), text_cell(each.model), *cells(each, contrast), text_cell(each.words))
             for each in measured
             for contrast in each.own["contrasts"]
         ),

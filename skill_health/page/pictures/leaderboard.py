@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skill_health.page.figures import count, plain, share
-from skill_health.page.model import Page, Picture, Table
+from skill_health.page.figures import count, share, text_cell
+from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures._panel import Panel, Spec, interval, numbers
 from skill_health.page.pictures._router_models import (
     STATES,
@@ -42,7 +42,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     if not entries:
         return ()
     drawn = entries[:MOST]
-    table = Table(_HEAD, tuple(map(_row, entries)), "Top-1 of each model in its latest report")
+    table = NumberTable(_HEAD, tuple(map(_row, entries)), "Top-1 of each model in its latest report")
     firsts = [f"{entry.label} {_figure(entry)}" for entry in drawn]
     alt = (
         f"Top-1 of {len(entries)} model{'s' * (len(entries) != 1)} in per cent, with 95 % intervals, best first: "
@@ -62,8 +62,8 @@ def _figure(entry: Entry) -> str:
 def _row(entry: Entry) -> tuple[Any, ...]:
     top1, coverage = entry.own["metrics"]["top1"], entry.own["coverage"]
     return (
-        plain(entry.name), share(top1), count(top1["clusters"]), count(coverage["scored"]), count(coverage["planned"]),
-        plain(run_id(entry.report)), plain(entry.words),
+        text_cell(entry.name), share(top1), count(top1["clusters"]), count(coverage["scored"]), count(coverage["planned"]),
+        text_cell(run_id(entry.report)), text_cell(entry.words),
     )  # fmt: skip
 
 

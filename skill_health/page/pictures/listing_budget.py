@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from skill_health.page.drawing.theme import BAD, INK, SERIES, WARN
-from skill_health.page.figures import count, plain
-from skill_health.page.model import Page, Picture, Table
-from skill_health.page.origin import Doc
+from skill_health.page.figures import count, text_cell
+from skill_health.page.model import NumberTable, Page, Picture
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._text import below, fitted, padding, text, text_width
 
 QUESTION, ORDER = 1, 3
@@ -24,13 +24,13 @@ def build(page: Page) -> tuple[Picture, ...]:
     if not entries:
         return ()
     several = len({entry.value.get("group") for entry in entries}) > 1
-    table = Table(
+    table = NumberTable(
         ("Host", "Folder", "Unit", "Wanted", "Limit", "Skills", "In full", "Cut short", "By name only", "Left out"),
         tuple(
             (
-                plain(entry.value["title"]),
-                plain(entry.value.get("group") or "."),
-                plain(entry.value["unit"]),
+                text_cell(entry.value["title"]),
+                text_cell(entry.value.get("group") or "."),
+                text_cell(entry.value["unit"]),
                 count(entry["wanted"]),
                 count(entry["limit"]),
                 count(entry["skills"]),
@@ -52,29 +52,29 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (Picture("listing-budget", "Listing budget of each host", alt, spec, table, 1, note),)
 
 
-def _used(entry: Doc) -> float:
+def _used(entry: JsonNode) -> float:
     limit = entry.value["limit"]
     return entry.value["wanted"] / limit * 100 if limit else 0.0
 
 
-def _name(entry: Doc, several: bool) -> str:
+def _name(entry: JsonNode, several: bool) -> str:
     group = entry.value.get("group") or "."
     return f"{entry.value['title']}, {group}" if several else str(entry.value["title"])
 
 
-def _size(entry: Doc) -> str:
+def _size(entry: JsonNode) -> str:
     own = entry.value
     limit = f"of {own['limit']:,} {own['unit']}" if own["limit"] else f"{own['unit']}, no limit known"
     return f"{own['wanted']:,} {limit}"
 
 
-def _fate(entry: Doc) -> str:
+def _fate(entry: JsonNode) -> str:
     own = entry.value
     parts = [f"{own[part]:,} {word}" for part, word in _WORDS.items() if own[part]]
     return ", ".join(parts) if parts else f"all {own['skills']:,} in full"
 
 
-def _spec(entries: list[Doc], several: bool) -> dict[str, Any]:
+def _spec(entries: list[JsonNode], several: bool) -> dict[str, Any]:
     most = max(100.0, *(_used(entry) for entry in entries)) * 1.04
     bars: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []

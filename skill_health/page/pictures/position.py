@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from skill_health.page.drawing.theme import MUTED, SERIES
-from skill_health.page.figures import MISSING, amount, count, plain, share
-from skill_health.page.model import Cell, Page, Picture, Table
-from skill_health.page.origin import Doc
+from skill_health.page.figures import MISSING, amount, count, share, text_cell
+from skill_health.page.model import NumberTable, Page, PageCell, Picture
+from skill_health.page.origin import JsonNode
 from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, round_ticks, together
 from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
 from skill_health.page.pictures._text import fitted, padding
@@ -42,7 +42,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     drawn = entries[:MOST]
     if not drawn:
         return ()
-    table = Table(_HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Places of the list")
+    table = NumberTable(_HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Places of the list")
     said = [f"{entry.label}: {_told(entry)}" for entry in drawn]
     tested = any(map(_shares, drawn))
     what = "Picked and expected share of each place of the list, and share" if tested else "Share"
@@ -56,12 +56,12 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (Picture("router-position", title, alt, _spec(drawn), table, 2, " ".join(filter(None, note))),)
 
 
-def places(entry: Entry) -> tuple[Doc, ...]:
+def places(entry: Entry) -> tuple[JsonNode, ...]:
     """The places of a model's report, from the top of the list; none in a report of before they were counted."""
     return tuple(entry.own["position"].get("places"))
 
 
-def _known(place: Doc) -> bool:
+def _known(place: JsonNode) -> bool:
     return place["picked"].value is not None or place["right"]["value"].value is not None
 
 
@@ -69,40 +69,40 @@ def _told(entry: Entry) -> str:
     return f"{_far(entry.own['position']['tv'])}, {_steep(entry.own['position']['slope'])}"
 
 
-def _far(distance: Doc) -> str:
+def _far(distance: JsonNode) -> str:
     return f"distance {_distance(distance)}" if _has(distance) else "distance not testable"
 
 
-def _steep(slope: Doc, short: bool = False) -> str:
+def _steep(slope: JsonNode, short: bool = False) -> str:
     return f"slope {_slope(slope, short)}" if _has(slope) else "slope not testable"
 
 
-def _distance(distance: Doc) -> str:
+def _distance(distance: JsonNode) -> str:
     return f"{distance.value['value']:.3f}{_p(distance)}"
 
 
-def _slope(slope: Doc, short: bool = False) -> str:
+def _slope(slope: JsonNode, short: bool = False) -> str:
     text = amount(slope, digits=2 if short else 3, signed=True).text
     return f"{text.split(' n ')[0] if short else text}{_p(slope)}"
 
 
-def _p(number: Doc) -> str:
+def _p(number: JsonNode) -> str:
     found = number.value.get("p")
     return "" if found is None else f", p {found:.3f}" if found >= 0.001 else ", p < 0.001"
 
 
-def _rows(entry: Entry) -> Iterator[tuple[Cell, ...]]:
+def _rows(entry: Entry) -> Iterator[tuple[PageCell, ...]]:
     distance, slope = entry.own["position"]["tv"], entry.own["position"]["slope"]
-    nothing = plain("")
+    nothing = text_cell("")
     yield (
-        plain(entry.label), plain("all"), count(distance["n"]), nothing, nothing, nothing,
-        Cell(_distance(distance), distance.value["value"], distance["value"].origin) if _has(distance) else plain(MISSING),
-        Cell(_slope(slope), slope.value["value"], slope.origin) if _has(slope) else plain(MISSING),
+        text_cell(entry.label), text_cell("all"), count(distance["n"]), nothing, nothing, nothing,
+        PageCell(_distance(distance), distance.value["value"], distance["value"].origin) if _has(distance) else text_cell(MISSING),
+        PageCell(_slope(slope), slope.value["value"], slope.origin) if _has(slope) else text_cell(MISSING),
     )  # fmt: skip
     for place in places(entry):
         yield (
-            plain(entry.label),
-            plain(_span(place)),
+            text_cell(entry.label),
+            text_cell(_span(place)),
             count(place["calls"]),
             part(place["picked"]),
             part(place["expected"]),
@@ -112,11 +112,11 @@ def _rows(entry: Entry) -> Iterator[tuple[Cell, ...]]:
         )
 
 
-def _has(number: Doc) -> bool:
+def _has(number: JsonNode) -> bool:
     return number.value["value"] is not None
 
 
-def _span(place: Doc) -> str:
+def _span(place: JsonNode) -> str:
     first, last = place.value["first"], place.value["last"]
     return str(first) if first == last else f"{first} to {last}"
 

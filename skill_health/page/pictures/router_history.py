@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
-from skill_health.page.figures import plain, share
-from skill_health.page.model import Cell, Page, Picture, Table
+from skill_health.page.figures import share, text_cell
+from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, together
 from skill_health.page.pictures._router_lines import KINDS, Line, by_model
 from skill_health.page.pictures._router_models import listed, percent
@@ -42,7 +42,7 @@ def build(page: Page) -> tuple[Picture, ...]:
         return ()
     drawn = {name: models[name][-RUNS:] for name in names}
     rows = tuple(_row(name, line) for name, lines in drawn.items() for line in reversed(lines))
-    table = Table(_HEAD, rows, "Top-1 of each run, the latest first")
+    table = NumberTable(_HEAD, rows, "Top-1 of each run, the latest first")
     lasts = [f"{name} {_figure(lines)} on {_last(lines).own.value['time'][:10]}" for name, lines in drawn.items()]
     marked = [frozenset(mark.word for mark in _last(lines).marks) for lines in drawn.values()]
     alt = (
@@ -84,12 +84,12 @@ def _note(models: Mapping[str, Sequence[Line]], drawn: Mapping[str, Sequence[Lin
     return " ".join(parts)
 
 
-def _row(name: str, line: Line) -> tuple[Cell, ...]:
+def _row(name: str, line: Line) -> tuple[PageCell, ...]:
     told = line.own.value
     other = ", ".join(line.differs) if line.segment else "not compared"
     return (
-        plain(name), Cell(told["time"], told["time"], line.own["time"].origin), share(line.own["metrics"]["top1"]),
-        plain(told["selection"]), plain(other), plain(", ".join(mark.word for mark in line.marks)),
+        text_cell(name), PageCell(told["time"], told["time"], line.own["time"].origin), share(line.own["metrics"]["top1"]),
+        text_cell(told["selection"]), text_cell(other), text_cell(", ".join(mark.word for mark in line.marks)),
     )  # fmt: skip
 
 

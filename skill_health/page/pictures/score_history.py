@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from skill_health.page.anchors import anchor
-from skill_health.page.figures import count, plain, score
-from skill_health.page.model import Page, Picture, Table
+from skill_health.page.figures import count, score, text_cell
+from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures._history import MOST, At, lines, marks, spec, stretches, told
 
 QUESTION, ORDER = 1, 1
@@ -21,16 +21,16 @@ def build(page: Page) -> tuple[Picture, ...]:
     texts = told(drift)
     rows = tuple(
         (
-            plain(at.time),
+            text_cell(at.time),
             score(at.score),
             score(at.line["summary"]["min"]),
             score(at.line["summary"]["max"]),
             count(at.line["summary"]["skills"]),
-            plain(texts.get(at.time, "")),
+            text_cell(texts.get(at.time, "")),
         )
         for at in reversed(runs)
     )
-    table = Table(("Run", "Mean", "Lowest", "Highest", "Skills", "Mark"), rows, "Scores of the daily runs")
+    table = NumberTable(("Run", "Mean", "Lowest", "Highest", "Skills", "Mark"), rows, "Scores of the daily runs")
     first, last = runs[0], runs[-1]
     alt = (
         f"Line of the mean score over {len(runs)} daily runs: {score(first.score).text} on {first.time[:10]}, "
@@ -56,8 +56,8 @@ def build_skill(page: Page, path: str) -> tuple[Picture, ...]:
     runs = stretches(found, drift)
     texts = told([mark for mark in drift if mark.value["kind"] not in ("drop", "rise")])
     kept = [at for place, at in enumerate(runs) if _turns(runs, place)]
-    rows = tuple((plain(at.time), score(at.score)) for at in reversed(kept))
-    table = Table(("Run", "Score"), rows, f"Scores of {len(runs)} daily runs, where they begin, end or change")
+    rows = tuple((text_cell(at.time), score(at.score)) for at in reversed(kept))
+    table = NumberTable(("Run", "Score"), rows, f"Scores of {len(runs)} daily runs, where they begin, end or change")
     first, last = runs[0], runs[-1]
     alt = (
         f"Line of the score over {len(runs)} daily runs: {score(first.score).text} on {first.time[:10]}, "

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skill_health.page.anchors import anchor
-from skill_health.page.figures import plain
-from skill_health.page.model import Page, Picture, Table
+from skill_health.page.figures import text_cell
+from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures._effects import (
     AXIS,
     CELLS,
@@ -48,9 +48,9 @@ def _model(measured: Sequence[Measured], at: int) -> Picture | None:
     rows = [Row(own.name, own.estimate, own.student, own.kind, own.hollow) for own in rows]
     if len(rows) > 2 * ENDS:
         rows = [*rows[:ENDS], Row(f"{len(rows) - 2 * ENDS} more in the table"), *rows[-ENDS:]]
-    table = Table(
+    table = NumberTable(
         ("Skill", *CELLS, "Marks"),
-        tuple((plain(each.name), *cells(each, contrast), plain(each.words)) for each, contrast in shown),
+        tuple((text_cell(each.name), *cells(each, contrast), text_cell(each.words)) for each, contrast in shown),
         "Success with the skill less without, paired by task",
     )
     model, (best, first), (worst, last) = measured[0].model, shown[0], shown[-1]
@@ -77,10 +77,14 @@ def build_skill(page: Page, path: str) -> tuple[Picture, ...]:
     if not told_all:
         shown = [contrast for contrast in shown if contrast.value["kind"] not in ("calibration", "descriptive")]
     several = len(measured) > 1
-    table = Table(
+    table = NumberTable(
         ("Contrast", *(("Model",) if several else ()), CELLS[0], CELLS[-1]),
         tuple(
-            (plain(spoken(contrast.value)), *((plain(each.model),) if several else ()), *cells(each, contrast, False))
+            (
+                text_cell(spoken(contrast.value)),
+                *((text_cell(each.model),) if several else ()),
+                *cells(each, contrast, False),
+            )
             for each, contrast in every
         ),
         "Differences of success between arms over the tasks of this skill",

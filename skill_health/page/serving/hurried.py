@@ -15,7 +15,7 @@ class Patient(Protocol):
     patience: float
 
 
-class Hurried(BaseHTTPRequestHandler):
+class TimedRequestHandler(BaseHTTPRequestHandler):
     """A request whose head has to be there in time, and of which each piece of the answer has to be taken in time."""
 
     server: Patient  # type: ignore[assignment]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from skill_health.page.asked import PAGE, Asked, asked, page_of
+from skill_health.page.asked import PAGE, PageRequest, asked, page_of
 from skill_health.page.html import render
 from skill_health.page.serving.site import Site
 from skill_health.page.serving.watch import mark
@@ -25,7 +25,7 @@ def site(paths: Sequence[str], options: Mapping[str, Any], day: Callable[[], dat
         nonlocal about
         # The folder of the reports stays that of the start: the raw files are served from it.
         fresh = asked(paths, options)
-        about = Asked(fresh.paths, fresh.root, fresh.config, about.folder)
+        about = PageRequest(fresh.paths, fresh.root, fresh.config, about.folder)
         last = os.path.join(about.folder, PAGE)
         return render(page_of(about, {**options, "as_of": day()}, about.folder, last), live=True)
 

@@ -18,7 +18,7 @@ from http.server import ThreadingHTTPServer
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.page.serving.hurried import Hurried
+from skill_health.page.serving.hurried import TimedRequestHandler
 from skill_health.page.serving.raw_files import opened
 from skill_health.page.serving.site import Site
 
@@ -47,7 +47,7 @@ class Server(ThreadingHTTPServer):
         self.streams = threading.BoundedSemaphore(_MOST_STREAMS)
         self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         try:
-            super().__init__((HOST, port), Handler)
+            super().__init__((HOST, port), PageHandler)
         except OSError as error:
             why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
             raise UsageError(f"port {port} {why}: name another one by --port, 0 for any that is free") from error
@@ -90,7 +90,7 @@ class Server(ThreadingHTTPServer):
         super().server_close()
 
 
-class Handler(Hurried):
+class PageHandler(TimedRequestHandler):
     """One request."""
 
     server: Server

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from html import escape
 
 from skill_health.core.errors import SkillHealthError
-from skill_health.page.text import shown
+from skill_health.page.text import escape_text
 
 _BODY = re.compile(r"</head>\s*<body\b[^>]*>", re.IGNORECASE)
 _REASON = 400
@@ -77,7 +77,7 @@ class Site:
             if strict and isinstance(error, SkillHealthError):
                 raise
             kind = "" if isinstance(error, SkillHealthError) else f"{type(error).__name__}: "
-            self.problem = shown(" ".join(f"{kind}{error}".split()), _REASON)
+            self.problem = escape_text(" ".join(f"{kind}{error}".split()), _REASON)
         if (self._page, self.problem) != before:
             self.version += 1
             if self.problem and sys.stderr is not None:

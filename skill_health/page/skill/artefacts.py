@@ -18,7 +18,7 @@ _MOST_NAMES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class FileLink:
     """A link to a kept file: what to call it, and its percent-encoded address, relative to the page."""
 
     text: str
@@ -26,7 +26,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ReportFolders:
     """The folder of the reports, and the folder that the page is written to; both absolute, "" for none.
 
     Each folder is looked at once, so that a page takes its links from one moment.
@@ -43,7 +43,7 @@ class Shelf:
             self._listed[way] = self._files(way) if self._is_real(way) else {}
         return self._listed[way]
 
-    def link(self, way: Way, text: str) -> Link | None:
+    def link(self, way: Way, text: str) -> FileLink | None:
         """A link to a regular file below the folder; None where there is none to link to."""
         if not self.base or way[-1] not in self.files(way[:-1]):
             return None
@@ -52,7 +52,7 @@ class Shelf:
         except ValueError:
             return None
         names = ([] if above == "." else above.split(os.sep)) + list(way)
-        return Link(text, "/".join(quote(name, safe="", errors="surrogateescape") for name in names))
+        return FileLink(text, "/".join(quote(name, safe="", errors="surrogateescape") for name in names))
 
     def read(self, way: Way, most: int) -> tuple[bytes, int] | None:
         """The first `most` bytes of a regular file and its size; None where it cannot be read or is linked."""
@@ -77,7 +77,7 @@ class Shelf:
             return bool(self.folder)
         if way not in self._real:
             self._real[way] = (
-                len(way) <= _MOST_NAMES and plain(way[-1]) and self._is_real(way[:-1]) and self._is_folder(way)
+                len(way) <= _MOST_NAMES and is_plain_name(way[-1]) and self._is_real(way[:-1]) and self._is_folder(way)
             )
         return self._real[way]
 
@@ -99,6 +99,6 @@ class Shelf:
         return found
 
 
-def plain(name: str) -> bool:
+def is_plain_name(name: str) -> bool:
     """Whether a name is that of something in a folder, and leads nowhere else."""
     return name not in ("", ".", "..") and not any(each in name for each in "/\\\0") and len(name) <= 255

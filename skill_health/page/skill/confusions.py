@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeVar
 
-from skill_health.page.figures import count, plain, share
+from skill_health.page.figures import count, share, text_cell
 from skill_health.page.marks import Mark, route_marks
-from skill_health.page.model import Cell, Table
-from skill_health.page.origin import Doc
-from skill_health.page.skill.artefacts import Link, Shelf
-from skill_health.page.skill.confusion_prompts import Prompt, failed_prompt, named, prompt_price
-from skill_health.page.skill.trial_text import Purse
+from skill_health.page.model import NumberTable, PageCell
+from skill_health.page.origin import JsonNode
+from skill_health.page.skill.artefacts import FileLink, ReportFolders
+from skill_health.page.skill.confusion_prompts import MisroutedPrompt, failed_prompt, named, prompt_price
+from skill_health.page.skill.trial_text import HtmlBudget
 
 MOST_PROMPTS = 8
 """How many prompts are shown of those that a skill loses, and of those that it takes."""
@@ -27,42 +27,42 @@ _Item = TypeVar("_Item")
 class Side:
     """Confusions of one direction: with which skills, as a table; the prompts behind them, of which `left` are cut."""
 
-    table: Table
-    prompts: tuple[Prompt, ...]
+    table: NumberTable
+    prompts: tuple[MisroutedPrompt, ...]
     left: int
 
     @property
-    def others(self) -> dict[str, tuple[tuple[Cell, ...], ...]]:
+    def others(self) -> dict[str, tuple[tuple[PageCell, ...], ...]]:
         """The rows of the table by the other skill, the one with the most calls of a model first."""
-        found: dict[str, tuple[tuple[Cell, ...], ...]] = {}
+        found: dict[str, tuple[tuple[PageCell, ...], ...]] = {}
         for name, *row in self.table.rows:
             found[name.text] = (*found.get(name.text, ()), tuple(row))
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class ModelConfusions:
     """How a model finds a skill, as its last run says; `note` is what to mind about the numbers."""
 
     model: str
     run: str
     marks: tuple[Mark, ...]
-    recall: Cell
-    precision: Cell
+    recall: PageCell
+    precision: PageCell
     note: str
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class RoutingSection:
     """Routing of a skill. `lost` are its prompts that go elsewhere, `taken` those of others that come here.
 
     `runs` are those of the models, with links to what was kept of them.
     """
 
     state: str
-    expecting: Cell
-    models: tuple[Routed, ...]
-    runs: tuple[tuple[str, tuple[Link, ...]], ...]
+    expecting: PageCell
+    models: tuple[ModelConfusions, ...]
+    runs: tuple[tuple[str, tuple[FileLink, ...]], ...]
     lost: Side
     taken: Side
 
@@ -72,24 +72,24 @@ Places = Mapping[tuple[str, str], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class RouterReports:
     """The reports of the router by run, and for each name of a skill the places of the prompts that concern it.
 
     `cells` are those of the confusion matrices with their model, by run, "expected" or "picked", and name.
     """
 
-    shelf: Shelf
-    runs: Mapping[str, Doc]
+    shelf: ReportFolders
+    runs: Mapping[str, JsonNode]
     lost: Places
     taken: Places
-    cells: Mapping[tuple[str, str, str], tuple[tuple[str, Doc], ...]]
+    cells: Mapping[tuple[str, str, str], tuple[tuple[str, JsonNode], ...]]
 
 
-def book(shelf: Shelf, reports: Sequence[Doc]) -> Book:
+def book(shelf: ReportFolders, reports: Sequence[JsonNode]) -> RouterReports:
     """What each skill's routing is looked up in: read once, however many skills there are."""
     lost: dict[tuple[str, str], list[int]] = defaultdict(list)
     taken: dict[tuple[str, str], list[int]] = defaultdict(list)
-    cells: dict[tuple[str, str, str], list[tuple[str, Doc]]] = defaultdict(list)
+    cells: dict[tuple[str, str, str], list[tuple[str, JsonNode]]] = defaultdict(list)
     runs = {str(report.value["run"]["run_id"]): report for report in reports}
     for run, report in runs.items():
         for at, prompt in enumerate(report.value["prompts"]):
@@ -102,17 +102,17 @@ def book(shelf: Shelf, reports: Sequence[Doc]) -> Book:
             if cell.value["expected"] != cell.value["picked"]:
                 cells[run, "expected", cell.value["expected"]].append((model, cell))
                 cells[run, "picked", cell.value["picked"]].append((model, cell))
-    return Book(shelf, runs, _fixed(lost), _fixed(taken), _fixed(cells))
+    return RouterReports(shelf, runs, _fixed(lost), _fixed(taken), _fixed(cells))
 
 
-def routing(record: Doc, library: Book, purse: Purse) -> Routing:
+def routing(record: JsonNode, library: RouterReports, purse: HtmlBudget) -> RoutingSection:
     """Routing of a skill, from its record and the reports that the record rests on. The purse pays for prompts."""
     told = record["routing"]
     models: dict[tuple[str, str], dict[str, bool]] = {}
     for each in told["models"].value:
         models.setdefault((each["run_id"], each["listed"]), {})[each["model"]] = each["simulated"]
     sides = [(run, name, own) for (run, name), own in models.items() if run in library.runs]
-    return Routing(
+    return RoutingSection(
         str(told["state"].value),
         count(told["prompts"]),
         tuple(_model(each) for each in told["models"]),
@@ -122,21 +122,23 @@ def routing(record: Doc, library: Book, purse: Purse) -> Routing:
     )
 
 
-def _kept(shelf: Shelf, run: str) -> tuple[Link, ...]:
+def _kept(shelf: ReportFolders, run: str) -> tuple[FileLink, ...]:
     links = (shelf.link(("router", run, name), name) for name in ("report.json", "results.jsonl"))
     return tuple(link for link in links if link)
 
 
-def _model(each: Doc) -> Routed:
+def _model(each: JsonNode) -> ModelConfusions:
     told = each.value
     notes = [f"{key}: {told[key]['note']}" for key in ("recall", "precision") if told[key]["note"]]
-    return Routed(
+    return ModelConfusions(
         told["model"], told["run_id"], route_marks(told), share(each["recall"]), share(each["precision"]),
         "; ".join(notes),
     )  # fmt: skip
 
 
-def _side(sides: Sequence[tuple[str, str, Mapping[str, bool]]], library: Book, key: str, purse: Purse) -> Side:
+def _side(
+    sides: Sequence[tuple[str, str, Mapping[str, bool]]], library: RouterReports, key: str, purse: HtmlBudget
+) -> Side:
     """One direction: `key` says what the skill is in it.
 
     `sides` are runs, the name by which each lists the skill, and their models that count.
@@ -154,16 +156,18 @@ def _side(sides: Sequence[tuple[str, str, Mapping[str, bool]]], library: Book, k
     every.sort(key=lambda prompt: -prompt.wrong)
     prompts = list(takewhile(lambda prompt: purse.pay(prompt_price(prompt)), every[:MOST_PROMPTS]))
     head = ("expected" if picked else "picked instead", "model", "calls", "prompts")
-    return Side(Table(head, tuple(rows[:_MOST_ROWS])), tuple(prompts), len(every) - len(prompts))
+    return Side(NumberTable(head, tuple(rows[:_MOST_ROWS])), tuple(prompts), len(every) - len(prompts))
 
 
-def _rows(cells: Sequence[tuple[str, Doc]], models: Mapping[str, bool], other: str) -> Iterator[tuple[Cell, ...]]:
+def _rows(
+    cells: Sequence[tuple[str, JsonNode]], models: Mapping[str, bool], other: str
+) -> Iterator[tuple[PageCell, ...]]:
     """The cells of the confusion matrices that a skill is in, but not those in which it is right."""
     for model, cell in cells:
         if model in models:
             counts = count(cell["calls"]), count(cell["prompts"])
             told = f"{model} (SIMULATED)" if models[model] else model
-            yield plain(named(cell.value[other])), plain(told), *counts
+            yield text_cell(named(cell.value[other])), text_cell(told), *counts
 
 
 def _fixed(found: Mapping[_Key, list[_Item]]) -> Mapping[_Key, tuple[_Item, ...]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from skill_health.formats.text import excerpt as source_lines
 from skill_health.page.figures import count, score
-from skill_health.page.model import Cell, Tone
-from skill_health.page.origin import Doc
-from skill_health.page.skill.trial_text import Cut, Purse, cut, price
+from skill_health.page.model import PageCell, Tone
+from skill_health.page.origin import JsonNode
+from skill_health.page.skill.trial_text import HtmlBudget, TextExcerpt, cut, price
 
 MOST = 40
 """How many findings of a skill are shown."""
@@ -31,7 +31,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageFinding:
     """A finding. `excerpt` is None where its line is empty or must not be shown."""
 
     severity: str
@@ -39,15 +39,15 @@ class Shown:
     rule: str
     title: str
     place: str
-    message: Cut
-    help: Cut
+    message: TextExcerpt
+    help: TextExcerpt
     excerpt: Excerpt | None
     fixable: bool
     elsewhere: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class ComponentDetail:
     """A part of the score: its value, its share in the score, and what the value was lost by ("" and () for nothing).
 
     `level` is the value in tenths for a bar, -1 for a part that was left out; only a whole one is 10, only nothing 0.
@@ -55,9 +55,9 @@ class Component:
 
     name: str
     level: int
-    value: Cell
-    share: Cell
-    evidence: tuple[tuple[str, Cell], ...]
+    value: PageCell
+    share: PageCell
+    evidence: tuple[tuple[str, PageCell], ...]
     note: str
 
 
@@ -66,18 +66,18 @@ class InFile:
     """The findings in a file."""
 
     path: str
-    findings: tuple[Shown, ...]
+    findings: tuple[PageFinding, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthSection:
     """What `lint` says of a skill. `left` findings are not shown. `counts` are named cells by severity."""
 
     state: str
-    score: Cell
-    counts: tuple[tuple[str, Cell], ...]
-    flags: tuple[Cut, ...]
-    components: tuple[Component, ...]
+    score: PageCell
+    counts: tuple[tuple[str, PageCell], ...]
+    flags: tuple[TextExcerpt, ...]
+    components: tuple[ComponentDetail, ...]
     files: tuple[InFile, ...]
     left: int
 
@@ -86,7 +86,7 @@ Found = Mapping[str, tuple[Mapping[str, Any], ...]]
 """The findings about each skill, by the path of its SKILL.md."""
 
 
-def by_skill(lint: Doc) -> Found:
+def by_skill(lint: JsonNode) -> Found:
     """The findings by skill, in the order of the report; one that is about several skills stands at each."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for each in lint.get("findings"):
@@ -95,11 +95,11 @@ def by_skill(lint: Doc) -> Found:
     return {path: tuple(own) for path, own in found.items()}
 
 
-def health(record: Doc, linted: Doc, found: Found, purse: Purse) -> Health:
+def health(record: JsonNode, linted: JsonNode, found: Found, purse: HtmlBudget) -> HealthSection:
     """Health of a skill: its record, its part of the lint report, and all findings. The purse pays for findings."""
     path = str(record["path"].value)
     every = found.get(path, ())
-    shown: dict[str, list[Shown]] = {}
+    shown: dict[str, list[PageFinding]] = {}
     n = 0
     for told in every[:MOST]:
         one = _finding(told, path)
@@ -109,7 +109,7 @@ def health(record: Doc, linted: Doc, found: Found, purse: Purse) -> Health:
         shown.setdefault(told["path"], []).append(one)
         n += 1
     counted = linted.get("findings")
-    return Health(
+    return HealthSection(
         str(record["health"]["state"].value),
         score(linted.get("score"), _tone(record)),
         tuple((name, count(counted.get(name))) for name in ("error", "warning", "info")),
@@ -120,33 +120,33 @@ def health(record: Doc, linted: Doc, found: Found, purse: Purse) -> Health:
     )
 
 
-def _tone(record: Doc) -> Tone:
+def _tone(record: JsonNode) -> Tone:
     if record["health"]["state"].value == "failed":
         return "bad"
     return "warn" if record["health"]["flags"] else "good"
 
 
-def _component(part: Doc) -> Component:
+def _component(part: JsonNode) -> ComponentDetail:
     value = part["value"].value
     level = -1 if value is None else min(9, max(1, round(10 * value))) if 0 < value < 1 else 10 * round(value)
     # What is whole needs no reason, and most parts of most skills are.
     behind = part["evidence"].items() if level < 10 else ()
     evidence = tuple((name.replace("_", " "), _plainly(number)) for name, number in behind)
-    return Component(
+    return ComponentDetail(
         str(part["name"].value), level, score(part["value"]), _ratio(part["share"]), evidence, str(part["note"].value)
     )
 
 
-def _plainly(number: Doc) -> Cell:
-    return Cell(f"{number.value:,.6g}", number.value, number.origin)
+def _plainly(number: JsonNode) -> PageCell:
+    return PageCell(f"{number.value:,.6g}", number.value, number.origin)
 
 
-def _ratio(number: Doc) -> Cell:
-    return Cell(f"{100 * number.value:.0f} %", number.value, number.origin)
+def _ratio(number: JsonNode) -> PageCell:
+    return PageCell(f"{100 * number.value:.0f} %", number.value, number.origin)
 
 
-def _finding(told: Mapping[str, Any], path: str) -> Shown:
-    return Shown(
+def _finding(told: Mapping[str, Any], path: str) -> PageFinding:
+    return PageFinding(
         told["severity"], told["code"], told["rule"], _titles().get(told["code"], ""),
         f"{told['line']}:{told['col']}", cut(told["message"], _LONGEST), cut(told["help"], _LONGEST),
         _excerpt(told), told["fixable"], told["skill"] != path,

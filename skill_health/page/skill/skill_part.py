@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skill_health.page.anchors import anchor
-from skill_health.page.model import Page, Verdict
-from skill_health.page.origin import Doc, document
-from skill_health.page.skill.artefacts import Shelf
-from skill_health.page.skill.confusions import Book, Routing, book, routing
-from skill_health.page.skill.findings import Found, Health, by_skill, health
-from skill_health.page.skill.tasks import Bench, Effect, Purses, bench, effect
-from skill_health.page.skill.trial_text import Cut, Purse, cut
+from skill_health.page.model import Page, SkillVerdict
+from skill_health.page.origin import JsonNode, document
+from skill_health.page.skill.artefacts import ReportFolders
+from skill_health.page.skill.confusions import RouterReports, RoutingSection, book, routing
+from skill_health.page.skill.findings import Found, HealthSection, by_skill, health
+from skill_health.page.skill.tasks import EffectReports, EffectSection, HtmlBudgets, bench, effect
+from skill_health.page.skill.trial_text import HtmlBudget, TextExcerpt, cut
 
 FINDINGS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 250_000, 150_000, 120_000, 500_000
 """Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""
@@ -35,40 +35,40 @@ class SkillPart:
     name: str
     path: str
     anchor: str
-    verdict: Verdict
+    verdict: SkillVerdict
     steps: tuple[NextStep, ...]
-    description: Cut
-    health: Health
-    routing: Routing
-    effect: Effect
+    description: TextExcerpt
+    health: HealthSection
+    routing: RoutingSection
+    effect: EffectSection
 
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
     """What all skills are looked up in, each read once."""
 
-    linted: dict[str, Doc]
+    linted: dict[str, JsonNode]
     found: Found
-    routes: Book
-    trials: Bench
-    described: Doc
-    findings: Purse
-    prompts: Purse
-    runs: Purses
+    routes: RouterReports
+    trials: EffectReports
+    described: JsonNode
+    findings: HtmlBudget
+    prompts: HtmlBudget
+    runs: HtmlBudgets
 
 
 def parts(page: Page) -> Iterator[SkillPart]:
     """The parts in the order of the overview. Reads what was kept of failing trials below the page's folder."""
-    shelf = Shelf(page.folder, page.base)
+    shelf = ReportFolders(page.folder, page.base)
     sources = _Sources(
         {str(each.value["path"]): each for each in page.lint.get("skills")},
         by_skill(page.lint),
         book(shelf, page.router),
         bench(shelf, page.effects),
         page.own.get("descriptions"),
-        Purse(FINDINGS),
-        Purse(PROMPTS),
-        Purses(Purse(TASKS), Purse(LINKS), Purse(VIEWS)),
+        HtmlBudget(FINDINGS),
+        HtmlBudget(PROMPTS),
+        HtmlBudgets(HtmlBudget(TASKS), HtmlBudget(LINKS), HtmlBudget(VIEWS)),
     )
     records = list(page.status.get("skills"))
     made = {
@@ -78,12 +78,12 @@ def parts(page: Page) -> Iterator[SkillPart]:
     return (made[at] for at in range(len(records)))
 
 
-def _verdict(page: Page, record: Doc) -> Verdict:
+def _verdict(page: Page, record: JsonNode) -> SkillVerdict:
     path = str(record["path"].value)
-    return page.verdicts.get(path) or Verdict("not known", "unknown", 1, "")
+    return page.verdicts.get(path) or SkillVerdict("not known", "unknown", 1, "")
 
 
-def _part(page: Page, record: Doc, sources: _Sources) -> SkillPart:
+def _part(page: Page, record: JsonNode, sources: _Sources) -> SkillPart:
     path = str(record["path"].value)
     linted = sources.linted.get(path) or document("lint", {})
     return SkillPart(

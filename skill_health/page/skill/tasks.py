@@ -9,11 +9,21 @@ from math import isclose
 
 from skill_health.page.figures import MISSING, points, score
 from skill_health.page.marks import Mark, effect_marks
-from skill_health.page.model import Cell
-from skill_health.page.origin import Doc
-from skill_health.page.skill.artefacts import Link, Shelf
-from skill_health.page.skill.trial_files import RESULTS, Kept, Trial, Trials, kept, of_tasks, order, read_trials, worst
-from skill_health.page.skill.trial_text import Purse, price
+from skill_health.page.model import PageCell
+from skill_health.page.origin import JsonNode
+from skill_health.page.skill.artefacts import FileLink, ReportFolders
+from skill_health.page.skill.trial_files import (
+    RESULTS,
+    Trial,
+    TrialLinks,
+    Trials,
+    kept,
+    of_tasks,
+    order,
+    read_trials,
+    worst,
+)
+from skill_health.page.skill.trial_text import HtmlBudget, price
 from skill_health.page.skill.trial_view import DEAREST, TrialView, trial_view
 
 MOST_TRIALS, MOST_TASKS = 12, 40
@@ -25,37 +35,37 @@ _AROUND, _ARM = 260, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class TaskArm:
     """An arm of a task: "1 of 2" trials passed, and the mean reward where it says more than that."""
 
     name: str
-    passes: Cell
-    reward: Cell | None
+    passes: PageCell
+    reward: PageCell | None
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskView:
     """A task. `flip` says what the skill changes: gained, lost, same, missing; "" where there is no target."""
 
     id: str
     slug: str
     kind: str
     flip: str
-    arms: tuple[Arm, ...]
+    arms: tuple[TaskArm, ...]
 
     @property
-    def first(self) -> tuple[Arm, ...]:
+    def first(self) -> tuple[TaskArm, ...]:
         """The arms that decide whether the skill helps: all of them where there are few."""
         return self.arms if len(self.arms) <= _FEW else self.arms[:_MAIN]
 
     @property
-    def others(self) -> tuple[Arm, ...]:
+    def others(self) -> tuple[TaskArm, ...]:
         """The arms that a reader unfolds."""
         return self.arms[len(self.first) :]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SkillMeasurement:
     """What the last run of a model says of a skill. `left` tasks are not shown, and `unlinked` trials not linked."""
 
     model: str
@@ -65,35 +75,35 @@ class Measured:
     reason: str
     marks: tuple[Mark, ...]
     notes: tuple[str, ...]
-    delta: Cell
-    tasks: tuple[Task, ...] = ()
+    delta: PageCell
+    tasks: tuple[TaskView, ...] = ()
     left: int = 0
-    files: tuple[Link, ...] = ()
-    trials: tuple[Kept, ...] = ()
+    files: tuple[FileLink, ...] = ()
+    trials: tuple[TrialLinks, ...] = ()
     unlinked: int = 0
     failing: TrialView | None = None
     unseen: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class EffectSection:
     """Effect of a skill: the folders of the tasks that name it, and what each model's last run says."""
 
     state: str
     folders: tuple[str, ...]
-    models: tuple[Measured, ...]
+    models: tuple[SkillMeasurement, ...]
 
 
 _Of = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class EffectReports:
     """Skills and tasks of the benchmark's reports by run, model and name of the skill; trials are read once a run."""
 
-    shelf: Shelf
-    skills: Mapping[_Of, Doc]
-    tasks: Mapping[_Of, tuple[Doc, ...]]
+    shelf: ReportFolders
+    skills: Mapping[_Of, JsonNode]
+    tasks: Mapping[_Of, tuple[JsonNode, ...]]
     _read: dict[str, Trials] = field(default_factory=dict)
 
     def trials(self, run: str) -> Trials:
@@ -104,39 +114,39 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class Purses:
+class HtmlBudgets:
     """What the page may still spend on tasks, links to trials, and views of failing trials."""
 
-    tasks: Purse
-    links: Purse
-    views: Purse
+    tasks: HtmlBudget
+    links: HtmlBudget
+    views: HtmlBudget
 
 
-def bench(shelf: Shelf, reports: Sequence[Doc]) -> Bench:
+def bench(shelf: ReportFolders, reports: Sequence[JsonNode]) -> EffectReports:
     """Where the effect of each skill is looked up."""
-    skills: dict[_Of, Doc] = {}
-    tasks: dict[_Of, list[Doc]] = defaultdict(list)
+    skills: dict[_Of, JsonNode] = {}
+    tasks: dict[_Of, list[JsonNode]] = defaultdict(list)
     for report in reports:
         for each in report["models"]:
             of = (str(report.value["run_id"]), str(each.value["model"]))
             skills.update(((*of, str(skill.value["skill"])), skill) for skill in each["skills"])
             for task in each["tasks"]:
                 tasks[*of, str(task.value["skill"])].append(task)
-    return Bench(shelf, skills, {key: tuple(found) for key, found in tasks.items()})
+    return EffectReports(shelf, skills, {key: tuple(found) for key, found in tasks.items()})
 
 
-def effect(record: Doc, library: Bench, purses: Purses) -> Effect:
+def effect(record: JsonNode, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
     """Effect of a skill, from its record and what the runs that it rests on have left."""
     told = record["effect"]
     name = str(record["name"].value)
-    return Effect(
+    return EffectSection(
         str(told["state"].value),
         tuple(told["tasks"].value),
         tuple(_measured(each, name, library, purses) for each in told["models"]),
     )
 
 
-def _measured(line: Doc, name: str, library: Bench, purses: Purses) -> Measured:
+def _measured(line: JsonNode, name: str, library: EffectReports, purses: HtmlBudgets) -> SkillMeasurement:
     told = line.value
     model, run = told["model"], told["run_id"]
     head = (model, run, told["time"], told["verdict"], told["reason"], effect_marks(told))
@@ -153,14 +163,14 @@ def _measured(line: Doc, name: str, library: Bench, purses: Purses) -> Measured:
     view = _view(library.shelf, chosen, purses.views)
     way = ("effectiveness", run)
     files = [library.shelf.link((*way, each), each) for each in ("report.json", RESULTS)]
-    return Measured(
+    return SkillMeasurement(
         *head, notes, points(line["delta"]), tuple(tasks), len(every) - len(tasks),
         tuple(link for link in files if link), trials, len(ran) - len(trials),
         view, None if view else chosen,
     )  # fmt: skip
 
 
-def _linked(shelf: Shelf, ran: Sequence[Trial], purse: Purse) -> tuple[Kept, ...]:
+def _linked(shelf: ReportFolders, ran: Sequence[Trial], purse: HtmlBudget) -> tuple[TrialLinks, ...]:
     """The links of so many trials, the failing ones first: those are read."""
     found = []
     for trial in sorted(ran, key=lambda each: (not each.failed, *order(each)))[:MOST_TRIALS]:
@@ -171,7 +181,7 @@ def _linked(shelf: Shelf, ran: Sequence[Trial], purse: Purse) -> tuple[Kept, ...
     return tuple(found)
 
 
-def _view(shelf: Shelf, trial: Trial | None, purse: Purse) -> TrialView | None:
+def _view(shelf: ReportFolders, trial: Trial | None, purse: HtmlBudget) -> TrialView | None:
     """The view of a trial, whose files are opened only where there is room for any view."""
     if trial is None or purse.left < DEAREST:
         return None
@@ -179,17 +189,21 @@ def _view(shelf: Shelf, trial: Trial | None, purse: Purse) -> TrialView | None:
     return view if purse.pay(view.price) else None
 
 
-def _task(task: Doc) -> Task:
+def _task(task: JsonNode) -> TaskView:
     told = task.value
     kind = ", ".join(each for each in (told["category"], told["difficulty"]) if each)
     rank = {name: at for at, name in enumerate(_ARM_ORDER)}
     arms = sorted(task["arms"].items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
-    return Task(told["task_id"], told["slug"], kind, told["flip"] or "", tuple(_arm(name, arm) for name, arm in arms))
+    return TaskView(
+        told["task_id"], told["slug"], kind, told["flip"] or "", tuple(_arm(name, arm) for name, arm in arms)
+    )
 
 
-def _arm(name: str, arm: Doc) -> Arm:
+def _arm(name: str, arm: JsonNode) -> TaskArm:
     passes, n = arm["passes"], arm["n"].value
     text = f"{passes.value:,} of {n:,}" if n else MISSING
     reward = arm["reward"].value
     more = reward is not None and not (n and isclose(reward, passes.value / n))
-    return Arm(name, Cell(text, passes.value if n else None, passes.origin), score(arm["reward"]) if more else None)
+    return TaskArm(
+        name, PageCell(text, passes.value if n else None, passes.origin), score(arm["reward"]) if more else None
+    )

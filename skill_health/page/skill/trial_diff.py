@@ -15,7 +15,7 @@ _AROUND = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class DiffExcerpt:
     """The first lines of a diff. `left` lines of what was read are left out, and `unread` bytes of the file."""
 
     lines: tuple[tuple[Sign, str], ...] = ()
@@ -24,7 +24,7 @@ class Diff:
     price: int = 0
 
 
-def diff(data: bytes, size: int, room: int) -> Diff:
+def diff(data: bytes, size: int, room: int) -> DiffExcerpt:
     """The beginning of a diff of `size` bytes, of which `data` were read, in at most `room` bytes of HTML."""
     text = data.decode("utf-8", "surrogateescape")
     every = text.removesuffix("\n").split("\n") if text else []
@@ -37,7 +37,7 @@ def diff(data: bytes, size: int, room: int) -> Diff:
             break
         lines.append((_sign(line, lines), told))
     paid = sum(price(told) + _AROUND for _, told in lines)
-    return Diff(tuple(lines), len(every) - len(lines), size - len(data), paid)
+    return DiffExcerpt(tuple(lines), len(every) - len(lines), size - len(data), paid)
 
 
 def _sign(line: str, before: list[tuple[Sign, str]]) -> Sign:

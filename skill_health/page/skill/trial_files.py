@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.page.origin import Doc, document
-from skill_health.page.skill.artefacts import Link, Shelf, Way, plain
+from skill_health.page.origin import JsonNode, document
+from skill_health.page.skill.artefacts import FileLink, ReportFolders, Way, is_plain_name
 
 RESULTS = "results.jsonl"
 FAILED = ("fail", "timeout", "refusal")
@@ -34,7 +34,7 @@ class Trial:
     arm: str
     replication: int
     outcome: str
-    line: Doc
+    line: JsonNode
     way: Way
 
     @property
@@ -44,23 +44,23 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class TrialLinks:
     """The links to the files of a trial."""
 
     trial: Trial
-    links: tuple[Link, ...]
+    links: tuple[FileLink, ...]
 
 
 Trials = Mapping[tuple[str, str], tuple[Trial, ...]]
 """The trials of a run by model and task."""
 
 
-def read_trials(shelf: Shelf, run: str) -> Trials:
+def read_trials(shelf: ReportFolders, run: str) -> Trials:
     """The trials of a run. Lines that are damaged are left out; never raises for what the file holds.
 
     The origin of a figure is `results/RUN#`: the lines of results.jsonl as a list, damaged ones counted as null.
     """
-    found = shelf.read(("effectiveness", run, RESULTS), _MOST_BYTES) if plain(run) else None
+    found = shelf.read(("effectiveness", run, RESULTS), _MOST_BYTES) if is_plain_name(run) else None
     if not found or found[1] > _MOST_BYTES:
         return {}
     lines = [_object(raw) for raw in found[0].split(b"\n", _MOST_LINES)[:_MOST_LINES] if raw.strip()]
@@ -77,10 +77,10 @@ def worst(trials: Iterable[Trial]) -> Trial | None:
     return min((each for each in trials if each.failed), key=order, default=None)
 
 
-def kept(shelf: Shelf, trial: Trial) -> Kept:
+def kept(shelf: ReportFolders, trial: Trial) -> TrialLinks:
     """The links to what is kept of a trial; none where nothing is, or where it is not what it seems."""
     links = (shelf.link(trial.way + way, text) for text, way in _KEPT) if trial.way else ()
-    return Kept(trial, tuple(link for link in links if link))
+    return TrialLinks(trial, tuple(link for link in links if link))
 
 
 def of_tasks(trials: Trials, model: str, tasks: Collection[str]) -> list[Trial]:
@@ -106,7 +106,7 @@ def _object(raw: bytes) -> Any:
     return value if isinstance(value, dict) else None
 
 
-def _trial(line: Doc, run: str) -> Trial | None:
+def _trial(line: JsonNode, run: str) -> Trial | None:
     told = line.value
     if told is None:
         return None
@@ -123,4 +123,4 @@ def _way(folder: Any, run: str) -> Way:
     if not isinstance(folder, str) or len(folder) > 4096:
         return ()
     names = tuple(folder.split("/"))
-    return ("effectiveness", run, *names) if len(names) <= _MOST_FOLDERS and all(map(plain, names)) else ()
+    return ("effectiveness", run, *names) if len(names) <= _MOST_FOLDERS and all(map(is_plain_name, names)) else ()

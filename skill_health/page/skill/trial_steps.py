@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.page.skill.trial_text import Cut, cut, price
+from skill_health.page.skill.trial_text import TextExcerpt, cut, price
 
 Kind = Literal["message", "reasoning", "call", "result"]
 MOST_STEPS = 40
@@ -24,11 +24,11 @@ class Piece:
 
     kind: Kind
     label: str
-    text: Cut
+    text: TextExcerpt
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepView:
     """A step: its number from 1, who speaks, and what there is of it; `more` counts the pieces left out."""
 
     number: int
@@ -41,8 +41,8 @@ class Step:
 class Steps:
     """The first steps and the last ones; `left` counts those left out between them."""
 
-    first: tuple[Step, ...] = ()
-    last: tuple[Step, ...] = ()
+    first: tuple[StepView, ...] = ()
+    last: tuple[StepView, ...] = ()
     left: int = 0
 
     @property
@@ -56,12 +56,12 @@ def steps(trajectory: Any, room: int) -> Steps:
     told = _list(_get(trajectory, "steps"))
     # The end of a long story says how it failed, and its beginning what was asked.
     head, tail = told[: MOST_STEPS * 3 // 4], told[MOST_STEPS * 3 // 4 :][-(MOST_STEPS // 4) :]
-    made: list[Step] = []
+    made: list[StepView] = []
     for most in _LENGTHS:
         made = [_step(number, step, most) for number, step in _numbered(head, tail, len(told))]
         if sum(map(_price, made)) <= room:
             return _split(made, len(told))
-    chosen: list[Step] = []
+    chosen: list[StepView] = []
     for step in _from_both_ends(made):
         room -= _price(step)
         if room < 0:
@@ -75,7 +75,7 @@ def _numbered(head: list[Any], tail: list[Any], total: int) -> Iterator[tuple[in
     yield from enumerate(tail, total - len(tail) + 1)
 
 
-def _from_both_ends(made: list[Step]) -> Iterator[Step]:
+def _from_both_ends(made: list[StepView]) -> Iterator[StepView]:
     """Two of the beginning, then the last, and so on."""
     low, high = 0, len(made)
     while low < high:
@@ -86,20 +86,20 @@ def _from_both_ends(made: list[Step]) -> Iterator[Step]:
             yield made[high]
 
 
-def _split(made: list[Step], total: int) -> Steps:
+def _split(made: list[StepView], total: int) -> Steps:
     at = next((at for at, step in enumerate(made) if step.number != at + 1), len(made))
     return Steps(tuple(made[:at]), tuple(made[at:]), total - len(made))
 
 
-def _price(step: Step) -> int:
+def _price(step: StepView) -> int:
     return _STEP + sum(_PIECE + price(piece.label) + price(piece.text.text) for piece in step.pieces)
 
 
-def _step(number: int, told: Any, most: int) -> Step:
+def _step(number: int, told: Any, most: int) -> StepView:
     pieces = list(_pieces(told, most))
     source = _get(told, "source")
     name = source if isinstance(source, str) else "unknown"
-    return Step(number, name[:40], tuple(pieces[:_MOST_PIECES]), max(0, len(pieces) - _MOST_PIECES))
+    return StepView(number, name[:40], tuple(pieces[:_MOST_PIECES]), max(0, len(pieces) - _MOST_PIECES))
 
 
 def _pieces(told: Any, most: int) -> Iterator[Piece]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from skill_health.page.text import shown
+from skill_health.page.text import escape_text
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TextExcerpt:
     """The beginning of a text, and how much of it is left out, in `unit`s ("character", "line", "byte")."""
 
     text: str
@@ -23,7 +23,7 @@ class Cut:
 
 
 @dataclass(slots=True)
-class Purse:
+class HtmlBudget:
     """The bytes of HTML that may still be spent. Whoever is most in need is served first."""
 
     left: int
@@ -36,12 +36,12 @@ class Purse:
         return True
 
 
-def cut(text: str, most: int) -> Cut:
+def cut(text: str, most: int) -> TextExcerpt:
     """At most so many characters of a text."""
-    return Cut(text[:most], max(0, len(text) - most))
+    return TextExcerpt(text[:most], max(0, len(text) - most))
 
 
-def fitted(text: str, most: int, room: int) -> Cut:
+def fitted(text: str, most: int, room: int) -> TextExcerpt:
     """At most so many characters of a text, and no more than take `room` bytes of HTML."""
     most = min(most, room)
     while most > 0 and price(text[:most]) > room:
@@ -49,15 +49,15 @@ def fitted(text: str, most: int, room: int) -> Cut:
     return cut(text, max(0, most))
 
 
-def from_file(data: bytes, size: int, most: int, room: int) -> Cut:
+def from_file(data: bytes, size: int, most: int, room: int) -> TextExcerpt:
     """The beginning of a file of `size` bytes, of which `data` were read. Bytes that are no UTF-8 show as escapes."""
     text = data.decode("utf-8", "surrogateescape")
     if size <= len(data):
         return fitted(text, most, room)
     part = fitted(text, min(most, len(text) - 1), room)
-    return Cut(part.text, size - len(part.text.encode("utf-8", "surrogateescape")), "byte")
+    return TextExcerpt(part.text, size - len(part.text.encode("utf-8", "surrogateescape")), "byte")
 
 
 def price(text: str) -> int:
     """How many bytes of HTML a text takes."""
-    return len(escape(shown(text)).encode("utf-8", "surrogatepass"))
+    return len(escape(escape_text(text)).encode("utf-8", "surrogatepass"))

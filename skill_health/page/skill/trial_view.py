@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from skill_health.page.figures import MISSING
-from skill_health.page.model import Cell
-from skill_health.page.origin import Doc
-from skill_health.page.skill.artefacts import Link, Shelf, Way
-from skill_health.page.skill.trial_diff import Diff, diff
-from skill_health.page.skill.trial_files import Kept, Trial, kept
+from skill_health.page.model import PageCell
+from skill_health.page.origin import JsonNode
+from skill_health.page.skill.artefacts import FileLink, ReportFolders, Way
+from skill_health.page.skill.trial_diff import DiffExcerpt, diff
+from skill_health.page.skill.trial_files import Trial, TrialLinks, kept
 from skill_health.page.skill.trial_steps import Steps, steps
-from skill_health.page.skill.trial_text import Cut, fitted, from_file, price
+from skill_health.page.skill.trial_text import TextExcerpt, fitted, from_file, price
 
 ROOM = 9_800
 """Bytes of HTML that the texts of a trial may take; with what is around them no view is dearer than DEAREST."""
@@ -27,12 +27,12 @@ _MOST_NOTES, _NOTE = 4, 300
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputExcerpt:
     """A text file that was kept: its title, its beginning, and the link to the whole of it."""
 
     title: str
-    text: Cut
-    whole: Link | None
+    text: TextExcerpt
+    whole: FileLink | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,23 @@ class TrialView:
     """A trial as the page shows it. `problems` say what could not be read; `figures` are named cells."""
 
     trial: Trial
-    figures: tuple[tuple[str, Cell], ...]
-    notes: tuple[Cut, ...]
+    figures: tuple[tuple[str, PageCell], ...]
+    notes: tuple[TextExcerpt, ...]
     steps: Steps
-    diff: Diff
-    outputs: tuple[Output, ...]
-    links: tuple[Link, ...]
-    trajectory: Link | None
-    patch: Link | None
+    diff: DiffExcerpt
+    outputs: tuple[OutputExcerpt, ...]
+    links: tuple[FileLink, ...]
+    trajectory: FileLink | None
+    patch: FileLink | None
     problems: tuple[str, ...]
     price: int
     """Bytes of HTML that the view takes, about."""
 
 
-def trial_view(shelf: Shelf, trial: Trial) -> TrialView:
+def trial_view(shelf: ReportFolders, trial: Trial) -> TrialView:
     """The view of a trial, from the files in its folder; never raises for what they hold."""
     problems: list[str] = []
-    found: Kept = kept(shelf, trial)
+    found: TrialLinks = kept(shelf, trial)
     links = {link.text: link for link in found.links}
     outputs = tuple(
         output
@@ -69,7 +69,7 @@ def trial_view(shelf: Shelf, trial: Trial) -> TrialView:
         if output
     )
     patch = shelf.read((*trial.way, "diff.patch"), _MOST_FILE) if trial.way else None
-    changed = diff(*patch, _DIFF) if patch else Diff()
+    changed = diff(*patch, _DIFF) if patch else DiffExcerpt()
     notes = _notes(trial.line.value, _problem(shelf, trial.way))
     room = ROOM - sum(price(each.text) for each in (*notes, *(output.text for output in outputs))) - changed.price
     story = steps(_trajectory(shelf, trial.way, problems), room)
@@ -81,14 +81,14 @@ def trial_view(shelf: Shelf, trial: Trial) -> TrialView:
     )  # fmt: skip
 
 
-def _output(shelf: Shelf, folder: Way, way: Way, title: str, room: int) -> Output | None:
+def _output(shelf: ReportFolders, folder: Way, way: Way, title: str, room: int) -> OutputExcerpt | None:
     found = shelf.read((*folder, *way), _MOST_FILE) if folder else None
     if not found or not found[0].strip():
         return None
-    return Output(title, from_file(*found, room, room), shelf.link((*folder, *way), "the whole file"))
+    return OutputExcerpt(title, from_file(*found, room, room), shelf.link((*folder, *way), "the whole file"))
 
 
-def _trajectory(shelf: Shelf, folder: Way, problems: list[str]) -> Any:
+def _trajectory(shelf: ReportFolders, folder: Way, problems: list[str]) -> Any:
     """The trajectory as a JSON value, None where it cannot be had; `problems` then says why."""
     found = shelf.read((*folder, "trajectory.json"), _MOST_TRAJECTORY) if folder else None
     if not found:
@@ -111,8 +111,8 @@ def _trajectory(shelf: Shelf, folder: Way, problems: list[str]) -> Any:
     return told
 
 
-def _figures(line: Doc) -> tuple[tuple[str, Cell], ...]:
-    usage = line.get("usage") if isinstance(line.value.get("usage"), dict) else Doc({}, line.get("usage").origin)
+def _figures(line: JsonNode) -> tuple[tuple[str, PageCell], ...]:
+    usage = line.get("usage") if isinstance(line.value.get("usage"), dict) else JsonNode({}, line.get("usage").origin)
     return (
         ("reward", _number(line.get("reward"), 2)),
         ("input tokens", _number(usage.get("input_tokens"), 0)),
@@ -124,16 +124,16 @@ def _figures(line: Doc) -> tuple[tuple[str, Cell], ...]:
     )
 
 
-def _number(number: Doc, digits: int, unit: float = 1.0) -> Cell:
+def _number(number: JsonNode, digits: int, unit: float = 1.0) -> PageCell:
     """A figure of a line that no schema was asked about."""
     value = number.value
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e15 or math.isnan(value):
-        return Cell(MISSING, None, number.origin)
+        return PageCell(MISSING, None, number.origin)
     told = value / unit
-    return Cell(f"{told:,.{digits if abs(told) < 10 else min(digits, 1)}f}", value, number.origin)
+    return PageCell(f"{told:,.{digits if abs(told) < 10 else min(digits, 1)}f}", value, number.origin)
 
 
-def _problem(shelf: Shelf, folder: Way) -> Any:
+def _problem(shelf: ReportFolders, folder: Way) -> Any:
     """What the verdict says was wrong with the verification; None where it says nothing."""
     found = shelf.read((*folder, "verdict.json"), _MOST_FILE) if folder else None
     try:
@@ -143,7 +143,7 @@ def _problem(shelf: Shelf, folder: Way) -> Any:
     return told.get("problem") if isinstance(told, dict) else None
 
 
-def _notes(line: Any, problem: Any) -> tuple[Cut, ...]:
+def _notes(line: Any, problem: Any) -> tuple[TextExcerpt, ...]:
     notes = line.get("notes")
     said = [line.get("error"), problem, *(notes if isinstance(notes, list) else ())]
     return tuple(fitted(each, _NOTE, _NOTE) for each in said[:_MOST_NOTES] if isinstance(each, str) and each)

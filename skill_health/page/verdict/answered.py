@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from skill_health.page.model import Tone, Verdict
+from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import PRELIMINARY, SO_FAR
-from skill_health.record_cells import Status
-from skill_health.record_next import Step, grouped
+from skill_health.record_cells import CollectionStatus
+from skill_health.record_next import NextStep, grouped
 
 _GAPS: Mapping[int, tuple[str, ...]] = {
     1: ("fix first",),
@@ -22,15 +22,17 @@ def skills(n: int) -> str:
     return f"{n} skill{'s' * (n != 1)}"
 
 
-def answer(word: str, tone: Tone, question: int, reason: str, status: Status, model: str = "") -> Verdict:
+def answer(
+    word: str, tone: Tone, question: int, reason: str, status: CollectionStatus, model: str = ""
+) -> SkillVerdict:
     """The answer to a question, with the first step that is due for it; `model` is one that it was asked of before."""
     step = _first(status, question)
     if step is None:
-        return Verdict(word, tone, question, reason)
+        return SkillVerdict(word, tone, question, reason)
     advice = SO_FAR if step.gap == "harmful" and word.startswith(PRELIMINARY) else step.advice
-    return Verdict(word, tone, question, reason, advice, naming(step.command, model))
+    return SkillVerdict(word, tone, question, reason, advice, naming(step.command, model))
 
 
-def _first(status: Status, question: int) -> Step | None:
+def _first(status: CollectionStatus, question: int) -> NextStep | None:
     every = [step for step, _ in grouped(status.records, status.place)]
     return next((step for gap in _GAPS[question] for step in every if step.gap == gap), None)

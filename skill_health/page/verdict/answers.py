@@ -8,25 +8,31 @@ from skill_health.core.config import Config
 from skill_health.formats._api import Report
 from skill_health.lint_run import verdict as gate
 from skill_health.page.figures import score
-from skill_health.page.model import QUESTIONS, Tone, Verdict
-from skill_health.page.origin import Doc
+from skill_health.page.model import QUESTIONS, SkillVerdict, Tone
+from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.answers_effect import effect
 from skill_health.page.verdict.answers_routing import routing
 from skill_health.page.verdict.composing import composing
-from skill_health.record_cells import Status
+from skill_health.record_cells import CollectionStatus
 from skill_health.rules._api import Severity
 
 
 def answers(
-    status: Status, report: Report, config: Config, verdicts: Mapping[str, Verdict], effects: Sequence[Doc]
-) -> dict[int, Verdict]:
+    status: CollectionStatus,
+    report: Report,
+    config: Config,
+    verdicts: Mapping[str, SkillVerdict],
+    effects: Sequence[JsonNode],
+) -> dict[int, SkillVerdict]:
     """The answer to each question, by its number. Pure.
 
     `report` is the scored lint run, `verdicts` are by path, `effects` the reports of the benchmark.
     """
     if not status.records:
-        return {number: Verdict("no skills", "unknown", number, "there is no skill to judge") for number in QUESTIONS}
+        return {
+            number: SkillVerdict("no skills", "unknown", number, "there is no skill to judge") for number in QUESTIONS
+        }
     return {
         1: _gates(status, report, config),
         2: routing(status),
@@ -35,12 +41,12 @@ def answers(
     }
 
 
-def _gates(status: Status, report: Report, config: Config) -> Verdict:
+def _gates(status: CollectionStatus, report: Report, config: Config) -> SkillVerdict:
     n = len(status.records)
     failed = sum(each.health.state == "failed" for each in status.records)
     counts = ", ".join(f"{report.number(each)} {each.value}{'s' * (report.number(each) != 1)}" for each in Severity)
     mean = report.scores.corpus.mean if report.scores else None
-    mark = "" if mean is None else f", mean score {score(Doc(mean, '')).text}"
+    mark = "" if mean is None else f", mean score {score(JsonNode(mean, '')).text}"
     reason = f"{n - failed} of {skills(n)} pass{'es' * (n == 1)}{mark}; {counts}"
     if failed:
         return answer("no", "bad", 1, reason, status)
@@ -48,7 +54,7 @@ def _gates(status: Status, report: Report, config: Config) -> Verdict:
         low = mean is not None and mean < config.fail_under
         why = f"the collection scores below {config.fail_under:g}" if low else "findings beside the skills fail it"
         command = f"skill-health lint{status.place.words(*(path for path in status.place.paths if path != '.'))}"
-        return Verdict("no", "bad", 1, f"{reason}; {why}", "see what is wrong:", command)
+        return SkillVerdict("no", "bad", 1, f"{reason}; {why}", "see what is wrong:", command)
     if config.fail_on == "never":
         tone: Tone = "warn" if report.number(Severity.ERROR) else "good"
         return answer("yes", tone, 1, f"{reason}; no finding can fail it (fail-on: never)", status)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from skill_health.effect_history import Effect
-from skill_health.page.model import Tone, Verdict
+from skill_health.effect_history import ModelEffect
+from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.verdicts import hedged, points
-from skill_health.record_cells import Status
+from skill_health.record_cells import CollectionStatus
 
 
-def effect(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
+def effect(status: CollectionStatus, verdicts: Sequence[SkillVerdict]) -> SkillVerdict:
     """The answer to the third question. Pure."""
     lines = status.effects.lines if status.effects else ()
     real = [each for each in lines if not each.simulated]
@@ -30,7 +30,9 @@ def effect(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
     return answer(*_word(counts, len(asked), whole, real), 3, reason, status, latest.model)
 
 
-def _word(counts: Counter[str], asked: int, whole: Sequence[Effect], lines: Sequence[Effect]) -> tuple[str, Tone]:
+def _word(
+    counts: Counter[str], asked: int, whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]
+) -> tuple[str, Tone]:
     # A collection that does harm holds a skill that does, even where no single one has enough tasks to show it.
     harm = [each for each in whole if each.verdict == "harmful" and not _changed(each, lines)]
     if counts["harmful"] or any(not each.preliminary for each in harm):
@@ -46,7 +48,7 @@ def _word(counts: Counter[str], asked: int, whole: Sequence[Effect], lines: Sequ
     return ("partly known", "warn") if known else ("not known", "unknown")
 
 
-def _whole(whole: Sequence[Effect], lines: Sequence[Effect]) -> Iterator[str]:
+def _whole(whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]) -> Iterator[str]:
     """What is said of the whole collection: the latest in full, and who says something else."""
     for each in whole[:1]:
         changed = _changed(each, lines)
@@ -63,5 +65,5 @@ def _whole(whole: Sequence[Effect], lines: Sequence[Effect]) -> Iterator[str]:
             yield f"{each.model} says {each.verdict}, {points(each.delta)}{mark}"
 
 
-def _changed(each: Effect, lines: Sequence[Effect]) -> int:
+def _changed(each: ModelEffect, lines: Sequence[ModelEffect]) -> int:
     return sum(line.model == each.model and line.changed is True for line in lines)

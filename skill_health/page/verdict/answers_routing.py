@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from skill_health.core.estimates import Estimate
-from skill_health.page.model import Tone, Verdict
+from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, Standing, percent, standing
-from skill_health.record_cells import Status
-from skill_health.router_history import Routed
+from skill_health.record_cells import CollectionStatus
+from skill_health.router_history import ModelRouting
 from skill_health.skill_record import LOST
 
 _STANDINGS: dict[Standing, str] = {
@@ -24,14 +24,14 @@ _STANDINGS: dict[Standing, str] = {
 }
 
 
-def routing(status: Status) -> Verdict:
+def routing(status: CollectionStatus) -> SkillVerdict:
     """The answer to the second question, by the best model that was really asked. Pure."""
     runs = [each for each in (status.routed.models if status.routed else ()) if each.top1 is not None]
     kinds = {row.run.model: row.local for each in status.records for row in each.routing.models}
     real = [each for each in runs if not each.simulated and kinds.get(each.model) is False]
     if not real:
         command = naming(status.place.router(), "") + " --models PROVIDER:MODEL"
-        return Verdict("not known", "unknown", 2, _unasked(runs, kinds), "ask a model:", command)
+        return SkillVerdict("not known", "unknown", 2, _unasked(runs, kinds), "ask a model:", command)
     best = next((each for each in real if each.trusted is not False), real[0])
     # A skill that fails the first question, or that hosts do not list, cannot be expected to be found.
     asked = [each for each in status.records if each.health.state != "failed" and each.routing.state != "not listed"]
@@ -48,10 +48,10 @@ def routing(status: Status) -> Verdict:
     advice = next((text for n, text in again if n), "")
     if found.command or not advice:
         return found
-    return Verdict(word, tone, 2, reason, advice, naming(status.place.router(), best.model))
+    return SkillVerdict(word, tone, 2, reason, advice, naming(status.place.router(), best.model))
 
 
-def _word(best: Routed, counts: Counter[Standing], asked: int) -> tuple[str, Tone]:
+def _word(best: ModelRouting, counts: Counter[Standing], asked: int) -> tuple[str, Tone]:
     if counts["lost"]:
         return "no", "bad"
     if best.trusted is False:
@@ -64,16 +64,16 @@ def _word(best: Routed, counts: Counter[Standing], asked: int) -> tuple[str, Ton
     return ("partly known", "warn") if known else ("unclear", "unknown")
 
 
-def _best(run: Routed, models: int) -> str:
+def _best(run: ModelRouting, models: int) -> str:
     lead = f"best of {models} models {run.model}" if models > 1 else run.model
     return f"{lead}: right skill for {_top1(run)}"
 
 
-def _top1(run: Routed) -> str:
+def _top1(run: ModelRouting) -> str:
     return f"{percent(Estimate(run.top1, run.low, run.high, run.top1_n))} of {run.top1_n} call{'s' * (run.top1_n != 1)}"
 
 
-def _unasked(runs: Sequence[Routed], kinds: dict[str, bool]) -> str:
+def _unasked(runs: Sequence[ModelRouting], kinds: dict[str, bool]) -> str:
     counted = next((each for each in runs if kinds.get(each.model) and not each.simulated), None)
     if counted:
         return f"no model was asked; by word counts alone, {_best(counted, 1)}{_marks(counted)}"
@@ -83,7 +83,7 @@ def _unasked(runs: Sequence[Routed], kinds: dict[str, bool]) -> str:
     return "no model was asked: the runs are simulated" if runs else "no model was asked"
 
 
-def _marks(run: Routed) -> str:
+def _marks(run: ModelRouting) -> str:
     changed = len(run.changed or ())
     marks = (
         ("; the instrument check failed", run.trusted is False),

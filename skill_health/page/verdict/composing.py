@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.core.estimates import Estimate
-from skill_health.page.model import Verdict
-from skill_health.page.origin import Doc
+from skill_health.page.model import SkillVerdict
+from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import hedged, points
-from skill_health.record_cells import Status
+from skill_health.record_cells import CollectionStatus
 
 ARMS: Mapping[str, str] = {
     "target_plus_one": "with one more skill",
@@ -21,14 +21,14 @@ ARMS: Mapping[str, str] = {
 _LEVEL = 0.05
 
 
-def composing(status: Status, effects: Sequence[Doc]) -> Verdict:
+def composing(status: CollectionStatus, effects: Sequence[JsonNode]) -> SkillVerdict:
     """The answer to the fourth question, by the latest report of each agent and model that no script stood in for."""
     latest = list(_models(effects))
     found = [(model, each, margin) for model, margin in latest if not model["biased"] for each in _contrasts(model)]
     command = _command(status, next((model["model"] for model, _ in latest), ""))
     if not found:
         why = _why_not(status, effects, [model for model, _ in latest if model["biased"]])
-        return Verdict("not known", "unknown", 4, why, "run agents with one skill and with several:", command)
+        return SkillVerdict("not known", "unknown", 4, why, "run agents with one skill and with several:", command)
     said = [(_word(contrast, margin), contrast, model) for model, contrast, margin in found]
     # What decides is told first, and each model is named once.
     said.sort(key=lambda each: each[0] != "worse")
@@ -51,19 +51,19 @@ def composing(status: Status, effects: Sequence[Doc]) -> Verdict:
     if worse:
         doubtful = weak.issuperset(worse)
         advice = "add tasks to be sure, then" if doubtful else "find out which skills are in each other's way, then"
-        return Verdict(*hedged("no", "bad", doubtful), 4, reason, advice, command)
+        return SkillVerdict(*hedged("no", "bad", doubtful), 4, reason, advice, command)
     if words <= {"better", "as good"}:
         word, tone = hedged("yes", "good", bool(weak))
-        return Verdict(word, tone, 4, reason, *(("add tasks to be sure, then", command) if weak else ("", "")))
-    return Verdict("not shown", "unknown", 4, reason, "add tasks, then run agents again:", command)
+        return SkillVerdict(word, tone, 4, reason, *(("add tasks to be sure, then", command) if weak else ("", "")))
+    return SkillVerdict("not shown", "unknown", 4, reason, "add tasks, then run agents again:", command)
 
 
-def _command(status: Status, model: str) -> str:
+def _command(status: CollectionStatus, model: str) -> str:
     tasks = sorted({task for each in status.records for task in each.effect.tasks})
     return naming(status.place.effectiveness(tasks), model) if tasks else "skill-health effectiveness check TASKS"
 
 
-def _why_not(status: Status, effects: Sequence[Doc], biased: Sequence[Mapping[str, Any]]) -> str:
+def _why_not(status: CollectionStatus, effects: Sequence[JsonNode], biased: Sequence[Mapping[str, Any]]) -> str:
     if biased:
         return f"the results of {biased[0]['model']} are biased: {biased[0]['biased'][0]}"
     lines = status.effects.lines if status.effects else ()
@@ -76,7 +76,7 @@ def _why_not(status: Status, effects: Sequence[Doc], biased: Sequence[Mapping[st
     return "no agent was run with further skills"
 
 
-def _marks(model: Mapping[str, Any], status: Status) -> Iterator[str]:
+def _marks(model: Mapping[str, Any], status: CollectionStatus) -> Iterator[str]:
     """What to mind of the figures of a model."""
     if model["verdict"]["preliminary"]:
         yield f"preliminary: {', '.join(model['verdict']['preliminary'])}"
@@ -85,12 +85,12 @@ def _marks(model: Mapping[str, Any], status: Status) -> Iterator[str]:
         yield f"{changed} skill{'s' * (changed != 1)} changed since"
 
 
-def _changed(model: Mapping[str, Any], status: Status) -> int:
+def _changed(model: Mapping[str, Any], status: CollectionStatus) -> int:
     lines = status.effects.lines if status.effects else ()
     return sum(each.model == model["model"] and each.changed is True for each in lines)
 
 
-def _models(effects: Sequence[Doc]) -> Iterator[tuple[Mapping[str, Any], float]]:
+def _models(effects: Sequence[JsonNode]) -> Iterator[tuple[Mapping[str, Any], float]]:
     """The latest entry of each model that ran with further skills, without simulated ones, and its run's margin."""
     seen = set()
     for report in effects:

@@ -11,7 +11,7 @@ from skill_health.page.verdict.verdicts import PRELIMINARY, SO_FAR
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueSkills:
     """A step, with the names of the skills that it is for. `command` is "" where no command does it."""
 
     gap: str
@@ -20,12 +20,12 @@ class Due:
     skills: tuple[str, ...]
 
 
-def due(page: Page) -> tuple[Due, ...]:
+def due(page: Page) -> tuple[DueSkills, ...]:
     """Every step that is due, in the order of the questions."""
     return tuple(_due(page))
 
 
-def _due(page: Page) -> Iterator[Due]:
+def _due(page: Page) -> Iterator[DueSkills]:
     paths = {skill["name"].value: skill["path"].value for skill in page.status["skills"]}
     for step in page.status["next"].value:
         names = tuple(step["skills"])
@@ -33,9 +33,9 @@ def _due(page: Page) -> Iterator[Due]:
         maybe = [name for name in names if gap == "harmful" and _preliminary(page, paths.get(name, ""))]
         sure = tuple(name for name in names if name not in maybe)
         if sure:
-            yield Due(gap, advice, command, sure)
+            yield DueSkills(gap, advice, command, sure)
         if maybe:
-            yield Due(f"{PRELIMINARY}{gap}", SO_FAR, command, tuple(maybe))
+            yield DueSkills(f"{PRELIMINARY}{gap}", SO_FAR, command, tuple(maybe))
 
 
 def _preliminary(page: Page, path: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.page.origin import Doc
-from skill_health.record_next import Place
+from skill_health.page.origin import JsonNode
+from skill_health.record_next import CommandBuilder
 
 VERDICTS = ("harmful", "helps", "biased", "no evidence", "not testable")
 """The verdicts on an effect in the order in which one of several models decides; harm comes first."""
@@ -28,12 +28,12 @@ def effect_rank(simulated: bool, changed: bool | None, verdict: str, preliminary
     return simulated, bool(changed), place, preliminary
 
 
-def routed_first(models: Doc) -> Doc | None:
+def routed_first(models: JsonNode) -> JsonNode | None:
     """The item of `routing.models` of a skill's record to show; None where there is none."""
     return min(models, key=lambda each: _route(each.value), default=None)
 
 
-def effect_first(models: Doc) -> Doc | None:
+def effect_first(models: JsonNode) -> JsonNode | None:
     """The item of `effect.models` of a skill's record to show; None where there is none."""
     return min(models, key=lambda each: _effect(each.value), default=None)
 
@@ -60,10 +60,10 @@ def naming(command: str, model: str) -> str:
     kept = command
     for unnamed in _UNNAMED:
         kept = kept.removesuffix(f" {option} {unnamed}")
-    return command if f" {option} " in kept else f"{kept} {option}{Place().words(model)}"
+    return command if f" {option} " in kept else f"{kept} {option}{CommandBuilder().words(model)}"
 
 
-def named_anew(command: str, status: Doc) -> str:
+def named_anew(command: str, status: JsonNode) -> str:
     """A command of the joined record, with the model that was asked before where one was."""
     skills = status.value["skills"]
     if command.startswith("skill-health router run"):

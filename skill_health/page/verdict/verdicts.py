@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Literal
 
 from skill_health.core.estimates import Estimate
-from skill_health.effect_history import Effect
+from skill_health.effect_history import ModelEffect
 from skill_health.page.figures import MISSING
 from skill_health.page.figures import score as score_cell
-from skill_health.page.model import Tone, Verdict
-from skill_health.page.origin import Doc
+from skill_health.page.model import SkillVerdict, Tone
+from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.telling import effect_rank, naming
-from skill_health.record_next import Place, steps
+from skill_health.record_next import CommandBuilder, steps
 from skill_health.record_routing import SkillRouted
-from skill_health.skill_record import LOST, Health, Route, SkillRecord, lost
+from skill_health.skill_record import LOST, SkillHealth, SkillRecord, SkillRouting, lost
 
 PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
 """What stands before a word that is not to be taken as the last one."""
@@ -32,13 +32,13 @@ _TONES: dict[str, Tone] = {
 }  # fmt: skip
 
 
-def verdict(record: SkillRecord, place: Place) -> Verdict:
+def verdict(record: SkillRecord, place: CommandBuilder) -> SkillVerdict:
     """The verdict on a skill, with the next command. Pure.
 
     A simulated run answers nothing. A router that counts words fails no skill, and cannot say that a model finds it.
     """
     word, tone, question, reason = _said(record)
-    return Verdict(word, tone, question, reason, *_next(record, place, word))
+    return SkillVerdict(word, tone, question, reason, *_next(record, place, word))
 
 
 def hedged(word: str, tone: Tone, preliminary: bool) -> tuple[str, Tone]:
@@ -64,7 +64,7 @@ def standing(record: SkillRecord) -> Standing:
     return "untrusted" if current else "changed" if known else "none"
 
 
-def _next(record: SkillRecord, place: Place, word: str) -> tuple[str, str]:
+def _next(record: SkillRecord, place: CommandBuilder, word: str) -> tuple[str, str]:
     due = steps(record, place)
     # Harm that was measured comes before what is not measured yet, and what can be run before what cannot.
     ranked = sorted(due, key=lambda each: (each.gap != "harmful", not each.command))
@@ -92,7 +92,7 @@ def _said(record: SkillRecord) -> _Said:
     return _effect([each for each in effect.models if not each.simulated]) or _routed(record) or _sound(health)
 
 
-def _effect(real: Sequence[Effect]) -> _Said | None:
+def _effect(real: Sequence[ModelEffect]) -> _Said | None:
     """What the runs that asked a model say; the latest of those of the skill as it is now, else of what it was."""
     if not real:
         return None
@@ -105,7 +105,7 @@ def _effect(real: Sequence[Effect]) -> _Said | None:
     return word, tone, 3, _reason(each, current)
 
 
-def _reason(each: Effect, every: Sequence[Effect]) -> str:
+def _reason(each: ModelEffect, every: Sequence[ModelEffect]) -> str:
     why = each.reason.removeprefix(f"{each.verdict}: ") if each.verdict == "not testable" else ""
     marks = [*each.biased, *(f"preliminary: {reason}" for reason in each.preliminary)]
     others = [f"{other.model} says {other.verdict}" for other in every if other.verdict != each.verdict]
@@ -136,14 +136,14 @@ def _routed(record: SkillRecord) -> _Said | None:
     return "unclear", "unknown", 2, f"{_REWORDED}; then {recall(known[0])}"
 
 
-def _sound(health: Health) -> _Said:
-    score = "" if health.score is None else f"score {score_cell(Doc(health.score, '')).text}, "
+def _sound(health: SkillHealth) -> _Said:
+    score = "" if health.score is None else f"score {score_cell(JsonNode(health.score, '')).text}, "
     noted = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((health.warnings, "warning"), (health.infos, "info")) if n]
     beside = f"{', '.join(noted)}, " if noted else ""
     return "sound", "unknown", 1, f"{score}{beside}nothing else is known"
 
 
-def findings(health: Health) -> str:
+def findings(health: SkillHealth) -> str:
     """How many findings of which severity, in words."""
     counts = ((health.errors, "error"), (health.warnings, "warning"), (health.infos, "info"))
     return ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n)
@@ -175,7 +175,7 @@ def _interval(number: Estimate, sign: str) -> str:
     return f"[{100 * number.low:{sign}.1f}, {100 * number.high:{sign}.1f}]"
 
 
-def _asked(routing: Route) -> list[SkillRouted]:
+def _asked(routing: SkillRouting) -> list[SkillRouted]:
     """What models said of the skill, the best first; neither scripts nor what counts words on this machine."""
     every = [each for each in routing.models if not each.run.simulated and not each.local]
     return [each for each in every if each.recall.value is not None]

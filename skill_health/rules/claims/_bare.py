@@ -13,7 +13,7 @@ from skill_health.rules.claims._claims import claims
 from skill_health.rules.claims._figures import Figure
 from skill_health.rules.claims._hint import candidate_lines
 from skill_health.rules.claims._passages import column, extent, sources
-from skill_health.rules.claims._places import Place, place_quote, places
+from skill_health.rules.claims._places import FigurePlace, place_quote, places
 
 MAX_HITS = 200
 _AS_OF = lazy(r"\bas of (?:[A-Z][a-z]{2,9} )?(?:19|20)\d\d\b", re.IGNORECASE)
@@ -23,7 +23,7 @@ def bare(skill: Skill) -> Iterator[tuple[int, int, int, str]]:
     """(line, column, length, quotation) of the first bare figure of each passage, at most MAX_HITS."""
     body = skill.body
     asserted = {(claim.line, claim.col) for claim in claims(skill)}
-    found: dict[int, Place] = {}
+    found: dict[int, FigurePlace] = {}
     for place in (*places(skill, candidate_lines(skill.text)), *_dates(skill)):
         prose = body.prose[place.nth]
         if prose.unit not in found and stated(prose.plain, place.figure):
@@ -38,7 +38,7 @@ def bare(skill: Skill) -> Iterator[tuple[int, int, int, str]]:
             yield line, col, place.figure.end - place.figure.start, place_quote(body, place)
 
 
-def _dates(skill: Skill) -> Iterator[Place]:
+def _dates(skill: Skill) -> Iterator[FigurePlace]:
     for nth, prose in enumerate(skill.body.prose):
         for match in _AS_OF.finditer(prose.plain) if "s of" in prose.plain else ():
-            yield Place(nth, Figure("date", *match.span()), False, *sentence(prose.plain, *match.span()))
+            yield FigurePlace(nth, Figure("date", *match.span()), False, *sentence(prose.plain, *match.span()))

@@ -24,7 +24,7 @@ _SOURCE_LINE = lazy(r"[\s*_>(\[]*(?:sources?|refs?|references?|data|based on|see
 _FILE = lazy(r"[\w./-]*\w\.(?:md|csv|json|jsonl|tsv|pdf|ipynb|html|txt|ya?ml)(?:#[\w-]+)?")
 
 
-class Sources(NamedTuple):
+class PassageSources(NamedTuple):
     """What can source a passage: the lines that carry a link, a path to a file or a citation, and the claim ids."""
 
     lines: frozenset[int]
@@ -43,7 +43,7 @@ class Sources(NamedTuple):
         }
 
 
-def sources(skill: Skill) -> Sources:
+def sources(skill: Skill) -> PassageSources:
     """What can source a passage, by the line it stands in."""
     body = skill.body
     lines = {link.line for link in body.links if link.kind != "image" and not link.target.startswith(("#", "mailto:"))}
@@ -51,7 +51,7 @@ def sources(skill: Skill) -> Sources:
     for prose in body.prose:
         for match in _CITATION.finditer(prose.text):
             lines.add(prose.line + prose.text.count("\n", 0, match.start()))
-    return Sources(frozenset(lines), claim_ids(skill))
+    return PassageSources(frozenset(lines), claim_ids(skill))
 
 
 def extent(body: Document, index: int) -> set[int]:

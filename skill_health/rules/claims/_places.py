@@ -11,7 +11,7 @@ from skill_health.rules.claims._words import NO_CLAIMS, pattern
 MAX_FIGURES = 1000  # per skill; a file with more is data, and must not cost more
 
 
-class Place(NamedTuple):
+class FigurePlace(NamedTuple):
     """A figure in the body: prose number `nth`, whether it is asserted, and the bounds of its sentence."""
 
     nth: int
@@ -21,7 +21,7 @@ class Place(NamedTuple):
     end: int
 
 
-def places(skill: Skill, lines: list[int]) -> Iterator[Place]:
+def places(skill: Skill, lines: list[int]) -> Iterator[FigurePlace]:
     """Every figure outside examples, targets and table headers, with whether its sentence asserts it.
 
     `lines` are those on which a figure may stand. A title (level 1) names the subject of the whole skill and
@@ -59,7 +59,9 @@ def places(skill: Skill, lines: list[int]) -> Iterator[Place]:
                 return
             bounds = asserted(prose.plain, figure)
             start, end = bounds or sentence(prose.plain, figure.start, figure.end)
-            yield Place(index, figure, bounds is not None or _scored(body, index, figure, header[cell:]), start, end)
+            yield FigurePlace(
+                index, figure, bounds is not None or _scored(body, index, figure, header[cell:]), start, end
+            )
 
 
 def _scored(body: Document, index: int, figure: Figure, header: list[str]) -> bool:
@@ -71,7 +73,7 @@ def _scored(body: Document, index: int, figure: Figure, header: list[str]) -> bo
     return any(benchmark(text) for text in around) and stated(prose.plain, figure)
 
 
-def place_quote(body: Document, place: Place) -> str:
+def place_quote(body: Document, place: FigurePlace) -> str:
     """The sentence around a figure, shortened; in a table, after the first cell of its row."""
     prose = body.prose[place.nth]
     quote = quote_of(prose.text[place.start : place.end], place.figure.start - place.start)

@@ -94,7 +94,7 @@ def quoting(skill: Skill, *fields: Field) -> Fix | None:
     return Fix("quote the value" if len(edits) == 1 else "quote the values", tuple(edits), safe=True)
 
 
-def shown(text: str, limit: int = 60) -> str:
+def quote_value(text: str, limit: int = 60) -> str:
     """A value for a message: on one line, cut with an ellipsis."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

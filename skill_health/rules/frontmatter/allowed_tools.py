@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.frontmatter._shared import TAG_WORDS, readable, shown
+from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, readable
 
 CODE = "FM023"
 SEVERITY = Severity.WARNING
@@ -62,11 +62,13 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         yield Hit(field.span, f"allowed-tools is {TAG_WORDS.get(field.tag, 'not text')}, not a list of tools", _REMEDY)
     elif field.tag == "seq" and not all(isinstance(item, str) for item in value):
         odd = next(item for item in value if not isinstance(item, str))
-        yield Hit(field.span, f"allowed-tools holds an entry that is not text: {shown(str(odd))}", "Quote the entry.")
+        yield Hit(
+            field.span, f"allowed-tools holds an entry that is not text: {quote_value(str(odd))}", "Quote the entry."
+        )
     else:
         odd = next((item for item in ([value] if field.tag == "str" else value) if not _balanced(item)), None)
         if odd is not None:
-            yield Hit(field.span, f"allowed-tools has parentheses that do not match: {shown(odd)}", _REMEDY)
+            yield Hit(field.span, f"allowed-tools has parentheses that do not match: {quote_value(odd)}", _REMEDY)
 
 
 def _balanced(text: str) -> bool:

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._leftovers import is_leftover
-from skill_health.rules.frontmatter._shared import TAG_WORDS, quoting, readable, shown
+from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable
 
 CODE = "FM015"
 SEVERITY = Severity.ERROR
@@ -58,4 +58,4 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         yield Hit(field.span, message, _REMEDY, fix=quoting(skill, field))
         return
     if is_leftover(field.value):
-        yield Hit(field.span, f"the description is a leftover: {shown(field.value)}", _REMEDY)
+        yield Hit(field.span, f"the description is a leftover: {quote_value(field.value)}", _REMEDY)

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.frontmatter._shared import readable, shown
+from skill_health.rules.frontmatter._shared import quote_value, readable
 
 CODE = "FM018"
 SEVERITY = Severity.WARNING
@@ -71,5 +71,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         return
     before = text[: found.start(1)].lower()
     if not any(word in before for word in _EXAMPLES):
-        message = f"the description speaks in the first or second person: {shown(field.value[found.start(1) :], 40)}"
+        message = (
+            f"the description speaks in the first or second person: {quote_value(field.value[found.start(1) :], 40)}"
+        )
         yield Hit(field.span, message, "Say what the skill does in the third person, and when in the imperative.")

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._names import repeats
-from skill_health.rules.frontmatter._shared import readable, shown
+from skill_health.rules.frontmatter._shared import quote_value, readable
 
 CODE = "FM020"
 SEVERITY = Severity.WARNING
@@ -52,5 +52,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     field = skill.field("description")
     if field is None or field.tag != "str" or not repeats(field.value, skill.name) or readable(skill) is None:
         return
-    message = f"the description says no more than the name: {shown(field.value)}"
+    message = f"the description says no more than the name: {quote_value(field.value)}"
     yield Hit(field.span, message, "Say what the skill does and when to use it.")

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.frontmatter._shared import readable, shown
+from skill_health.rules.frontmatter._shared import quote_value, readable
 
 CODE = "FM017"
 SEVERITY = Severity.WARNING
@@ -57,6 +57,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         return
     tags = list(dict.fromkeys(found.group() for found in _TAG.finditer(field.value)))
     if tags:
-        named = ", ".join(shown(tag, 30) for tag in tags[:3]) + (f" and {len(tags) - 3} more" if len(tags) > 3 else "")
+        named = ", ".join(quote_value(tag, 30) for tag in tags[:3]) + (
+            f" and {len(tags) - 3} more" if len(tags) > 3 else ""
+        )
         message = f"the description holds {named}; Claude's skill upload refuses XML tags"
         yield Hit(field.span, message, "Write it without angle brackets.")

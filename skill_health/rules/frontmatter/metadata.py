@@ -38,7 +38,7 @@ from collections.abc import Iterator
 
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.frontmatter._shared import TAG_WORDS, quoting, readable, shown
+from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable
 
 CODE = "FM022"
 SEVERITY = Severity.ERROR
@@ -62,7 +62,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     else:
         odd = [entry for entry in field.fields if entry.tag != "str"]
         if odd:
-            named = ", ".join(f"{shown(e.key, 30)} ({TAG_WORDS.get(e.tag, e.tag)})" for e in odd[:_NAMED])
+            named = ", ".join(f"{quote_value(e.key, 30)} ({TAG_WORDS.get(e.tag, e.tag)})" for e in odd[:_NAMED])
             more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
             fix = quoting(skill, *(entry for entry in odd if entry.tag in _QUOTABLE))
             message = f"metadata values that are not text: {named}{more}"

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import problems, spelling
-from skill_health.rules.frontmatter._shared import TAG_WORDS, quoting, readable, shown, spelled
+from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable, spelled
 
 CODE = "FM011"
 SEVERITY = Severity.ERROR
@@ -61,7 +61,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         yield Hit(field.key_span, "the name is empty", wanted)
     elif field.tag != "str":
         text = spelled(skill, field.span) or str(field.value)
-        message = f"the name is {TAG_WORDS.get(field.tag, 'not text')} to YAML, not text: {shown(text)}"
+        message = f"the name is {TAG_WORDS.get(field.tag, 'not text')} to YAML, not text: {quote_value(text)}"
         yield Hit(field.span, message, "Quote the name.", fix=quoting(skill, field))
 
 

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._keys import KNOWN, meant
-from skill_health.rules.frontmatter._shared import readable, shown, spelled
+from skill_health.rules.frontmatter._shared import quote_value, readable, spelled
 
 CODE = "FM025"
 SEVERITY = Severity.WARNING
@@ -64,7 +64,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         if known not in keys and keys.count(field.key) == 1 and spelled(skill, field.key_span):
             fix = Fix(f"rename the key to {known}", (Edit(field.key_span, known),), safe=True)
             keys.append(known)
-        key = shown(field.key, 40)
+        key = quote_value(field.key, 40)
         if fix is None and known in keys:
             message = f"no host reads the key '{key}'; '{known}' is there as well"
             yield Hit(field.key_span, message, "Remove the line.", severity=Severity.INFO)

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Field, Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import normalised, problems, spelling
-from skill_health.rules.frontmatter._shared import readable, shown
+from skill_health.rules.frontmatter._shared import quote_value, readable
 
 CODE = "FM013"
 SEVERITY = Severity.ERROR
@@ -55,8 +55,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     name = normalised(field.value.strip())
     if name == normalised(skill.folder_name) or problems(name):
         return
-    message = f"the name '{shown(name)}' differs from the folder '{shown(skill.folder_name)}'"
-    hint = f"Set the name to '{shown(skill.folder_name)}' or rename the folder to '{shown(name)}'."
+    message = f"the name '{quote_value(name)}' differs from the folder '{quote_value(skill.folder_name)}'"
+    hint = f"Set the name to '{quote_value(skill.folder_name)}' or rename the folder to '{quote_value(name)}'."
     severity = None if skill.folder else Severity.WARNING
     yield Hit(field.span, message, hint, fix=_fix(skill, field, name), severity=severity)
 

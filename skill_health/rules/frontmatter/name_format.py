@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Field, Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import is_placeholder, normalised, problems, spelling, suggestion
-from skill_health.rules.frontmatter._shared import below_templates, readable, shown
+from skill_health.rules.frontmatter._shared import below_templates, quote_value, readable
 
 CODE = "FM012"
 SEVERITY = Severity.ERROR
@@ -61,16 +61,16 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     if found and is_placeholder(name) and below_templates(skill):
         return
     if found and is_placeholder(name) and "template" in skill.folder.lower():
-        message = f"the name '{shown(name)}' is a placeholder of a template"
+        message = f"the name '{quote_value(name)}' is a placeholder of a template"
         yield Hit(field.span, message, "Exclude the template's folder from the check.", severity=Severity.INFO)
     elif found:
         better = suggestion(skill.folder_name) if not problems(skill.folder_name) else suggestion(name)
         wanted = "Use lower-case letters, digits and single hyphens, at most 64 characters"
         hint = f"{wanted}: {better}." if better else f"{wanted}."
-        message = f"the name '{shown(name)}' {' and '.join(found)}"
+        message = f"the name '{quote_value(name)}' {' and '.join(found)}"
         yield Hit(field.span, message, hint, fix=_renaming(field, better))
     elif not normalised(name).isascii():
-        message = f"the name '{shown(name)}' holds letters beyond a-z, which not every host accepts"
+        message = f"the name '{quote_value(name)}' holds letters beyond a-z, which not every host accepts"
         yield Hit(field.span, message, "Use a-z, 0-9 and hyphens.", severity=Severity.INFO)
 
 

@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._keys import HOSTS, KNOWN, meant
-from skill_health.rules.frontmatter._shared import readable, shown
+from skill_health.rules.frontmatter._shared import quote_value, readable
 
 CODE = "FM026"
 SEVERITY = Severity.INFO
@@ -62,7 +62,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         return
     unknown = [field for field in matter.fields if field.key not in KNOWN and meant(field.key) is None]
     if unknown:
-        names = list(dict.fromkeys(shown(field.key, 40) for field in unknown))
+        names = list(dict.fromkeys(quote_value(field.key, 40) for field in unknown))
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         message = f"keys that neither the specification nor {_CHECKED} defines: {', '.join(names[:_NAMED])}{more}"
         yield Hit(unknown[0].key_span, message, "Move them below metadata, unless a tool of yours reads them here.")

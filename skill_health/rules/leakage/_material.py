@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from skill_health.core.patterns import lazy
-from skill_health.core.registries import Record
+from skill_health.core.registries import RegistryRecord
 from skill_health.rules._api import CorpusContext
 
 PROMPT, VERIFIER, ORACLE, EXPECTED, RUBRIC = "prompt", "verifier", "oracle", "expected output", "rubric"
@@ -28,7 +28,7 @@ _FILE = lazy(r"[\w-][\w./-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,4}\b")
 _MAX_NAMED = 40
 
 
-class Part(NamedTuple):
+class TaskText(NamedTuple):
     """One file of a task: its path relative to the root, what it is, and its text."""
 
     path: str
@@ -36,23 +36,23 @@ class Part(NamedTuple):
     text: str
 
 
-class Task(NamedTuple):
+class TaskMaterial(NamedTuple):
     """One task directory. `given` is what the agent is told or gets: the prompt and the starting files named in it."""
 
     name: str
     folder: str
-    parts: tuple[Part, ...]
+    parts: tuple[TaskText, ...]
     given: str
 
 
-def load_tasks(records: tuple[Record, ...], context: CorpusContext) -> tuple[Task, ...]:
+def load_tasks(records: tuple[RegistryRecord, ...], context: CorpusContext) -> tuple[TaskMaterial, ...]:
     """The task directories of the registry, read; one without any readable part is left out."""
     return tuple(task for record in records if (task := _load(record, context)).parts)
 
 
-def _load(record: Record, context: CorpusContext) -> Task:
+def _load(record: RegistryRecord, context: CorpusContext) -> TaskMaterial:
     folder = record.path.rpartition("/")[0]
-    found: dict[str, Part] = {}
+    found: dict[str, TaskText] = {}
     for kind, places in _PLACES.items():
         for place in places:
             _add(found, f"{folder}/{place}".lstrip("/"), kind, context)
@@ -68,14 +68,14 @@ def _load(record: Record, context: CorpusContext) -> Task:
         for place in _FOLDERS:
             _add(found, f"{folder}/{place}{name}".lstrip("/"), EXPECTED, context)
     name = str(record.data.get("slug") or record.data.get("id") or folder)
-    return Task(name, folder, tuple(found.values()), "\n".join(given))
+    return TaskMaterial(name, folder, tuple(found.values()), "\n".join(given))
 
 
-def _add(found: dict[str, Part], path: str, kind: str, context: CorpusContext) -> None:
+def _add(found: dict[str, TaskText], path: str, kind: str, context: CorpusContext) -> None:
     if path not in found and context.exists(path):
         text = context.read(path)
         if text and text.strip():
-            found[path] = Part(path, kind, _strings_of(text) if path.endswith(".json") and kind == RUBRIC else text)
+            found[path] = TaskText(path, kind, _strings_of(text) if path.endswith(".json") and kind == RUBRIC else text)
 
 
 def _named_files(parts: Any) -> list[str]:
@@ -98,7 +98,7 @@ def _strings_of(text: str) -> str:
     return re.sub(r'"(?:[^"\\]|\\.)*+"(?=\s*:)', lambda match: " " * len(match.group()), text)
 
 
-def rubric_items(part: Part) -> Iterator[tuple[int, str]]:
+def rubric_items(part: TaskText) -> Iterator[tuple[int, str]]:
     """The items of a rubric as (offset, text): the strings of a JSON file, the list items of any other."""
     pattern = r'"((?:[^"\\]|\\.)*+)"' if part.path.endswith(".json") else r"(?m)^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(.+)$"
     for match in re.finditer(pattern, part.text):

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from skill_health.core import fingerprints as prints
-from skill_health.core.fingerprints import Run, Words
+from skill_health.core.fingerprints import SharedWords, Words
 from skill_health.core.skill import Span
 from skill_health.rules.leakage._bundled import span_of
-from skill_health.rules.leakage._material import PROMPT, Part, Task
+from skill_health.rules.leakage._material import PROMPT, TaskMaterial, TaskText
 
 # How many words in a row count, by what they are. Measured on 17,000 pairs of unrelated public skills (2026-11): shared
 # runs of 8 to 11 words without function words are idioms ("import numpy as np from typing import ..."), and those dense
@@ -41,19 +41,19 @@ class Passage(NamedTuple):
     here: str
     there: str
     there_line: int
-    part: Part
-    task: Task
+    part: TaskText
+    task: TaskMaterial
 
 
-class Index(NamedTuple):
+class PassageIndex(NamedTuple):
     """The material by its fingerprints: hash -> (text, word) pairs; `texts` are (task, part, words)."""
 
-    texts: tuple[tuple[Task, Part, Words], ...]
+    texts: tuple[tuple[TaskMaterial, TaskText, Words], ...]
     places: Mapping[int, list[tuple[int, int]]]
     boilerplate: frozenset[int]
 
     @classmethod
-    def of(cls, tasks: Iterable[Task]) -> "Index":
+    def of(cls, tasks: Iterable[TaskMaterial]) -> "PassageIndex":
         """Index every part of every task. What more than half of the tasks share is boilerplate."""
         tasks = tuple(tasks)
         texts = tuple((task, part, prints.split(part.text)) for task in tasks for part in task.parts)
@@ -66,15 +66,17 @@ class Index(NamedTuple):
         return cls(texts, dict(places), frozenset(common))
 
 
-def passages(text: str, index: Index, skills_with: Mapping[int, int], own_files: Collection[str]) -> list[Passage]:
+def passages(
+    text: str, index: PassageIndex, skills_with: Mapping[int, int], own_files: Collection[str]
+) -> list[Passage]:
     """The passages of one text, longest first where they overlap, in the order of the text.
 
     `skills_with` says in how many skills a fingerprint occurs; `own_files` are names of files of the skill.
     """
     words = prints.split(text)
-    best: list[tuple[int, int, Run]] = []
-    told: dict[tuple[int, Run], list[bool]] = defaultdict(list)
-    runs: dict[tuple[int, int], Run] = {}
+    best: list[tuple[int, int, SharedWords]] = []
+    told: dict[tuple[int, SharedWords], list[bool]] = defaultdict(list)
+    runs: dict[tuple[int, int], SharedWords] = {}
     for value, at in _sparse(prints.fingerprints(words.words), MOST_HERE):
         for number, there in index.places.get(value, ()):
             known = runs.get((number, at - there))
@@ -83,7 +85,7 @@ def passages(text: str, index: Index, skills_with: Mapping[int, int], own_files:
                 runs[number, at - there] = known
                 best.append((known.length, number, known))
             told[number, known].append(value not in index.boilerplate and skills_with.get(value, 0) <= MOST_SKILLS)
-    kept: list[tuple[Run, int, int]] = []
+    kept: list[tuple[SharedWords, int, int]] = []
     for length, number, run in sorted(best, key=lambda item: (-item[0], item[1], item[2].a, item[2].b)):
         rare = told[number, run]
         here = text[words.starts[run.a] : words.ends[run.a + length - 1]]
@@ -115,7 +117,9 @@ def _least(text: str, words: tuple[str, ...]) -> int:
     return LEAST_PROSE if sum(word in _FUNCTION_WORDS for word in words) >= 2 else LEAST_COMMAND
 
 
-def _passage(text: str, words: Words, run: Run, least: int, task: Task, part: Part, theirs: Words) -> Passage:
+def _passage(
+    text: str, words: Words, run: SharedWords, least: int, task: TaskMaterial, part: TaskText, theirs: Words
+) -> Passage:
     start, end = words.starts[run.a], words.ends[run.a + run.length - 1]
     other = theirs.starts[run.b], theirs.ends[run.b + run.length - 1]
     line = part.text.count("\n", 0, other[0]) + 1

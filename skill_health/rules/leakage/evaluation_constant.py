@@ -38,7 +38,7 @@ from skill_health.core.patterns import lazy
 from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts, span_of
-from skill_health.rules.leakage._material import PROMPT, Task, load_tasks
+from skill_health.rules.leakage._material import PROMPT, TaskMaterial, load_tasks
 
 CODE = "LE008"
 SEVERITY = Severity.WARNING
@@ -120,7 +120,7 @@ def _regular(number: int) -> bool:
     return near or text in "1234567890123456789" or 19000101 <= number <= 20991231 or len(set(text)) < 3
 
 
-def _hidden_values(task: Task) -> dict[str, str]:
+def _hidden_values(task: TaskMaterial) -> dict[str, str]:
     """The rare values of a task that its agent is not given, each with where it stands."""
     given = {value for value, _, _ in rare_values(task.given)}
     found: dict[str, str] = {}
@@ -132,7 +132,7 @@ def _hidden_values(task: Task) -> dict[str, str]:
     return found
 
 
-def _hit(task: Task, owner: str, values: dict[str, list[Any]], leaks: list[str], hidden: dict[str, str]) -> Hit:
+def _hit(task: TaskMaterial, owner: str, values: dict[str, list[Any]], leaks: list[str], hidden: dict[str, str]) -> Hit:
     leaks.sort(key=lambda value: (values[value][0] != owner, *values[value]))
     path, line, col, end_col = values[leaks[0]]
     others = f" and {len(leaks) - 1} more ({', '.join(leaks[1:4])})" if len(leaks) > 1 else ""

@@ -42,7 +42,7 @@ from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts
 from skill_health.rules.leakage._material import PROMPT, load_tasks
-from skill_health.rules.leakage._passages import Index, Passage, passages
+from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
 
 CODE = "LE007"
 SEVERITY = Severity.ERROR
@@ -71,7 +71,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     if not facts or not context.registries.tasks:
         return
     tasks = load_tasks(context.registries.tasks, context)
-    index = Index.of(tasks)
+    index = PassageIndex.of(tasks)
     skills_with: Counter[int] = Counter()
     for fact in facts.values():
         skills_with.update({value for _, hashes in fact["texts"] for value in hashes if value in index.places})

@@ -31,12 +31,12 @@ from typing import Any, NamedTuple
 
 from skill_health.core import fingerprints as prints
 from skill_health.core.fingerprints import Words
-from skill_health.core.registries import Record
+from skill_health.core.registries import RegistryRecord
 from skill_health.core.roles import roles_of
 from skill_health.core.skill import Skill, Span
 from skill_health.core.stopwords import STOP
 from skill_health.core.tfidf import containment, terms
-from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, SkillSummary
 
 CODE = "LE009"
 SEVERITY = Severity.WARNING
@@ -50,10 +50,10 @@ _LEAST_TERMS = 8
 _HELP = "Reword the passage, or retire the prompt and write a new one."
 
 
-class Place(NamedTuple):
+class ComparedText(NamedTuple):
     """A text of a skill that prompts are compared with. `line` is that of its first word; 0 for the description."""
 
-    skill: Summary
+    skill: SkillSummary
     line: int
     text: str
     words: Words
@@ -89,13 +89,13 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             yield from _judge(record, prompt, places, grams, context.config.limits.containment)
 
 
-def _places(skill: Summary) -> Iterator[Place]:
+def _places(skill: SkillSummary) -> Iterator[ComparedText]:
     for line, text in [(0, skill.description), *(skill.facts.get(CODE) or ())]:
-        yield Place(skill, line, text, prints.split(text), frozenset(terms(text, STOP)))
+        yield ComparedText(skill, line, text, prints.split(text), frozenset(terms(text, STOP)))
 
 
 def _judge(
-    record: Record, prompt: str, places: list[Place], grams: dict[int, list[int]], limit: float
+    record: RegistryRecord, prompt: str, places: list[ComparedText], grams: dict[int, list[int]], limit: float
 ) -> Iterator[Hit]:
     words = prints.split(prompt)
     meaning = frozenset(terms(prompt, STOP))
@@ -114,7 +114,7 @@ def _judge(
         yield found[1]
 
 
-def _quoted(record: Record, prompt: str, words: Words, place: Place) -> tuple[int, Hit] | None:
+def _quoted(record: RegistryRecord, prompt: str, words: Words, place: ComparedText) -> tuple[int, Hit] | None:
     runs = prints.shared_runs(place.words.words, words.words, LEAST)
     runs = [r for r in runs if len(set(place.words.words[r.a : r.a + r.length]) - STOP) >= _TELLING]
     if not runs:
@@ -124,7 +124,7 @@ def _quoted(record: Record, prompt: str, words: Words, place: Place) -> tuple[in
     return run.length, _hit(record, place, place.words.starts[run.a], f"{run.length} words", quoted)
 
 
-def _hit(record: Record, place: Place, offset: int, much: str, quoted: str) -> Hit:
+def _hit(record: RegistryRecord, place: ComparedText, offset: int, much: str, quoted: str) -> Hit:
     name = record.data.get("prompt_id") or record.data.get("case_id")
     where = "description" if place.line == 0 else "section on when to use the skill"
     line = place.line + place.text.count("\n", 0, offset)

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from skill_health.core import fingerprints as prints
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
-from skill_health.rules.leakage._material import PROMPT, RUBRIC, Part, Task, load_tasks, rubric_items
+from skill_health.rules.leakage._material import PROMPT, RUBRIC, TaskMaterial, TaskText, load_tasks, rubric_items
 
 CODE = "LE011"
 SEVERITY = Severity.WARNING
@@ -54,7 +54,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
                 yield from _given_away(task, prompt, rubric)
 
 
-def _given_away(task: Task, prompt: Part, rubric: Part) -> Iterator[Hit]:
+def _given_away(task: TaskMaterial, prompt: TaskText, rubric: TaskText) -> Iterator[Hit]:
     words = prints.split(prompt.text)
     said = words.words[:_MOST_WORDS]
     for offset, item in rubric_items(rubric):

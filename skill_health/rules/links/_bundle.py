@@ -26,7 +26,7 @@ _FOREIGN = lazy(
 _MAX_SUSPECTS = 1000
 
 
-class Broken(NamedTuple):
+class BrokenLink(NamedTuple):
     """A link of a bundled file: its `path` does not exist, or `anchors` are all that the file has.
 
     `line` and `col` are those of its `target`, as written.
@@ -49,7 +49,7 @@ def markdown_files(skill: Skill) -> Iterator[str]:
             yield file
 
 
-def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[Broken]:
+def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[BrokenLink]:
     """The links of one bundled file that lead nowhere, the first of each target, in the order of the file."""
     text = context.read(full)
     if text is None:
@@ -62,7 +62,7 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
     base = file.rpartition("/")[0]
     files = Files(context)
     verdicts: dict[str, tuple[str, str, frozenset[str] | None] | None] = {}
-    found: list[Broken] = []
+    found: list[BrokenLink] = []
     hidden: Hidden | None = None
     suspects, line, counted = 0, 1, 0
     for match in matches:
@@ -82,7 +82,7 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
         start = text.rfind("\n", 0, at) + 1
         line, counted = line + text.count("\n", counted, at), at
         verdicts[target] = None
-        found.append(Broken(target, line, at - start + 1, *verdict))
+        found.append(BrokenLink(target, line, at - start + 1, *verdict))
     return found
 
 

@@ -6,7 +6,7 @@ from skill_health.core.skill import Link, Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._memo import remembered
 from skill_health.rules.links._skills import skill_of
-from skill_health.rules.links._targets import Place, Target, locate, read_target
+from skill_health.rules.links._targets import LinkTarget, Target, locate, read_target
 
 
 class Followed(NamedTuple):
@@ -14,7 +14,7 @@ class Followed(NamedTuple):
 
     link: Link
     target: Target
-    place: Place
+    place: LinkTarget
     skill: str
 
 

@@ -34,7 +34,7 @@ class Target(NamedTuple):
     fragment: str = ""
 
 
-class Place(NamedTuple):
+class LinkTarget(NamedTuple):
     """What a relative path leads to.
 
     `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or vague: missing,
@@ -48,7 +48,7 @@ class Place(NamedTuple):
     actual: str = ""
 
 
-class Index(NamedTuple):
+class FileIndex(NamedTuple):
     """The files and folders of a skill, relative to its folder, and the same by lower-case name."""
 
     files: frozenset[str]
@@ -94,17 +94,17 @@ def is_absolute(path: str) -> bool:
     return path[:1] in ("/", "~", "\\") or _DRIVE.match(path) is not None
 
 
-_last: list[tuple[Skill, Index]] = []
+_last: list[tuple[Skill, FileIndex]] = []
 
 
-def index_of(skill: Skill) -> Index:
+def index_of(skill: Skill) -> FileIndex:
     """The files of the skill for look-up; remembered for the last skill, since every rule asks."""
     if _last and _last[0][0] is skill:
         return _last[0][1]
     files = frozenset((*skill.files, skill.file_name))
     folders = {path[:at] for path in skill.files for at in range(len(path)) if path[at] == "/"}
     folded = {path.lower(): path for path in (*sorted(folders, reverse=True), *sorted(files, reverse=True))}
-    found = Index(files, frozenset(folders), folded)
+    found = FileIndex(files, frozenset(folders), folded)
     _last[:] = [(skill, found)]
     return found
 
@@ -115,11 +115,11 @@ def own_files(skill: Skill) -> tuple[str, ...]:
     return tuple(file for file in skill.files if not file.startswith(nested)) if nested else skill.files
 
 
-def locate(path: str, skill: Skill, context: Context, base: str = "") -> Place:
+def locate(path: str, skill: Skill, context: Context, base: str = "") -> LinkTarget:
     """Follow a relative path from the folder `base` of the skill ("" is the skill's own folder)."""
     index = index_of(skill)
     if not base and path in index.files:
-        return Place("ok", f"{skill.folder}/{path}" if skill.folder else path, True)
+        return LinkTarget("ok", f"{skill.folder}/{path}" if skill.folder else path, True)
     plain = path.replace("\\", "/")
     local = normpath(f"{base}/{plain}" if base else plain)
     full = normpath(f"{skill.folder}/{local}" if skill.folder else local)
@@ -128,15 +128,15 @@ def locate(path: str, skill: Skill, context: Context, base: str = "") -> Place:
         local = full[len(skill.folder) + 1 :]
     inside = not (local == ".." or local.startswith("../"))
     if local == "." or (inside and (local in index.files or local in index.folders)):
-        return Place("spelled" if plain != path else "ok", full, inside, local)
+        return LinkTarget("spelled" if plain != path else "ok", full, inside, local)
     if inside and (actual := index.folded.get(local.lower())):
-        return Place("spelled", full, inside, actual)
+        return LinkTarget("spelled", full, inside, actual)
     if context.exists(full):
-        return Place("spelled" if plain != path else "ok", full, inside, plain)
+        return LinkTarget("spelled" if plain != path else "ok", full, inside, plain)
     named = _EXTENSION.search(plain) or plain[0] == "." or plain[-1] == "/" or local.partition("/")[0] in index.folders
     if not named or is_stand_in(plain):
-        return Place("vague", full, inside)
-    return Place("missing", full, inside)
+        return LinkTarget("vague", full, inside)
+    return LinkTarget("missing", full, inside)
 
 
 def span_of(link: Link) -> Span:

@@ -52,7 +52,7 @@ _STAND_IN = lazy(
 )
 
 
-class Result(Protocol):
+class UrlStatus(Protocol):
     """What the network said of one address."""
 
     @property
@@ -94,7 +94,7 @@ def addresses(facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return sorted({entry[0] for own in facts.values() for entry in own.get(CODE) or () if _is_address(entry[0])})
 
 
-def hits_for(results: Mapping[str, Result], facts: Mapping[str, Mapping[str, Any]]) -> Iterator[Hit]:
+def hits_for(results: Mapping[str, UrlStatus], facts: Mapping[str, Mapping[str, Any]]) -> Iterator[Hit]:
     """The hits that follow from what the network said, each address once per file."""
     for path in sorted(facts):
         seen: set[tuple[str, str]] = set()

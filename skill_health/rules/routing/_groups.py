@@ -6,18 +6,18 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from skill_health.rules._api import Summary
+from skill_health.rules._api import SkillSummary
 
 
-def collections(skills: Iterable[Summary]) -> dict[str, list[Summary]]:
+def collections(skills: Iterable[SkillSummary]) -> dict[str, list[SkillSummary]]:
     """The skills by the folder that holds their folders: what a host loads as one collection."""
-    found: dict[str, list[Summary]] = {}
+    found: dict[str, list[SkillSummary]] = {}
     for skill in skills:
         found.setdefault(collection_of(skill), []).append(skill)
     return found
 
 
-def collection_of(skill: Summary) -> str:
+def collection_of(skill: SkillSummary) -> str:
     """The folder that holds the skill's folder; "" at the root."""
     return skill.folder.rpartition("/")[0]
 
@@ -27,7 +27,7 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
-def shown(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as messages quote it; a hostile one may be a megabyte long."""
     return repr(name if len(name) <= 80 else name[:77] + "...")
 
@@ -46,6 +46,6 @@ def names_other(description: str, name: str) -> bool:
     return re.search(marked, description) is not None
 
 
-def tied(a: Summary, b: Summary) -> bool:
+def tied(a: SkillSummary, b: SkillSummary) -> bool:
     """Whether one of two skills hands over to the other by name."""
     return names_other(a.description, b.name) or names_other(b.description, a.name)

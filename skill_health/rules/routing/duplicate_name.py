@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import collection_of, name_key, shown
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
+from skill_health.rules.routing._groups import collection_of, name_key, quote_name
 
 CODE = "RT001"
 SEVERITY = Severity.ERROR
@@ -45,7 +45,7 @@ _NAMED = 3
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report every skill but the first of each name."""
-    named: dict[str, list[Summary]] = {}
+    named: dict[str, list[SkillSummary]] = {}
     for skill in corpus.skills:
         named.setdefault(name_key(skill.name), []).append(skill)
     for same in named.values():
@@ -56,7 +56,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             elsewhere = "" if beside else ", in another collection" if len(others) == 1 else ", in other collections"
             yield Hit(
                 skill.name_span,
-                f"the name {shown(skill.name)} is also that of {_listed(others)}{elsewhere}",
+                f"the name {quote_name(skill.name)} is also that of {_listed(others)}{elsewhere}",
                 "Rename all but one, folder and name." if beside else "Rename all but one where more may be installed.",
                 skill.path,
                 severity=None if beside else Severity.INFO,
@@ -64,7 +64,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             )
 
 
-def _listed(skills: list[Summary]) -> str:
+def _listed(skills: list[SkillSummary]) -> str:
     paths = [skill.path for skill in skills]
     last = [f"{len(paths) - _NAMED} more"] if len(paths) > _NAMED else [paths.pop()]
     return " and ".join([", ".join(paths[:_NAMED])] * bool(paths) + last)

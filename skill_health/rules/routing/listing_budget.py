@@ -39,7 +39,7 @@ from collections.abc import Iterator
 
 from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, simulate
 from skill_health.core.hosts import Host, hosts
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
 from skill_health.rules.routing._groups import collections
 
 CODE = "RT004"
@@ -71,7 +71,7 @@ def _is_over(listing: Catalog) -> bool:
     return 0 < listing.host.limit * _OVER <= listing.wanted
 
 
-def _hit(folder: str, listed: list[Summary], listing: Catalog) -> Hit:
+def _hit(folder: str, listed: list[SkillSummary], listing: Catalog) -> Hit:
     parts = [f"{listing.count(state)} {says}" for state, says in _SAYS.items() if listing.count(state)]
     affected = [at for at, shown in enumerate(listing.skills) if shown.state != FULL]
     names = ", ".join(listed[at].name for at in affected[:3])

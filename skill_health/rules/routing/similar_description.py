@@ -36,8 +36,8 @@ from collections.abc import Iterator, Sequence
 
 from skill_health.core import tfidf
 from skill_health.core.stopwords import STOP
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import name_key, shown, tied
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
+from skill_health.rules.routing._groups import name_key, quote_name, tied
 
 CODE = "RT003"
 SEVERITY = Severity.WARNING
@@ -52,7 +52,7 @@ _BACKGROUND = 200
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each skill whose description is close to an earlier one, with the closest."""
     limits = context.config.limits
-    texts: dict[tuple[str, ...], list[Summary]] = {}
+    texts: dict[tuple[str, ...], list[SkillSummary]] = {}
     for skill in corpus.skills:
         terms = tuple(tfidf.terms(skill.description, STOP))
         if len(set(terms)) >= _LEAST:
@@ -60,9 +60,9 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     words = list(texts)
     groups = list(texts.values())
     vectors = tfidf.vectors(words, _BACKGROUND)
-    found: dict[str, list[tuple[float, Summary, Summary, str, Sequence[str]]]] = {}
+    found: dict[str, list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]] = {}
 
-    def note(a: Summary, b: Summary, value: float, how: str, shared: Sequence[str]) -> None:
+    def note(a: SkillSummary, b: SkillSummary, value: float, how: str, shared: Sequence[str]) -> None:
         first, later = (a, b) if a.path < b.path else (b, a)
         if name_key(a.name) != name_key(b.name) and not tied(a, b):
             found.setdefault(later.path, []).append((value, first, later, how, shared))
@@ -80,14 +80,14 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         yield _hit(found[path])
 
 
-def _hit(pairs: list[tuple[float, Summary, Summary, str, Sequence[str]]]) -> Hit:
+def _hit(pairs: list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]) -> Hit:
     pairs.sort(key=lambda pair: (-pair[0], pair[1].path, pair[3]))
     _, first, later, how, shared = pairs[0]
     others = len({pair[1].path for pair in pairs}) - 1
     more = f", and {others} more" if others else ""
     return Hit(
         later.description_span,
-        f"the description {how} that of {shown(first.name)} ({first.path}{more}); shared: {', '.join(shared)}",
+        f"the description {how} that of {quote_name(first.name)} ({first.path}{more}); shared: {', '.join(shared)}",
         "Say what sets the two apart, or name the other one as the boundary: for ... use NAME instead.",
         later.path,
         also=(first.path,),

@@ -32,8 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, Summary
-from skill_health.rules.routing._groups import collections, name_key, shown, tied
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
+from skill_health.rules.routing._groups import collections, name_key, quote_name, tied
 
 CODE = "RT002"
 SEVERITY = Severity.INFO
@@ -46,7 +46,7 @@ _LEAST, _MOST = 5, 100
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each later skill with the first that it resembles."""
     for group in collections(corpus.skills).values():
-        seen: dict[str, list[Summary]] = {}
+        seen: dict[str, list[SkillSummary]] = {}
         for skill in group:
             key = name_key(skill.name)
             if not _LEAST <= len(key) <= _MOST:
@@ -57,7 +57,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             if other:
                 yield Hit(
                     skill.name_span,
-                    f"the name {shown(skill.name)} is easily mistaken for {shown(other.name)} ({other.path})",
+                    f"the name {quote_name(skill.name)} is easily mistaken for {quote_name(other.name)} ({other.path})",
                     "Rename one by what sets it apart, or merge the two.",
                     skill.path,
                     also=(other.path,),

@@ -10,7 +10,7 @@ from growth import is_linear, lines_run
 
 from skill_health.core.config import Config
 from skill_health.core.parse import parse_skill
-from skill_health.core.registries import Record, Registries
+from skill_health.core.registries import Registries, RegistryRecord
 from skill_health.core.skill import Skill
 from skill_health.rules.claims import bare_figure, unknown_claim_id, unsourced_claim, wrong_skill_count
 from skill_health.rules.claims._assertion import asserted
@@ -26,7 +26,7 @@ def skill(body: str) -> Skill:
 
 def context(*ids: str) -> Any:
     row = {"owning_skill": "a", "evidence_strength": "primary"}
-    records = tuple(Record("claims.jsonl", nth, {**row, "claim_id": name}) for nth, name in enumerate(ids, 1))
+    records = tuple(RegistryRecord("claims.jsonl", nth, {**row, "claim_id": name}) for nth, name in enumerate(ids, 1))
     return SimpleNamespace(config=Config(), registries=Registries(claims=records or None), read=lambda path: None)
 
 
