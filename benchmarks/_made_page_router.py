@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._made_page import Known, Texts, append, write_json
-from skill_health.core.catalog import FULL
+from skill_health.discovery.hosts import FULL
 from skill_health.router.history import history_lines
 from skill_health.router.manifest import digest
 from skill_health.router.orders import presentation

@@ -24,7 +24,7 @@ from benchmarks._measure import Options
 from benchmarks._nulls import NULLS
 from benchmarks._scenarios import SCENARIOS
 from skill_health.core.stats.proportions import wilson
-from skill_health.workers import processors
+from skill_health.lint.workers import processors
 
 TITLE = "Coverage of the published intervals, by simulation"
 ROUNDS, QUICK = 1_000, 50

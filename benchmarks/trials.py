@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from benchmarks._made_trials import MODELS, REPLICATIONS, REPORTED, TASKS, write_collection, write_run
 from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, skill_health
-from skill_health.core.config import Effectiveness
+from skill_health.config.settings import Effectiveness
 from skill_health.effectiveness.choices import choices
 from skill_health.effectiveness.prepare import PreparedTrials, prepare
 from skill_health.effectiveness.prepare_inputs import load_inputs

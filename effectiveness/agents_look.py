@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.frontmatter import write
 from skill_health.effectiveness.agents._installed import Installed
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.cell import TrialSpec
@@ -18,6 +17,7 @@ from skill_health.effectiveness.records import CONTROL, FULL, TARGET, Arm
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.router.http.endpoint import Endpoint
+from skill_health.skill.frontmatter import write
 
 _PROMPT = "Say hello."
 _MODEL = "no-model-is-asked"

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from skill_health.core.skill import Skill
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.check_leaks import leaks
 from skill_health.effectiveness.check_runs import VerifiedState, nothing_done, solved
@@ -15,6 +14,7 @@ from skill_health.effectiveness.rewards import INFRASTRUCTURE, PASS
 from skill_health.effectiveness.script_run import ScriptOptions, last_line
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial_verify import Verified
+from skill_health.skill.model import Skill
 
 # Folders where agents look for skills and settings: every arm would have what lies there.
 _AGENT_FOLDERS = frozenset((".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen"))

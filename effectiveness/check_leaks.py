@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import cast
 
-from skill_health.core.fingerprints import fingerprints, words_of
-from skill_health.core.registries import Registries, RegistryRecord
 from skill_health.core.strict_json import quote
 from skill_health.effectiveness.check_skills import SkillTexts
 from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import text_of
+from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.rules._api import Corpus, CorpusContext
 from skill_health.rules.leakage import prompt_names_skill
 from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, TaskText
 from skill_health.rules.leakage._material import TaskMaterial as Material
 from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
 from skill_health.rules.leakage.evaluation_constant import rare_values
+from skill_health.text.fingerprints import fingerprints, words_of
 
 _CERTAIN = 1.5
 _MOST_SKILLS = 2

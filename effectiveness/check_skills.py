@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from skill_health.check import FileContext
-from skill_health.core.config import Config
-from skill_health.core.corpus import discover
-from skill_health.core.fingerprints import fingerprints, words_of
-from skill_health.core.near import nearest
-from skill_health.core.parse import parse_skill
-from skill_health.core.registries import Registries
-from skill_health.core.skill import Skill
+from skill_health.config.settings import Config
+from skill_health.discovery.corpus import discover
 from skill_health.effectiveness.tasks._api import NO_SKILL, Task
 from skill_health.effectiveness.tasks._load import task_above
-from skill_health.lint import configure
+from skill_health.lint.check import FileContext
+from skill_health.lint.pipeline import configure
+from skill_health.registries.records import Registries
 from skill_health.router.collection import read_skills
 from skill_health.rules.leakage._bundled import all_texts
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill
+from skill_health.text.fingerprints import fingerprints, words_of
+from skill_health.text.near import nearest
 
 _KEYS = ("irrelevant_skill", "related_skill", "unrelated_skill")
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from skill_health.core.console import clean
-from skill_health.core.registries import BadRecord
 from skill_health.effectiveness.check import TaskCheck
 from skill_health.effectiveness.check_runs import VerifiedState
+from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._load import problem_line
+from skill_health.text.terminal import clean
 
 SCHEMA = "skill-health/effectiveness-check/1"
 

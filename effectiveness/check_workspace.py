@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import AbortedError
-from skill_health.core.roots import git_top, relative
+from skill_health.core.files import blake2b
+from skill_health.discovery.roots import git_top, relative
 from skill_health.effectiveness.rewards import RUNNER
 from skill_health.effectiveness.tasks._api import Script
 from skill_health.effectiveness.tasks._folder import File

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from skill_health.core.config import Effectiveness
+from skill_health.config.settings import Effectiveness
 from skill_health.effectiveness.conditions import parse_arms
 from skill_health.effectiveness.records import Arm
 

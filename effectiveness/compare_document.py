@@ -7,7 +7,7 @@ from typing import Any
 
 from skill_health.effectiveness.comparable import named
 from skill_health.effectiveness.reports._cells import NOTHING, bracket, count, p_value, points, share
-from skill_health.router.blocks import Block, Items, Sentence, Table, TitleBlock
+from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
 
 _HEAD = ("contrast", "before", "after", "change, points", "Student's interval", "changed", "p", "p corrected")
 Part = Mapping[str, Any]

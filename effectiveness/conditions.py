@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
-from skill_health.core.near import nearest
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.placebo import placebo
 from skill_health.effectiveness.records import (
     AGAIN,
@@ -30,6 +29,7 @@ from skill_health.effectiveness.records import (
     SkillCopy,
 )
 from skill_health.effectiveness.tasks._api import Task
+from skill_health.text.near import nearest
 
 OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
 _PLAIN = (*CONDITIONS, PLACEBO, AGAIN)

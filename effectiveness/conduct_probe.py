@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from skill_health.core.digests import blake2b
-from skill_health.core.files import read_small
+from skill_health.core.files import blake2b, read_small
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.plan import Planned, TrialPlan

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_bytes
-from skill_health.core.parse import parse_skill, unreadable
-from skill_health.core.skill import Skill
+from skill_health.core.files import blake2b, read_bytes
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill, unreadable
 
 SKILL = "SKILL.md"
 _LEFT_OUT = frozenset((".git", ".venv", "node_modules"))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from skill_health.core.digests import blake2b
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.workspace_tree import FolderTree, TreeEntry, contents, pieces
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from skill_health.core.history_tail import read_backwards
+from skill_health.core.history import read_backwards
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.results import from_line
 from skill_health.effectiveness.runs import earlier_runs

@@ -11,9 +11,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.history import append_history
-from skill_health.core.history_tail import read_backwards
-from skill_health.effect_history import HISTORY, KIND, VERSION
+from skill_health.core.history import append_history, read_backwards
+from skill_health.documents.effect_history import HISTORY, KIND, VERSION
 from skill_health.effectiveness.records import CONTROL, TARGET, TrialResult
 from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.router.history import append_once

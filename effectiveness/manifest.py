@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.effectiveness.records import Arm, Key, SkillCopy
 from skill_health.effectiveness.results import FIELDS, is_missing
 from skill_health.effectiveness.runs import KIND

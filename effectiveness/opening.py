@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.choices import TrialChoices

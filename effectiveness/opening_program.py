@@ -9,9 +9,9 @@ from functools import cache
 
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import require_modules
-from skill_health.core.patterns import lazy
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.effectiveness.check_process import clean_environment, run_process
+from skill_health.text.patterns import lazy
 
 _TIMEOUT = 30.0
 _VERSION = lazy(r"(?<!\d)\d+(?:\.\d+)+[\w.+-]*")

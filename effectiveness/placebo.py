@@ -7,12 +7,12 @@ What a target gains over it is what its content is worth, beyond having somethin
 
 from __future__ import annotations
 
-from skill_health.core import frontmatter
-from skill_health.core.decode import decode
-from skill_health.core.digests import blake2b
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.copies import SKILL, make_copy
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.skill import frontmatter
+from skill_health.skill.decode import decode
 
 _SENTENCES = (
     "A lighthouse is a tower with a lamp at its top, and it stands where ships would otherwise lose their way.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from skill_health.core.config import Provider
-from skill_health.core.digests import blake2b
+from skill_health.config.settings import Provider
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.choices import TrialChoices

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.effect_history import HISTORY
+from skill_health.documents.effect_history import HISTORY
 from skill_health.effectiveness.choices import TrialChoices
 from skill_health.effectiveness.conditions import refuse_unknown
 from skill_health.effectiveness.forecast import TrialForecast, forecast

@@ -6,12 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skill_health.core.config import Config
+from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.core.parse import parse_skill
-from skill_health.core.registries import BadRecord
-from skill_health.core.skill import Skill
-from skill_health.core.sources import expand
 from skill_health.effectiveness.check_skills import collection
 from skill_health.effectiveness.copies import SKILL, copies, make_copy
 from skill_health.effectiveness.naming import settle_names
@@ -19,8 +15,12 @@ from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 from skill_health.effectiveness.tasks._load import load_tasks
-from skill_health.lint import configure
+from skill_health.lint.pipeline import configure
+from skill_health.registries.records import BadRecord
+from skill_health.registries.sources import expand
 from skill_health.router.naming import SKIP
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from typing import Any
 
 from skill_health import __version__
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
+from skill_health.core.git import Revision
 from skill_health.effectiveness import manifest as frozen
 from skill_health.effectiveness.agents._api import Job
 from skill_health.effectiveness.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.runs import KIND
-from skill_health.revision import Revision
 from skill_health.router.manifest import digest
 from skill_health.router.prices import PriceTable
 

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from skill_health.core.patterns import lazy
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.effectiveness.tasks._api import Grading
+from skill_health.text.patterns import lazy
 
 MAX_BYTES = 64 << 10
 REWARD_JSON, REWARD_TXT = "reward.json", "reward.txt"

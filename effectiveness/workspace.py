@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from skill_health.core.errors import AbortedError
-from skill_health.core.roots import git_top
+from skill_health.discovery.roots import git_top
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.check_process import clean_environment

@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from skill_health.core.patterns import lazy
 from skill_health.router.records import NONE, RankedReply
+from skill_health.text.patterns import lazy
 
 MAX_CHARS = 1 << 16
 MAX_RATIONALE = 2_000

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skill_health.core.config import RuleLimits
-from skill_health.core.fingerprints import shared_runs, words_of
-from skill_health.core.stopwords import STOP
+from skill_health.config.settings import RuleLimits
 from skill_health.core.strict_json import quote
 from skill_health.router.families import near_pairs
 from skill_health.router.records import NONE, Catalogue, Prompt
 from skill_health.router.splits import TEST, spanning, split_table
 from skill_health.rules.routing._groups import names_other
+from skill_health.text.fingerprints import shared_runs, words_of
+from skill_health.text.similarity import STOP
 
 NULL_SHARE = 0.2
 # A run of so many words is no chance between a prompt and a description, if so many of them are telling ones.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import SkillHealthError, UsageError
-from skill_health.revision import Revision
+from skill_health.core.git import Revision
 from skill_health.router.budget import Budget
 from skill_health.router.comparable import COMPUTED_AT, Relisted, named
 from skill_health.router.instrument_run import DirectAsker

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from skill_health.core.config import Config, RouterSettings
+from skill_health.config.settings import Config, RouterSettings
 from skill_health.router.orders import Orders
 from skill_health.router.records import Mode
 

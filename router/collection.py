@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from skill_health.check import load_skill
-from skill_health.core.corpus import Discovery
 from skill_health.core.files import read_bytes
-from skill_health.core.plugins import Plugins
-from skill_health.core.skill import Skill
+from skill_health.discovery.corpus import Discovery
+from skill_health.discovery.plugins import Plugins
+from skill_health.lint.check import load_skill
 from skill_health.router.naming import REFUSE, Collection, name_skills
+from skill_health.skill.model import Skill
 
 
 def read_skills(discovery: Discovery) -> list[Skill]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.router.blocks import Block, Items, Sentence, Table, TitleBlock
 from skill_health.router.comparable import COMPUTED_AT, named
 from skill_health.router.losses import ALL
 from skill_health.router.paired import COMPARED
 from skill_health.router.verdict import verdict
+from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
 
 _HEAD = ("", "before", "after", "difference", "95 % interval", "changed", "p", "p corrected")
 _KINDS = {"lost": "Lost", "won": "Won", "moved": "Wrong before and after, with another answer"}

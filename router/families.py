@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from skill_health.core import tfidf
-from skill_health.core.stopwords import STOP
 from skill_health.router.records import Prompt
 from skill_health.rules.fixtures._records import same_text
+from skill_health.text import similarity
+from skill_health.text.similarity import STOP
 
 NEAR = 0.8
 # Words that two prompts share weigh least where there are few prompts; these are taken to exist beside them.
@@ -39,9 +39,9 @@ def near_pairs(prompts: Sequence[Prompt], threshold: float = NEAR) -> list[Simil
         if earlier is not prompt:
             pairs.append(SimilarPrompts(earlier, prompt, 1.0, True))
     distinct = list(first.values())
-    words = [tfidf.terms(prompt.text, STOP) for prompt in distinct]
-    vectors = tfidf.vectors([text if len(set(text)) >= _LEAST else [] for text in words], _BACKGROUND)
-    found = tfidf.similar_pairs(vectors, threshold)
+    words = [similarity.terms(prompt.text, STOP) for prompt in distinct]
+    vectors = similarity.vectors([text if len(set(text)) >= _LEAST else [] for text in words], _BACKGROUND)
+    found = similarity.similar_pairs(vectors, threshold)
     return [*pairs, *(SimilarPrompts(distinct[i], distinct[j], min(value, 1.0)) for i, j, value in found)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from skill_health.core.config import Provider
+from skill_health.config.settings import Provider
 from skill_health.router.earlier import EarlierCalls
 from skill_health.router.forecast import UNCALIBRATED, CallForecast, Load, forecast, most
 from skill_health.router.plan import Key, OpenModel, RouterPlan

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import terms, vectors
 from skill_health.router.records import Catalogue, Prompt
 from skill_health.router.routers import lexical_tfidf
 from skill_health.router.routers._api import Setup
 from skill_health.router.routers._local import LocalRouter, in_order, indexed
+from skill_health.text.similarity import STOP, terms, vectors
 
 MOST_WORDS = 12
 """How many words a gap names at most."""

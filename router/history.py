@@ -11,8 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.history import append_history
-from skill_health.core.history_tail import read_backwards
+from skill_health.core.history import append_history, read_backwards
 from skill_health.router.manifest import digest
 from skill_health.router.runs import trusted
 

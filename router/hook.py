@@ -11,15 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from skill_health.core.config import RouterSettings
-from skill_health.core.console import clean
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import terms
 from skill_health.router.comparable import Relisted
 from skill_health.router.records import NONE, Catalogue, Prompt
 from skill_health.router.routers._load import LOCAL, open_choice, resolve
 from skill_health.router.routers._local import LocalRouter
+from skill_health.text.similarity import STOP, terms
+from skill_health.text.terminal import clean
 
 _PROMPT, _DESCRIPTION, _WORDS, _IDS = 200, 400, 12, 20
 

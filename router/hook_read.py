@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skill_health.core.config import Config
-from skill_health.core.corpus import Discovery, discover
+from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.core.hosts import hosts
+from skill_health.discovery.corpus import Discovery, discover
+from skill_health.discovery.hosts import hosts
 from skill_health.router.collection import read_collection
 from skill_health.router.inputs import NoPromptsError, catalogue_at, prompts_beside
 from skill_health.router.listing import catalogue

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skill_health import __version__
-from skill_health.core.console import clean
 from skill_health.core.files import write_text
 from skill_health.router import manifest as frozen
 from skill_health.router.comparable import named
@@ -26,6 +25,7 @@ from skill_health.router.plan_files import PlanRun
 from skill_health.router.plan_record import CallRecord
 from skill_health.router.records import Catalogue, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.router.results import to_line
+from skill_health.text.terminal import clean
 
 TEMPLATE = {"name": "plan", "version": None, "digest": None, "none_allowed": False}
 NO_RAW_TEXT = "no_raw_text"

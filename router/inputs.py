@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skill_health.core.config import Config, SourceGlobs
-from skill_health.core.corpus import Discovery, discover
+from skill_health.config.settings import Config, SourceGlobs
 from skill_health.core.errors import UsageError
-from skill_health.core.hosts import hosts
-from skill_health.core.near import nearest
-from skill_health.core.registries import BadRecord
-from skill_health.core.sources import read_sources
-from skill_health.lint import configure
+from skill_health.discovery.corpus import Discovery, discover
+from skill_health.discovery.hosts import hosts
+from skill_health.lint.pipeline import configure
+from skill_health.registries.records import BadRecord
+from skill_health.registries.sources import read_sources
 from skill_health.router.collection import read_collection
 from skill_health.router.listing import catalogue, listing_notes
 from skill_health.router.naming import SKIP
@@ -22,6 +21,7 @@ from skill_health.router.prompts._files import EVALS, TRIGGERS, matching, read_f
 from skill_health.router.prompts._load import LoadedPrompts, load_prompts, read_prompts
 from skill_health.router.records import NONE, Catalogue, Prompt
 from skill_health.router.revisions import collection_at
+from skill_health.text.near import nearest
 
 
 @dataclass(frozen=True, slots=True)

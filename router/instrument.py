@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from skill_health.core.console import clean
+from skill_health.text.terminal import clean
 
 VERSION = 1
 

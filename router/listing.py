@@ -7,20 +7,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from skill_health.core.catalog import OMITTED, simulate
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
-from skill_health.core.files import MAX_BYTES
-from skill_health.core.hosts import Host
-from skill_health.core.near import nearest
-from skill_health.core.roles import roles_of
-from skill_health.core.sections import governing, outermost
-from skill_health.core.skill import Skill
+from skill_health.core.files import MAX_BYTES, blake2b
+from skill_health.discovery.hosts import OMITTED, Host, simulate
 from skill_health.router.naming import UNREADABLE as UNREADABLE_KINDS
 from skill_health.router.naming import Names, plain_name
 from skill_health.router.records import NONE, Catalogue, ListedSkill
 from skill_health.rules.frontmatter._shared import below_templates
 from skill_health.rules.routing._groups import name_key
+from skill_health.skill.model import Skill
+from skill_health.skill.sections import governing, outermost, roles_of
+from skill_health.text.near import nearest
 
 FULL = "full"
 HIDDEN, UNREADABLE = "hidden", "unreadable"

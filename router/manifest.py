@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from skill_health.core.config import RouterSettings
-from skill_health.core.digests import blake2b
+from skill_health.config.settings import RouterSettings
+from skill_health.core.files import blake2b
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
 VOLATILE = ("commit", "created", "dirty", "gaps", "price_table", "python", "run_id")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from skill_health.core.plugins import Plugins
-from skill_health.core.skill import Skill
+from skill_health.discovery.plugins import Plugins
 from skill_health.rules.routing._groups import name_key
+from skill_health.skill.model import Skill
 
 REFUSE, SKIP = "refuse", "skip"
 UNREADABLE = frozenset(("directory", "dangling", "loop", "unreadable"))

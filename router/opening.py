@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.plan import OpenModel
 from skill_health.router.prices import FREE, PriceTable, TieredPrice, missing_price, price_from

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from typing import Literal
 
-from skill_health.core.digests import blake2b
+from skill_health.core.files import blake2b
 
 Orders = Literal["cyclic", "plan"]
 ORDERS: tuple[Orders, ...] = ("cyclic", "plan")

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from skill_health import __version__
-from skill_health.core.config import Provider, RouterSettings
-from skill_health.revision import Revision
+from skill_health.config.settings import Provider, RouterSettings
+from skill_health.core.git import Revision
 from skill_health.router import manifest as frozen
 from skill_health.router.choices import RouterChoices
 from skill_health.router.listing import catalogue_digest

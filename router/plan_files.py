@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.patterns import lazy
 from skill_health.router.plan_record import LONGEST_NAME, MOST_REPLICATIONS, CallRecord, read_object, to_record
+from skill_health.text.patterns import lazy
 
 SUMMARY = "summary.json"
 MOST_FILES = 200_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from skill_health.core.console import clean
 from skill_health.router.instrument import (
     ALWAYS_NONE,
     FAILURES,
@@ -18,6 +17,7 @@ from skill_health.router.instrument import (
 )
 from skill_health.router.records import NONE, RoutingResult
 from skill_health.router.sentinel import Planted
+from skill_health.text.terminal import clean
 
 ENOUGH = 2
 """So many sentinel requests of three must find the sentinel; so many fires of three that need no skill are too many."""

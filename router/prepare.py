@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from skill_health.core.console import clean
-from skill_health.core.roots import git_top
-from skill_health.revision import Revision, read_revision
+from skill_health.core.git import Revision, read_revision
+from skill_health.discovery.roots import git_top
 from skill_health.router.earlier import read_earlier
 from skill_health.router.forecast import CallForecast, beyond_caps
 from skill_health.router.forecast_plan import forecast_plan, reservations, study_notes
@@ -25,6 +24,7 @@ from skill_health.router.run_folder import RunLocation, find_place
 from skill_health.router.sentinel import plant
 from skill_health.router.splits import TEST, TRAIN
 from skill_health.router.template import load_template
+from skill_health.text.terminal import clean
 
 if TYPE_CHECKING:
     from skill_health.router.choices import RouterChoices

@@ -19,10 +19,10 @@ from datetime import UTC, date, datetime
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from skill_health.core.config import ModelPrice as Override
-from skill_health.core.config import RouterSettings
-from skill_health.core.digests import blake2b
+from skill_health.config.settings import ModelPrice as Override
+from skill_health.config.settings import RouterSettings
 from skill_health.core.extras import installation
+from skill_health.core.files import blake2b
 from skill_health.router.records import Usage
 
 PACKAGE = "genai-prices"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import TextIO
 
-from skill_health.core.console import clean
+from skill_health.text.terminal import clean
 
 REDRAW = 0.1
 WINDOW = 200

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from skill_health.core import plugins
-from skill_health.core.config import Config
-from skill_health.core.corpus import discover
+from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small
-from skill_health.core.listing import is_skill_name
-from skill_health.core.roots import git_top, is_certain
+from skill_health.discovery import plugins
+from skill_health.discovery.corpus import discover
+from skill_health.discovery.listing import is_skill_name
+from skill_health.discovery.roots import git_top, is_certain
 from skill_health.router.collection import read_collection
 from skill_health.router.naming import Collection
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.files import read_small
-from skill_health.core.near import nearest
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.core.validation import problems
 from skill_health.router.journal_read import MANIFEST, RESULTS, read_manifest
@@ -17,6 +16,7 @@ from skill_health.router.records import RoutingResult
 from skill_health.router.results import read_results
 from skill_health.router.scores.facts import RoutingRunFacts, read_facts
 from skill_health.router.scores.judge import RunScores, judge
+from skill_health.text.near import nearest
 
 ROUTER, CHECK = "router", "check.json"
 """The kind of run that this package makes: the folder of its runs, and the first word of its schemas."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import terms
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
+from skill_health.text.similarity import STOP, terms
 
 NAME = "zorbulent-quaffler-tuning"
 DESCRIPTION = (

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
+from skill_health.core.files import blake2b
 from skill_health.router.records import Prompt
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.digests import blake2b
+from skill_health.core.files import blake2b
 from skill_health.router.comparable import Relisted, named
 from skill_health.router.records import ListedSkill, Prompt, RoutingResult
 

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_small
-from skill_health.core.patterns import lazy
+from skill_health.core.files import blake2b, read_small
 from skill_health.router.records import NONE, ListedSkill
+from skill_health.text.patterns import lazy
 
 PLACEHOLDERS = ("{{SKILL_COUNT}}", "{{SKILL_BLOCK}}", "{{USER_PROMPT}}")
 _FOLDER = os.path.join(os.path.dirname(__file__), "templates")

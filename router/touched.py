@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 
-from skill_health.core import plugins
 from skill_health.core.errors import UsageError
-from skill_health.core.roots import git_top
+from skill_health.discovery import plugins
+from skill_health.discovery.roots import git_top
 
 HEAD = "HEAD"
 # What a listing comes from: the skills, and what decides which of them are read and how they are called.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.router.blocks import Block, Sentence, TitleBlock
 from skill_health.router.losses import ALL, ALPHA, COMPUTED
 from skill_health.router.routers._load import LOCAL
+from skill_health.text.blocks import Block, Sentence, TitleBlock
 
 
 def verdict(found: Mapping[str, Any]) -> Iterator[Block]:

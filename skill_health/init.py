@@ -7,17 +7,17 @@ import tomllib
 from typing import NamedTuple
 
 from skill_health import init_hooks, init_workflow
-from skill_health.core.config import Config, load_config
-from skill_health.core.config_file import FILE_NAME, PYPROJECT, holds_settings
-from skill_health.core.config_values import build
-from skill_health.core.corpus import discover, find_root
+from skill_health.config.load import FILE_NAME, PYPROJECT, holds_settings
+from skill_health.config.settings import Config, load_config
+from skill_health.config.values import build
 from skill_health.core.errors import UsageError
-from skill_health.core.registries import load_registries
-from skill_health.core.roots import git_top, is_certain, resolve
-from skill_health.fixture_check import count
+from skill_health.discovery.corpus import discover, find_root
+from skill_health.discovery.roots import git_top, is_certain, resolve
 from skill_health.init_config import entry, settings
 from skill_health.init_layout import Layout, look
-from skill_health.lint_run import BASELINE
+from skill_health.lint.fixtures import count
+from skill_health.lint.report import BASELINE
+from skill_health.registries.records import load_registries
 
 _FILL_IN = "it fails until it says where skill-health is installed from: fill that in, or give --from ADDRESS@COMMIT"
 

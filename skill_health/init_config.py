@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Iterable
 
-from skill_health.core.config import SourceGlobs
-from skill_health.core.patterns import lazy
-from skill_health.core.sources import expand
+from skill_health.config.settings import SourceGlobs
 from skill_health.init_layout import Layout
+from skill_health.registries.sources import expand
+from skill_health.text.patterns import lazy
 
 _GLOB = lazy(r"[*?\[\\]")
 

@@ -5,7 +5,7 @@ import re
 from typing import Any, NamedTuple
 
 from skill_health.core.errors import UsageError
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 FILE_NAME = ".pre-commit-config.yaml"
 # The same as in .pre-commit-hooks.yaml, for a skill-health that came from no repository that we know of.

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from skill_health.core.config import SourceGlobs
-from skill_health.core.config_file import FILE_NAME
-from skill_health.core.corpus import Discovery
-from skill_health.core.listing import AGENT_FOLDERS
-from skill_health.core.registries import SCHEMA_OF
-from skill_health.core.sources import KINDS, MARKS
-from skill_health.named import registry_paths
+from skill_health.config.load import FILE_NAME
+from skill_health.config.settings import SourceGlobs
+from skill_health.discovery.corpus import Discovery
+from skill_health.discovery.listing import AGENT_FOLDERS
+from skill_health.lint.named import registry_paths
+from skill_health.registries.records import SCHEMA_OF
+from skill_health.registries.sources import KINDS, MARKS
 
 PLUGIN_MARKS = tuple(f"{folder}/plugin.json" for folder in (".claude-plugin", ".codex-plugin", ".cursor-plugin"))
 TEST_FOLDERS = frozenset(("test", "tests", "testdata", "test-data", "__tests__", "__fixtures__"))

@@ -6,8 +6,8 @@ import re
 import shlex
 
 from skill_health.core.errors import UsageError
-from skill_health.core.patterns import lazy
 from skill_health.init_hooks import Source, scalar
+from skill_health.text.patterns import lazy
 
 FILE_NAME = ".github/workflows/skill-health.yml"
 # Nothing that a shell, YAML or an expression of the workflow language would take for more than a path.

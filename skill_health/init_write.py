@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator
 from datetime import date
 
-from skill_health.core.console import clean
 from skill_health.core.files import here, write_text
-from skill_health.core.roots import git_top
+from skill_health.discovery.roots import git_top
 from skill_health.init import Plan, Step
+from skill_health.text.terminal import clean
 
 REASON = "found when skill-health was set up"
 DONE = {"write": "wrote", "replace": "replaced", "extend": "added the hook to"}
@@ -68,9 +68,9 @@ def following(plan: Plan) -> Iterator[str]:
 
 def _baseline(plan: Plan, step: Step, dry_run: bool) -> int:
     """Record today's findings, unless it is a dry run. Returns how many there are."""
-    from skill_health.baseline import with_baseline
-    from skill_health.core.config import config_with
-    from skill_health.lint import lint
+    from skill_health.config.settings import config_with
+    from skill_health.lint.baseline import with_baseline
+    from skill_health.lint.pipeline import lint
 
     name = os.path.relpath(step.place, plan.root)
     config = config_with(plan.config, baseline="")

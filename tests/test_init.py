@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health import init_hooks, init_workflow
-from skill_health.core.config import load_config
+from skill_health.config.settings import load_config
 from skill_health.core.errors import UsageError
-from skill_health.core.registries import load_registries
 from skill_health.init_config import glob, toml
+from skill_health.registries.records import load_registries
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -452,7 +452,7 @@ def test_text_survives_toml(text: str) -> None:
 
 
 def test_a_glob_of_a_name_matches_that_name_only() -> None:
-    from skill_health.core.globs import glob_matcher
+    from skill_health.discovery.globs import glob_matcher
 
     for name in ("a*b", "a?b", "[ab]", "a\\b", "plain"):
         matches = glob_matcher(glob(name), True)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from skill_health.core.patterns import lazy
 from skill_health.effectiveness.agents._api import Failure, Job, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._failing import api_error, failed
 from skill_health.effectiveness.agents._failures import without_end
@@ -15,6 +14,7 @@ from skill_health.effectiveness.agents._stream import read_stream, words_of
 from skill_health.effectiveness.agents._transcript import Transcript
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.router.http.values import count, mapping, objects, optional, text
+from skill_health.text.patterns import lazy
 
 SKILLS = ".agents/skills"
 _AUTH_REQUIRED = -32000

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from skill_health.core.patterns import lazy
 from skill_health.effectiveness.agents._api import Failure, ProgramOutput
 from skill_health.effectiveness.agents._failures import failure_of
 from skill_health.effectiveness.agents._stream import one_line
 from skill_health.router.http.failures import judge
+from skill_health.text.patterns import lazy
 
 _KINDS: Mapping[str, Failure] = {"quota": "quota", "auth": "auth", "refusal": "refusal"}
 _API_ERROR = lazy(r"\[API Error: (?:([45]\d\d) )?")

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 from typing import Any
 
-from skill_health.core import frontmatter
-from skill_health.core.decode import decode
 from skill_health.effectiveness.agents._api import ToolUse
 from skill_health.effectiveness.agents._shell import reads, script_of
 from skill_health.effectiveness.agents._stream import one_line
 from skill_health.effectiveness.records import SkillCopy
+from skill_health.skill import frontmatter
+from skill_health.skill.decode import decode
 
 _SKILL_TOOLS = frozenset(("skill", "activateskill", "useskill", "loadskill", "readskill", "invokeskill"))
 _READ_TOOLS = frozenset(

@@ -7,12 +7,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import missing_modules
-from skill_health.core.near import nearest
 from skill_health.effectiveness import agents
 from skill_health.effectiveness.agents._api import Agent
+from skill_health.text.near import nearest
 
 _LONGEST = 200
 

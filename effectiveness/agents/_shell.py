@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from posixpath import basename, join, normpath
 from typing import Any
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ash", "ksh"))
 _INTERPRETERS = ("python", "node", "perl", "ruby", "php", "deno", "bun")

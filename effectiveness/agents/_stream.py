@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.console import clean
+from skill_health.text.terminal import clean
 
 MOST_EVENTS = 200_000
 LONGEST_LINE = 16 << 20

@@ -16,7 +16,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.core.patterns import lazy
 from skill_health.effectiveness.agents._api import (
     Command,
     Failure,
@@ -32,6 +31,7 @@ from skill_health.effectiveness.agents._stream import JsonStream, one_line, read
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.router.http.values import count, mapping, objects, optional, part_of, text
 from skill_health.router.records import Usage
+from skill_health.text.patterns import lazy
 
 TITLE = "OpenAI Codex"
 PROGRAM = "codex"

@@ -50,8 +50,8 @@ def command(names: tuple[str, ...], probe: bool, sandbox: str | None, format_: s
 
 def _picked(names: Sequence[str]) -> list[Any]:
     """The agents that are named, all without a name. Raises UsageError for one that there is not."""
-    from skill_health.core.near import nearest
     from skill_health.effectiveness.agents._load import available
+    from skill_health.text.near import nearest
 
     known = {info.name: info for info in available()}
     for name in names:
@@ -98,7 +98,7 @@ def _sandboxes(known: Mapping[str, BackEnd]) -> Iterator[str]:
 
 
 def _probes(looks: Mapping[str, AgentStatus], back_end: str) -> Iterator[str]:
-    from skill_health.core.console import clean
+    from skill_health.text.terminal import clean
 
     if looks:
         yield f"\nProbed in {back_end}, without a model:"
@@ -114,7 +114,7 @@ def _probes(looks: Mapping[str, AgentStatus], back_end: str) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    from skill_health.core.console import clean
+    from skill_health.text.terminal import clean
 
     cells = [head, *rows]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]

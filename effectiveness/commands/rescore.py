@@ -40,7 +40,6 @@ def command(
     import asyncio
     import json
 
-    from skill_health.core.console import echo
     from skill_health.core.errors import AbortedError, UsageError
     from skill_health.effectiveness.rescore import rescore
     from skill_health.effectiveness.rescore_write import as_json, as_text, verified_now
@@ -49,9 +48,10 @@ def command(
     from skill_health.effectiveness.sandbox._load import back_end, pick
     from skill_health.effectiveness.script_run import ScriptOptions
     from skill_health.effectiveness.tasks._load import load_tasks
-    from skill_health.lint import configure
+    from skill_health.lint.pipeline import configure
     from skill_health.router.choices import reports_folder
     from skill_health.router.locks import locked
+    from skill_health.text.terminal import echo
 
     root, config = configure((os.curdir,), config_file, {})
     folder = find_run(run, reports_folder(out, root, config))

@@ -10,9 +10,9 @@ import click
 
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
+from skill_health.core.times import time_option
 from skill_health.effectiveness.commands._options import spending_options, study_options, tasks_options
 from skill_health.router.commands._said import finish, print_lines
-from skill_health.times import time_option
 
 if TYPE_CHECKING:
     from skill_health.effectiveness.conduct import TrialRunOptions

@@ -52,8 +52,8 @@ def find(workspace: str, folder: str, order: Sequence[str] = ()) -> tuple[LoopSk
 
 
 def _listed(folder: str, path: str, data: bytes) -> LoopSkill:
-    from skill_health.core import frontmatter
-    from skill_health.core.decode import decode
+    from skill_health.skill import frontmatter
+    from skill_health.skill.decode import decode
 
     matter = frontmatter.read(decode(data)[0]).matter
     fields = {key: matter.get(key) if matter else None for key in ("name", "description")}

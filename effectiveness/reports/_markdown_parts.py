@@ -7,7 +7,7 @@ from typing import Any
 
 from skill_health.effectiveness.reports import Report, _cells
 from skill_health.effectiveness.reports._cells import NOTHING, count, percent, points, share
-from skill_health.router.reports._markdown_table import rest, table, text
+from skill_health.text.blocks import rest, table, text
 
 _TASKS, _SKILLS = 200, 100
 Part = Mapping[str, Any]

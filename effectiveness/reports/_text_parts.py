@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.columns import cut, table, wrapped
-from skill_health.core.console import paint
 from skill_health.effectiveness.reports import EffectRenderOptions, _cells
 from skill_health.effectiveness.reports._cells import NOTHING, share
+from skill_health.text.terminal import cut, paint, table, wrapped
 
 _FLIPS = 20
 _SHOWN = ("input_tokens", "output_tokens", "cost_usd", "duration_ms", "turns")

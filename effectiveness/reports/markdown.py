@@ -9,7 +9,7 @@ from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Repor
 from skill_health.effectiveness.reports._cells import NOTHING, count, points
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.effectiveness.reports._markdown_parts import arms, contrasts, costs, head, skills, tasks
-from skill_health.router.reports._markdown_table import rest, table, text
+from skill_health.text.blocks import rest, table, text
 
 EXTENSION = ".md"
 _PLOT, _LEADERS, _ROWS = 100, 50, 60

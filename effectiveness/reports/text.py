@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from skill_health.columns import NARROWEST, ascii_values, cut, to_ascii, wrapped
-from skill_health.core.console import paint
 from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
 from skill_health.effectiveness.reports._cells import NOTHING, count
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.effectiveness.reports._text_parts import arms, costs, tasks
+from skill_health.text.terminal import NARROWEST, ascii_values, cut, paint, to_ascii, wrapped
 
 EXTENSION = ".txt"
 _LEADERS, _SKILLS = 10, 60

@@ -10,13 +10,12 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.jsonl import read_line
-from skill_health.core.parse import parse_skill
-from skill_health.core.registries import BadRecord
-from skill_health.core.strict_json import quote, top_level
+from skill_health.core.strict_json import quote, read_line, top_level
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, VERIFIER_TIMEOUT, Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import bad, check_id, check_schema, check_text
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile, is_inside
+from skill_health.registries.records import BadRecord
+from skill_health.skill.parse import parse_skill
 
 TITLE = "an agentskills evals/evals.json"
 FILE, SKILL, SCHEMA = "evals/evals.json", "SKILL.md", "skill-eval"

@@ -21,7 +21,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
     A terminal that was closed is no reason to end a run; a reader that has gone from a pipe is.
     """
-    from skill_health.core.console import clean
+    from skill_health.text.terminal import clean
 
     for line in lines:
         try:
@@ -39,8 +39,8 @@ def finish(
 
     Raises AbortedError where it is incomplete.
     """
-    from skill_health.core.console import clean
     from skill_health.router.schedule import INTERRUPTED as BY_USER
+    from skill_health.text.terminal import clean
 
     if text and sys.stdout is not None:
         click.echo(text, nl=not text.endswith("\n"), color=color)

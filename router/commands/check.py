@@ -48,10 +48,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Three requests that only a planted skill can answer, and three that no skill is for, go the way of every other
     prompt of a run. `router run` does the same before its first call.
     """
-    from skill_health.core.console import clean, echo
     from skill_health.core.errors import AbortedError
     from skill_health.router.instrument import lines, to_record
     from skill_health.router.schedule import INTERRUPTED as BY_USER
+    from skill_health.text.terminal import clean, echo
 
     checked = _check(paths, options)
     record = to_record(checked.verdicts)
@@ -70,7 +70,6 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> InstrumentCheck:
     """The check that a command line asks for, made. Raises UsageError."""
     import asyncio
 
-    from skill_health.core.console import echo
     from skill_health.router.budget import Budget
     from skill_health.router.choices import choices, reports_folder
     from skill_health.router.earlier import read_earlier
@@ -82,6 +81,7 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> InstrumentCheck:
     from skill_health.router.routers._load import PROVIDER
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template
+    from skill_health.text.terminal import echo
 
     inputs = load_inputs(
         paths, options["config_file"], options["prompt_files"], options["listing"],

@@ -29,7 +29,7 @@ def command(run: str, baseline: str, **options: Any) -> int:
 
     Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared.
     """
-    from skill_health.lint import configure
+    from skill_health.lint.pipeline import configure
     from skill_health.router.choices import reports_folder
     from skill_health.router.compare import compare
     from skill_health.router.runs import find_run, load_run
@@ -46,8 +46,8 @@ def rendered(found: dict[str, Any], format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
-    from skill_health.router.blocks import as_markdown, as_text
     from skill_health.router.comparison import document
+    from skill_health.text.blocks import as_markdown, as_text
 
     if format_ == "json":
         return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"

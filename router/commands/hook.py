@@ -38,7 +38,7 @@ def command(
     that went. No model and no network: the routers of `router.hook-models` are computed here. FILES are those that the
     commit changes (default: all of the collection here); it is always the whole collection that is compared.
     """
-    from skill_health.lint import configure
+    from skill_health.lint.pipeline import configure
     from skill_health.router.inputs import skipping_namesakes
     from skill_health.router.touched import base_of, is_touched
 
@@ -51,10 +51,10 @@ def command(
     # pre-commit calls this before every commit, for it passes no deleted file; drafts are in no commit.
     if not is_touched(root, commit, untracked=bool(files) or "PRE_COMMIT" not in os.environ):
         return CLEAN
-    from skill_health.core.console import clean
     from skill_health.router.comparable import changed_skills
     from skill_health.router.hook import effect, report
     from skill_health.router.hook_read import both_catalogues, prompts_of_both
+    from skill_health.text.terminal import clean
 
     old, new, discovery = both_catalogues(files, root, config, commit, listing)
     if isinstance(old, str):

@@ -32,13 +32,13 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     PATH is the collection, as it was listed then, and the prompts are those of the run: labels and names of skills are
     taken from them, and raw answers are read again.
     """
-    from skill_health.core.console import clean
     from skill_health.router.choices import reports_folder
     from skill_health.router.imports import import_run, write_run
     from skill_health.router.inputs import load_inputs
     from skill_health.router.plan_files import read_folder
     from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.runs import runs_folder
+    from skill_health.text.terminal import clean
 
     plan = read_folder(folder)
     # That runner shows no plugins.

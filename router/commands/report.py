@@ -26,8 +26,8 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
     """
     from shutil import get_terminal_size
 
-    from skill_health.core.console import wants_color
     from skill_health.router.reports import RenderOptions, load
+    from skill_health.text.terminal import wants_color
 
     color = wants_color() and format_ == "text"
     report = _report(run, out, config_file)
@@ -37,7 +37,7 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
 
 
 def _report(run: str, out: str | None, config_file: str | None) -> dict[str, Any]:
-    from skill_health.lint import configure
+    from skill_health.lint.pipeline import configure
     from skill_health.router.choices import reports_folder
     from skill_health.router.report import build_report
     from skill_health.router.runs import find_run, load_run

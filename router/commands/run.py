@@ -10,9 +10,9 @@ import click
 
 from skill_health.core.errors import CLEAN
 from skill_health.core.files import here
+from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
 from skill_health.router.commands._said import finish, print_lines
-from skill_health.times import time_option
 
 if TYPE_CHECKING:
     from skill_health.router.ended import RunOutcome
@@ -90,7 +90,7 @@ def _dry(prepared: PreparedSweep) -> int:
 
 
 def _end(ended: RunOutcome, format_: str) -> int:
-    from skill_health.core.console import wants_color
+    from skill_health.text.terminal import wants_color
 
     if ended.report is None or sys.stdout is None:
         return finish(ended, "", False)

@@ -12,10 +12,10 @@ import click
 
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.files import here
+from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
 from skill_health.router.commands._said import print_lines
 from skill_health.router.commands.run import _dry, _end
-from skill_health.times import time_option
 
 if TYPE_CHECKING:
     from skill_health.router.basis import SweepBasis

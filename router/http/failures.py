@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 Kind = Literal["retry", "costly", "model", "refusal", "quota", "auth", "fatal"]
 """retry: nothing was done, ask again. costly: ask again, though the server may have done and charged the work.

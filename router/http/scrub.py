@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.console import clean
 from skill_health.router.redact import SHORTEST, redacted
+from skill_health.text.terminal import clean
 
 LINE = 300
 TEXT = 1 << 18

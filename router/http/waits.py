@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from skill_health.core.digests import blake2b
-from skill_health.core.patterns import lazy
+from skill_health.core.files import blake2b
 from skill_health.router.http.failures import error_of
+from skill_health.text.patterns import lazy
 
 STEPS = (1.0, 2.0, 4.0, 8.0, 16.0)
 """Seconds before the second, third, ... request of one call; there are no more requests than that."""

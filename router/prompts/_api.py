@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from skill_health.core.registries import BadRecord
+from skill_health.registries.records import BadRecord
 from skill_health.router.records import Catalogue, Prompt
 
 MAX_BYTES = 64 * 2**20

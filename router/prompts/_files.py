@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_bytes
-from skill_health.core.roots import relative
+from skill_health.discovery.roots import relative
 from skill_health.router.prompts._api import MAX_BYTES, Known, PromptFile
 
 # Names of files that skills keep beside them; what is in a file decides how it is read.

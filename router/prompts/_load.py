@@ -10,15 +10,15 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
-from skill_health.core.console import clean
 from skill_health.core.errors import UsageError
-from skill_health.core.registries import BadRecord
+from skill_health.registries.records import BadRecord
 from skill_health.router import prompts as package
 from skill_health.router.prompts._api import Known, PromptFile, PromptFormat
 from skill_health.router.prompts._files import find_files
 from skill_health.router.prompts._look import look_at
 from skill_health.router.prompts._settle import SettledPrompts
 from skill_health.router.records import Prompt
+from skill_health.text.terminal import clean
 
 MAX_PER_FILE = 100
 MAX_NAMED = 5

@@ -6,10 +6,9 @@ import csv
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.jsonl import read_line
-from skill_health.core.patterns import lazy
-from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.core.strict_json import JsonProblem, parse_object, read_line
 from skill_health.router.prompts._api import FileShape
+from skill_health.text.patterns import lazy
 
 BOM = b"\xef\xbb\xbf"
 TEXT_KEYS = frozenset(("query", "prompt", "question"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.registries import ID_OF, BadRecord, RegistryRecord, parse_registries
-from skill_health.core.sources import SourceFile
+from skill_health.registries.records import ID_OF, BadRecord, RegistryRecord, parse_registries
+from skill_health.registries.sources import SourceFile
 from skill_health.router.prompts._api import Found, PromptFile
 from skill_health.router.prompts._rows import extras
 from skill_health.router.records import Prompt

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import JsonProblem, kind_of
 from skill_health.core.validation import problems
+from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._api import Found, Known, PromptFile
 from skill_health.router.prompts._label import LabelFault, read_label, subject_of
 from skill_health.router.records import Prompt

@@ -7,7 +7,7 @@ from typing import Any
 
 from skill_health.router.reports import Report, _cells
 from skill_health.router.reports._cells import NOTHING, format_number, share
-from skill_health.router.reports._markdown_table import table, text
+from skill_health.text.blocks import table, text
 
 Model = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from skill_health.router.reports import Report, _cells
 from skill_health.router.reports._cells import format_number, share
-from skill_health.router.reports._markdown_table import rest, table, text
+from skill_health.text.blocks import rest, table, text
 
 _PAIRS = 30
 Model = Mapping[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skill_health.router.reports import Report, _cells
-from skill_health.router.reports._markdown_table import rest, text
+from skill_health.text.blocks import rest, text
 
 _PROMPTS, _PICKS, _TEXT, _RATIONALE = 40, 12, 300, 200
 _STATES = {"truncated": "cuts its description", "name-only": "shows only its name"}

@@ -8,8 +8,8 @@ from typing import Any
 from skill_health.router.records import NONE
 from skill_health.router.reports import Report, _cells
 from skill_health.router.reports._cells import NOTHING, format_number, share
-from skill_health.router.reports._markdown_table import rest, table, text
 from skill_health.router.scores.skills import FEW
+from skill_health.text.blocks import rest, table, text
 
 _SKILLS, _PAIRS, _THIEVES, _MODELS = 60, 30, 15, 6
 _DENSE = 20

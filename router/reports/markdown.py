@@ -11,7 +11,7 @@ from skill_health.router.reports._markdown_behaviour import behaviour
 from skill_health.router.reports._markdown_models import models
 from skill_health.router.reports._markdown_prompts import prompts
 from skill_health.router.reports._markdown_skills import skills
-from skill_health.router.reports._markdown_table import text
+from skill_health.text.blocks import text
 
 EXTENSION = ".md"
 _FINDINGS = 20

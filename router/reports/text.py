@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.console import clean, paint
 from skill_health.router.reports import PLAIN, RenderOptions, Report, _cells
 from skill_health.router.reports._cells import share
+from skill_health.text.terminal import clean, paint
 
 EXTENSION = ".txt"
 _MOST, _MODELS, _NARROW = 5, 20, 40

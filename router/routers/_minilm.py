@@ -17,9 +17,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
+from skill_health.core.files import blake2b
 
 TOKENS = 256
 """What the model was trained to read at once; a longer text is cut."""

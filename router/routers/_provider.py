@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from skill_health.core.config import Provider
+from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
 from skill_health.router.http.endpoint import Endpoint, base_url, open_endpoint
 from skill_health.router.http.failures import Failure

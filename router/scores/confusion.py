@@ -6,12 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import cosine, frequencies, terms, vectors
 from skill_health.router.records import NONE
 from skill_health.router.scores.facts import RoutingRunFacts
 from skill_health.router.scores.judge import Judged, RunScores
 from skill_health.router.scores.numbers import number, share
+from skill_health.text.similarity import STOP, cosine, frequencies, terms, vectors
 
 PAIRS = 200
 WORDS = 8

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skill_health.core.catalog import FULL, TRUNCATED
+from skill_health.discovery.hosts import FULL, TRUNCATED
 from skill_health.router.records import ListedSkill, Prompt
 from skill_health.router.scores.facts import RoutingRunFacts
 from skill_health.router.scores.judge import Judged, RunScores

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from skill_health.core.catalog import FULL, OMITTED
+from skill_health.discovery.hosts import FULL, OMITTED
 from skill_health.router.records import NONE, ListedSkill, Prompt
 
 LABEL_ONLY, NULL, UNKNOWN = "label_only", "null_not_allowed", "unknown_skill"

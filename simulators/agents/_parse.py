@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.near import nearest
 from skill_health.effectiveness.records import AGAIN, FULL, NEGATIVE, ORDER, PLACEBO, PLUS_ONE, PLUS_UNRELATED, TARGET
+from skill_health.text.near import nearest
 
 NAME = "scripted"
 FAILURES = {

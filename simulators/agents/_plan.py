@@ -18,7 +18,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from simulators.agents._parse import ScriptPlan, parse_plan
-from skill_health.core.digests import blake2b
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.records import CONTROL, FULL, LEAVE_OUT, NEGATIVE, ORDER, PLACEBO, TARGET, Arm
 from skill_health.router.records import Usage
 

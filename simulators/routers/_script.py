@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.near import nearest
 from skill_health.router.answers import KINDS
+from skill_health.text.near import nearest
 
 STATUSES = {
     "error": "provider_error", "unavailable": "model_unavailable", "refusal": "refusal", "truncated": "truncated",

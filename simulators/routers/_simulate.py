@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from simulators.routers._script import MALFORMED, Script
-from skill_health.core.digests import blake2b
+from skill_health.core.files import blake2b
 from skill_health.router.answers import KINDS
 from skill_health.router.records import NONE, RoutingRequest
 

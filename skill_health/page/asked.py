@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.config import Config
+from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.core.near import nearest
-from skill_health.lint import configure
+from skill_health.core.strict_json import escape_surrogates
+from skill_health.lint.pipeline import configure
 from skill_health.page.data.gather import TITLE, read_page
 from skill_health.page.model import Page
 from skill_health.page.text import escape_text
-from skill_health.today import escape_surrogates
+from skill_health.text.near import nearest
 
 PAGE = "index.html"
 """Where the page stands among the reports."""

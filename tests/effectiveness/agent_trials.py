@@ -18,7 +18,7 @@ import pytest
 from agent_server import AgentServer, Play
 from scripted_bench import fixture_copies, fixture_tasks
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.validation import problems
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.cell import TrialSpec

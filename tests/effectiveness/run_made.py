@@ -12,7 +12,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from simulators.agents._plan import draw, parse_plan
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import Provider, RouterSettings
+from skill_health.core.git import Revision
 from skill_health.effectiveness.agents._api import Agent, Command
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.cell import TrialSpec
@@ -27,7 +28,6 @@ from skill_health.effectiveness.records import CONDITIONS, SkillCopy, TrialResul
 from skill_health.effectiveness.run import TrialRunner
 from skill_health.effectiveness.tasks._api import Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.revision import Revision
 from skill_health.router.budget import Budget
 from skill_health.router.journal import Journal
 from skill_health.router.prices import FREE, Rates, TieredPrice, price_table

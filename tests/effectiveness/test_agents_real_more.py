@@ -17,7 +17,7 @@ from agent_server import AgentServer, Play
 from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
 from trial_bench import needs_bubblewrap
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.cell import TrialSpec

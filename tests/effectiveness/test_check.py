@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from trial_bench import SANDBOXES, needs_bubblewrap
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import load_schema
 from skill_health.effectiveness.check import TaskCheck, check_tasks
@@ -25,7 +26,6 @@ from skill_health.effectiveness.check_process import MAX_OUTPUT, clean_environme
 from skill_health.effectiveness.check_skills import collection
 from skill_health.effectiveness.check_text import as_json, as_text
 from skill_health.effectiveness.check_workspace import differences, snapshot
-from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._load import load_tasks
@@ -470,7 +470,7 @@ def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     mark = tmp_path / "begun"
     slow = {**TASK, "metadata.json": json.dumps(META | {"target_skill": "poems", "irrelevant_skill": "x"})}
     write(tmp_path / "tasks/one", {**slow, "oracle/solve.sh": f"touch {mark}; sleep 3000\n"})
-    code = "from skill_health.effectiveness.cli import command; command.main(['check', 'tasks', '--skills', 'skills', '--sandbox', 'none'])"
+    code = "from skill_health.commands.effectiveness import command; command.main(['check', 'tasks', '--skills', 'skills', '--sandbox', 'none'])"
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

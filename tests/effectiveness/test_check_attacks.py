@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from test_check import BOTH, META, POEMS, SKILL, TASK, write
 from trial_bench import needs_bubblewrap
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.sandbox import bubblewrap, docker, podman
 
 KEY = "planted-13579246801357924680"

@@ -16,9 +16,9 @@ from markdown_it import MarkdownIt
 from report_nasty import NASTY, UNSAFE, everywhere
 from report_runs import SKILLS, forced, frozen, kept, run, tasks
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
-from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.commands.compare import rendered
 from skill_health.effectiveness.compare import compare
 from skill_health.effectiveness.compare_numbers import changes

@@ -15,7 +15,7 @@ from agent_made import made_job, made_skill
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents import cursor
 from skill_health.effectiveness.agents._api import Agent, ProgramOutput

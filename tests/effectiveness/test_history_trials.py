@@ -104,7 +104,7 @@ def test_a_history_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 
 def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
-    from skill_health import effect_history
+    from skill_health.documents import effect_history
     from skill_health.effectiveness.forecast_earlier import read_controls
 
     given, report, results = made()

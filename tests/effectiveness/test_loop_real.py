@@ -11,7 +11,7 @@ import local_model
 import pytest
 from scripted_bench import task_folder
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from report_runs import frozen, kept
 from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
 
-from skill_health.effectiveness.cli import command
+from skill_health.commands.effectiveness import command
 from skill_health.effectiveness.history import HISTORY
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.rescore import NOTE, Rescored, rescore

@@ -13,11 +13,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from run_made import Made, failing, honest, rows, the_run, write_collection, write_task
 
+from skill_health.commands.effectiveness import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import load_schema
 from skill_health.effectiveness import check, conduct, prepare_check
 from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.cli import command as group
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.probe import Probe, problems
 from skill_health.effectiveness.records import TrialResult

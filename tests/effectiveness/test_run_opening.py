@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from run_made import SKILLS, write_collection
 
-from skill_health.core.config import Effectiveness, ModelPrice, Provider, RouterSettings, config_digest
-from skill_health.core.config_mistakes import Mistake
-from skill_health.core.config_values import build
+from skill_health.config.settings import Effectiveness, ModelPrice, Provider, RouterSettings, config_digest
+from skill_health.config.values import Mistake, build
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.choices import choices

@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
+from skill_health.core.files import check
 from skill_health.page.data import gather, loading, reports
 from skill_health.page.data.fits import broken
 from skill_health.page.drawing import draw
 from skill_health.page.model import NumberTable, Picture
-from skill_health.page.replacing import check
 from skill_health.page.serving.raw_files import open_below, opened
 from skill_health.page.serving.server import Server
 from skill_health.page.serving.site import Site

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
-from skill_health.lint import configure
+from skill_health.lint.pipeline import configure
 from skill_health.page.serving.live import site as live_site
 from skill_health.page.serving.raw_files import opened
 from skill_health.page.serving.server import Server

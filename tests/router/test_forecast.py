@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Provider, RouterSettings
-from skill_health.revision import Revision
+from skill_health.config.settings import Provider, RouterSettings
+from skill_health.core.git import Revision
 from skill_health.router.choices import RouterChoices
 from skill_health.router.earlier import EarlierCalls, read_earlier
 from skill_health.router.forecast import MARGIN, UNCALIBRATED, Factor, Load, forecast, most, tokens_at_most

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from skill_health.cli import main
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.hook import Lost, effect, report
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt

@@ -19,8 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
-from skill_health.core.config import Provider
-from skill_health.core.console import clean
+from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
 from skill_health.router.http.body import decoded
 from skill_health.router.http.client import Client
@@ -37,6 +36,7 @@ from skill_health.router.http.waits import STEPS, asked_wait, backoff, duration,
 from skill_health.router.records import Catalogue
 from skill_health.router.routers import anthropic, gemini, openai, openai_responses
 from skill_health.router.routers._api import Setup
+from skill_health.text.terminal import clean
 
 TEXT = ranking("tidy")
 NOW = 1_800_000_000.0

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.commands.router import command
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
-from skill_health.router.cli import command
 from skill_health.router.imports import NO_RAW_TEXT, import_run
 from skill_health.router.orders import plan_seed, shuffled
 from skill_health.router.plan_files import PlanRun, RunDescription, read_folder

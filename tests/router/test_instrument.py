@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 from loopback import Loopback, Reaction, Seen, answer, ranking
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.commands.router import command as router_command
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import SkillHealthError
 from skill_health.router.budget import Budget
 from skill_health.router.choices import RouterChoices
-from skill_health.router.cli import command as router_command
 from skill_health.router.degenerate import judge_finished
 from skill_health.router.instrument import InstrumentFinding, ModelVerdict, from_json, lines, to_json, to_record
 from skill_health.router.instrument_run import DirectAsker, InstrumentCheck, check_plan
@@ -71,8 +71,7 @@ def keys(verdict: ModelVerdict, level: str = "fail") -> list[str]:
 
 
 def test_the_planted_skill_is_unmistakable() -> None:
-    from skill_health.core.stopwords import STOP
-    from skill_health.core.tfidf import terms
+    from skill_health.text.similarity import STOP, terms
 
     own = set(terms(DESCRIPTION, STOP))
     assert all(len(own.intersection(terms(text))) >= 3 for text in WANTED)

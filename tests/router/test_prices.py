@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import ModelPrice as Override
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import ModelPrice as Override
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.extras import installation
 from skill_health.router import prices
 from skill_health.router.prices import (

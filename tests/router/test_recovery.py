@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from made_runs import manifest, prompt, simulate
 
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.stats.groups import group_deviations
 from skill_health.core.stats.multiplicity import benjamini_hochberg
 from skill_health.router.orders import presentation

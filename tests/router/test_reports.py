@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from made_runs import SKILLS, manifest, prompt, result, simulate
 from markdown_it import MarkdownIt
 
+from skill_health.commands.router import command
 from skill_health.core.validation import load_schema, problems
 from skill_health.router import reports
-from skill_health.router.cli import command
 from skill_health.router.records import NONE, Prompt
 from skill_health.router.records import RoutingResult as RunResult
 from skill_health.router.report import build_report, write_reports

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import pytest
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.revision import Revision
+from skill_health.core.git import Revision
 from skill_health.router import manifest as frozen
 from skill_health.router.budget import Budget
 from skill_health.router.choices import RouterChoices

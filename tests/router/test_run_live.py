@@ -13,9 +13,9 @@ import pytest
 from callers import KEY, KEY_ENV
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
+from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import problems
-from skill_health.router.cli import command as group
 from skill_health.router.http import waits
 from skill_health.router.journal_read import read_past
 from skill_health.router.run_folder import FIELDS

@@ -17,7 +17,7 @@ from simulators.routers._broken import broken
 from simulators.routers._script import SHARES, Script, parse_script
 from simulators.routers._simulate import right
 from simulators.routers.scripted import Scripted
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.answers import KINDS, read_answer
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, Reply, RoutingRequest

@@ -8,11 +8,10 @@ from datetime import date
 from statistics import median
 from typing import Any
 
-from skill_health.core.claim_dates import Review, reviews
-from skill_health.core.config import Config
-from skill_health.core.registries import Registries
-from skill_health.engine import LintResult
-from skill_health.today import escape_surrogates
+from skill_health.config.settings import Config
+from skill_health.core.strict_json import escape_surrogates
+from skill_health.lint.pipeline import LintResult
+from skill_health.registries.records import Registries, Review, reviews
 
 
 def claims(result: LintResult, paths: Sequence[str], config: Config, as_of: date) -> dict[str, Any] | None:

@@ -9,9 +9,12 @@ from dataclasses import asdict, replace
 from datetime import date
 from typing import Any
 
-from skill_health.core.config import Config
+from skill_health.config.settings import Config
+from skill_health.core.git import Revision
+from skill_health.core.strict_json import escape_surrogates, plain_values
+from skill_health.daily.history import HistoryLine
+from skill_health.daily.today import check_today
 from skill_health.formats.json import document as lint_document
-from skill_health.history_line import HistoryLine
 from skill_health.page.data.changes import changes, read_state, with_basis
 from skill_health.page.data.claims_age import claims
 from skill_health.page.data.histories import daily_history, effect_history, router_history
@@ -23,11 +26,9 @@ from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.origin import JsonNode, document
 from skill_health.page.verdict.answers import answers as answer_all
 from skill_health.page.verdict.verdicts import verdict
-from skill_health.record_json import document as status_document
-from skill_health.record_next import CommandBuilder
-from skill_health.revision import Revision
-from skill_health.status import JoinedRecords, read_joined
-from skill_health.today import check_today, escape_surrogates, plain_values
+from skill_health.status.join import JoinedRecords, read_joined
+from skill_health.status.next_steps import CommandBuilder
+from skill_health.status.render import document as status_document
 
 SCHEMA = "skill-health/page/1"
 TITLE = "Skill health"

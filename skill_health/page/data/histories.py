@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from skill_health.core.errors import SkillHealthError
-from skill_health.core.history_tail import read_backwards
-from skill_health.daily import HISTORY as DAILY
-from skill_health.effect_history import HISTORY as EFFECTS
-from skill_health.history_line import from_record
+from skill_health.core.history import read_backwards
+from skill_health.daily.history import from_record
+from skill_health.daily.run import HISTORY as DAILY
+from skill_health.documents.effect_history import HISTORY as EFFECTS
+from skill_health.documents.router_history import HISTORY as ROUTER
 from skill_health.page.data.fits import broken
 from skill_health.page.data.loading import loads
 from skill_health.page.origin import JsonNode, document
-from skill_health.router_history import HISTORY as ROUTER
 
 MOST_LINES = 400
 """So many lines of daily runs are kept, the last ones; of the others, which are small, ten times as many."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, simulate
-from skill_health.core.config import Config
-from skill_health.core.hosts import hosts
-from skill_health.core.measure import estimate_tokens
-from skill_health.engine import LintResult
-from skill_health.today import escape_surrogates
+from skill_health.config.settings import Config
+from skill_health.core.strict_json import escape_surrogates
+from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
+from skill_health.lint.pipeline import LintResult
+from skill_health.skill.measure import estimate_tokens
 
 
 def listing(result: LintResult, paths: Sequence[str], config: Config) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from skill_health.page.data.fits import broken
 from skill_health.page.data.loading import loads, read_file
 from skill_health.page.origin import JsonNode, document
-from skill_health.record_cells import CollectionStatus
+from skill_health.status.render import CollectionStatus
 
 REPORT = "report.json"
 _MOST_RUNS = 40

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from skill_health.core.strict_json import escape_surrogates
 from skill_health.page.data.changes import STATE
 from skill_health.page.model import SkillVerdict
 from skill_health.page.verdict.telling import effect_rank, route_rank
-from skill_health.skill_record import SkillRecord
-from skill_health.today import escape_surrogates
+from skill_health.status.records import SkillRecord
 
 
 def state(

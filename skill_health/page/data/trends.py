@@ -8,8 +8,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from skill_health.earlier import differences
-from skill_health.history_line import HistoryLine, from_record
+from skill_health.daily.earlier import differences
+from skill_health.daily.history import HistoryLine, from_record
 from skill_health.page.origin import JsonNode
 
 _DAY = 86400.0

@@ -9,9 +9,9 @@ import signal
 import threading
 from collections.abc import Mapping, Sequence
 
+from skill_health.lint.workers import processors
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.shrink import shrunk
-from skill_health.workers import processors
 
 Compiled = tuple[str, str, str]
 """Width, height and inner elements of a picture."""

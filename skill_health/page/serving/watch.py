@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from skill_health.core.config import Config
-from skill_health.core.corpus import discover
-from skill_health.core.digests import blake2b
-from skill_health.core.roots import find_root
-from skill_health.core.sources import KINDS, expand
-from skill_health.daily import HISTORY as DAILY
-from skill_health.effect_history import HISTORY as EFFECTS
-from skill_health.lint_run import BASELINE
+from skill_health.config.settings import Config
+from skill_health.core.files import blake2b
+from skill_health.daily.run import HISTORY as DAILY
+from skill_health.discovery.corpus import discover
+from skill_health.discovery.roots import find_root
+from skill_health.documents.effect_history import HISTORY as EFFECTS
+from skill_health.documents.router_history import HISTORY as ROUTER
+from skill_health.lint.report import BASELINE
 from skill_health.page.asked import PAGE
-from skill_health.router_history import HISTORY as ROUTER
+from skill_health.registries.sources import KINDS, expand
 
 _SETTINGS = ("skill-health.toml", "pyproject.toml", ".gitignore")
 _IN_RUN = ("", "report.json", "manifest.json", "results.jsonl")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import PRELIMINARY, SO_FAR
-from skill_health.record_cells import CollectionStatus
-from skill_health.record_next import NextStep, grouped
+from skill_health.status.next_steps import NextStep, grouped
+from skill_health.status.render import CollectionStatus
 
 _GAPS: Mapping[int, tuple[str, ...]] = {
     1: ("fix first",),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from skill_health.core.config import Config
-from skill_health.formats._api import Report
-from skill_health.lint_run import verdict as gate
+from skill_health.config.settings import Config
+from skill_health.lint.report import LintReport
+from skill_health.lint.report import judge_report as gate
 from skill_health.page.figures import score
 from skill_health.page.model import QUESTIONS, SkillVerdict, Tone
 from skill_health.page.origin import JsonNode
@@ -14,13 +14,13 @@ from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.answers_effect import effect
 from skill_health.page.verdict.answers_routing import routing
 from skill_health.page.verdict.composing import composing
-from skill_health.record_cells import CollectionStatus
 from skill_health.rules._api import Severity
+from skill_health.status.render import CollectionStatus
 
 
 def answers(
     status: CollectionStatus,
-    report: Report,
+    report: LintReport,
     config: Config,
     verdicts: Mapping[str, SkillVerdict],
     effects: Sequence[JsonNode],
@@ -41,7 +41,7 @@ def answers(
     }
 
 
-def _gates(status: CollectionStatus, report: Report, config: Config) -> SkillVerdict:
+def _gates(status: CollectionStatus, report: LintReport, config: Config) -> SkillVerdict:
     n = len(status.records)
     failed = sum(each.health.state == "failed" for each in status.records)
     counts = ", ".join(f"{report.number(each)} {each.value}{'s' * (report.number(each) != 1)}" for each in Severity)

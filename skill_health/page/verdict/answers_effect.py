@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from skill_health.effect_history import ModelEffect
+from skill_health.documents.effect_history import ModelEffect
 from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.verdicts import hedged, points
-from skill_health.record_cells import CollectionStatus
+from skill_health.status.render import CollectionStatus
 
 
 def effect(status: CollectionStatus, verdicts: Sequence[SkillVerdict]) -> SkillVerdict:

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from skill_health.core.estimates import Estimate
+from skill_health.documents.router_history import ModelRouting
 from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, Standing, percent, standing
-from skill_health.record_cells import CollectionStatus
-from skill_health.router_history import ModelRouting
-from skill_health.skill_record import LOST
+from skill_health.status.records import LOST
+from skill_health.status.render import CollectionStatus
 
 _STANDINGS: dict[Standing, str] = {
     "found": "certainly found",

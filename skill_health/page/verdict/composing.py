@@ -10,7 +10,7 @@ from skill_health.page.model import SkillVerdict
 from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import hedged, points
-from skill_health.record_cells import CollectionStatus
+from skill_health.status.render import CollectionStatus
 
 ARMS: Mapping[str, str] = {
     "target_plus_one": "with one more skill",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skill_health.page.origin import JsonNode
-from skill_health.record_next import CommandBuilder
+from skill_health.status.next_steps import CommandBuilder
 
 VERDICTS = ("harmful", "helps", "biased", "no evidence", "not testable")
 """The verdicts on an effect in the order in which one of several models decides; harm comes first."""

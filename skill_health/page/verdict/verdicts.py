@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from skill_health.core.estimates import Estimate
-from skill_health.effect_history import ModelEffect
+from skill_health.documents.effect_history import ModelEffect
 from skill_health.page.figures import MISSING
 from skill_health.page.figures import score as score_cell
 from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.telling import effect_rank, naming
-from skill_health.record_next import CommandBuilder, steps
-from skill_health.record_routing import SkillRouted
-from skill_health.skill_record import LOST, SkillHealth, SkillRecord, SkillRouting, lost
+from skill_health.status.next_steps import CommandBuilder, steps
+from skill_health.status.records import LOST, SkillHealth, SkillRecord, SkillRouted, SkillRouting, lost
 
 PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
 """What stands before a word that is not to be taken as the last one."""
