@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
-from skill_health.core.stats.multiplicity import benjamini_hochberg, holm
-from skill_health.core.stats.permutation import sign_flip
-from skill_health.core.stats.power import CLUSTERS as FEW
-from skill_health.core.stats.proportions import clustered_proportion
 from skill_health.effectiveness.effects.contrasts import LEAST, within
 from skill_health.effectiveness.effects.pairs import ArmPair
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.hypothesis_tests import sign_flip
+from skill_health.stats.intervals import clustered_proportion
+from skill_health.stats.multiplicity import benjamini_hochberg, holm
+from skill_health.stats.power import FEW_CLUSTERS as FEW
+from skill_health.stats.resampling import paired_bootstrap, paired_t
 
 ALPHA = 0.05
 HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"

@@ -34,8 +34,8 @@ def _both(plan: TrialPlan, condition: str) -> list[Task]:
 
 
 def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
-    from skill_health.core.stats.power import fewest_differing, smallest_p
     from skill_health.effectiveness.effects.pairs import pairs
+    from skill_health.stats.power import fewest_differing, smallest_p
 
     targets = [task for task in _both(plan, TARGET) if not task.is_control]
     count, models = len(targets), len(plan.models)
@@ -86,7 +86,7 @@ def _room(plan: TrialPlan, rates: Rates, best: float) -> Iterator[str]:
 
 def _skills(plan: TrialPlan) -> Iterator[str]:
     """What can be said of single skills."""
-    from skill_health.core.stats.power import fewest_differing
+    from skill_health.stats.power import fewest_differing
 
     targets = [task for task in _both(plan, TARGET) if not task.is_control]
     counts = Counter(task.target_skill or "" for task in targets)
@@ -107,8 +107,8 @@ def _skills(plan: TrialPlan) -> Iterator[str]:
 
 def _controls(plan: TrialPlan) -> Iterator[str]:
     """Whether the negative controls can be shown to do nothing."""
-    from skill_health.core.stats.equivalence import narrowest
-    from skill_health.core.stats.power import mde_from_sd
+    from skill_health.stats.hypothesis_tests import least_half_width
+    from skill_health.stats.power import mde_from_sd
 
     margin, tasks = plan.choices.margin, _both(plan, NEGATIVE)
     # Over all tasks and over the negative controls: both must be shown, and fewer tasks show less.
@@ -118,7 +118,7 @@ def _controls(plan: TrialPlan) -> Iterator[str]:
         return
     # Without a share for power what is left is half of the 90 % interval, which equivalence is judged by.
     half = mde_from_sd(count, _spread(plan.choices.reps), alpha=0.1, power=0.5)
-    half = None if half is None else max(half, narrowest(count))
+    half = None if half is None else max(half, least_half_width(count))
     if half is None or half > margin:
         about = "" if half is None else f", whose interval will be about +-{100 * half:.0f} points"
         kind = "negative control" if any(task.is_control for task in tasks) else "task"
@@ -126,9 +126,9 @@ def _controls(plan: TrialPlan) -> Iterator[str]:
 
 
 def _detectable(tasks: int, reps: int, tests: int) -> float | None:
-    from skill_health.core.stats.detectable import least_detectable
+    from skill_health.stats.power import simulated_mde
 
-    return least_detectable(tasks, reps, tests)
+    return simulated_mde(tasks, reps, tests)
 
 
 def _spread(reps: int) -> float:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.stats.multiplicity import holm
 from skill_health.router.comparable import Relisted, agreeing, changed_skills, differences, named, obstacles
 from skill_health.router.losses import ALL, losses, powerless
 from skill_health.router.paired import COMPARED, by_skill, change, flips, pair
@@ -17,6 +16,7 @@ from skill_health.router.scores.failures import coverage
 from skill_health.router.scores.judge import ModelScores
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.scores.numbers import number
+from skill_health.stats.multiplicity import holm
 
 SCHEMA = "skill-health/router-comparison/1"
 MISSING = 0.05

@@ -81,7 +81,7 @@ def _load(model: OpenModel, sizes: Sequence[int], earlier: EarlierCalls | None, 
 
 def study_notes(plan: RouterPlan, train: Collection[Prompt] = ()) -> list[str]:
     """What so many prompts and replications can show, and why it is preliminary where it is."""
-    from skill_health.core.stats.power import mde_paired, preliminary
+    from skill_health.stats.power import mde_paired, preliminary_reasons
 
     names = {skill.name for skill in (*plan.catalogue.shown, *plan.catalogue.omitted)}
     allowed = {*names, NONE} if plan.template.none_allowed else names
@@ -103,7 +103,7 @@ def study_notes(plan: RouterPlan, train: Collection[Prompt] = ()) -> list[str]:
             f"({clusters} clusters, {reps} {'replication' if reps == 1 else 'replications'}, 80 % power)"
         )
     # Width and missing calls are not known yet: only the number of clusters can speak here.
-    found += [f"preliminary: {reason}" for reason in preliminary(clusters, 0.0, 0.0)]
+    found += [f"preliminary: {reason}" for reason in preliminary_reasons(clusters, 0.0, 0.0)]
     if plan.template.none_allowed and tested and nulls < NULL_SHARE * len(tested):
         found.append(
             f"preliminary: {nulls} of {len(tested)} prompts expect no skill; abstention needs {NULL_SHARE:.0%} of them"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.stats.multiplicity import holm
-from skill_health.core.stats.power import smallest_p
 from skill_health.router.routers._load import LOCAL
 from skill_health.router.scores.metrics import PRIMARY
+from skill_health.stats.multiplicity import holm
+from skill_health.stats.power import smallest_p
 
 ALL = "all"
 ALPHA = 0.05

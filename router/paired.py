@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.multiplicity import benjamini_hochberg
 from skill_health.router.records import NONE, Prompt
 from skill_health.router.scores.judge import Judged, ModelScores
 from skill_health.router.scores.metrics import METRICS, PRIMARY
 from skill_health.router.scores.numbers import difference, number
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.multiplicity import benjamini_hochberg
 
 ABSTAINED = "abstained"
 COMPARED: Mapping[str, tuple[str, Callable[[Judged], float]]] = {

@@ -17,9 +17,9 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 from skill_health.core import validation
-from skill_health.core.estimates import Estimate
 from skill_health.documents.effect_history import VERDICTS, Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting
+from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder, steps
 from skill_health.status.records import (
     RoutedSkills,

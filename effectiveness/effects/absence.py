@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skill_health.core.stats.exchange import exchange
 from skill_health.effectiveness.effects.facts import TaskFacts
 from skill_health.effectiveness.effects.pairs import ArmPair
 from skill_health.effectiveness.effects.sheet import Cells
+from skill_health.stats.hypothesis_tests import exact_mantel_haenszel
 
 ALPHA = 0.05
 
@@ -66,7 +66,7 @@ def absence(pair: ArmPair, tasks: Sequence[TaskFacts], cells: Cells, replication
         pair,
         (sum(one for one, _ in absent), sum(other for _, other in absent)),
         trials,
-        exchange([((one, replications), (other, replications)) for one, other in absent]),
+        exact_mantel_haenszel([((one, replications), (other, replications)) for one, other in absent]),
         least / trials if trials else None,
         most / trials if trials else None,
     )

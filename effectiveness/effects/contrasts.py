@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
-from skill_health.core.stats.permutation import sign_flip
-from skill_health.core.stats.power import CLUSTERS as FEW
-from skill_health.core.stats.resampling import RESAMPLES
-from skill_health.core.stats.signed_rank import signed_rank
 from skill_health.effectiveness.effects.arms import arm_json
 from skill_health.effectiveness.effects.facts import TaskFacts
 from skill_health.effectiveness.effects.pairs import ArmPair
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.hypothesis_tests import sign_flip, signed_rank
+from skill_health.stats.power import FEW_CLUSTERS as FEW
+from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
 
 LEAST = 6
 """Tasks that must differ: fewer cannot give p < 0.05."""

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.stats.equivalence import Equivalence, equivalence
-from skill_health.core.stats.exchange import exchange, over_strata
-from skill_health.core.stats.multiplicity import holm
 from skill_health.effectiveness.effects.arms import arms
 from skill_health.effectiveness.effects.contrasts import Contrast, as_record, compare
 from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
 from skill_health.effectiveness.effects.pairs import negatives
 from skill_health.effectiveness.effects.sheet import Cells, ModelTrials, RunTrials
+from skill_health.stats.hypothesis_tests import Equivalence, equivalence, exact_mantel_haenszel, t_test_over_strata
+from skill_health.stats.multiplicity import holm
 
 ALPHA = 0.05
 
@@ -89,7 +88,10 @@ def _bias(contrast: Contrast, tasks: Sequence[TaskFacts], cells: Cells) -> float
     Exchanging trials takes replications for independent, which those of an agent that nearly repeats itself are not.
     Student's test does not, but is approximate where tasks are few.
     """
-    within, over = exchange(list(_counts(contrast, tasks, cells))), over_strata(contrast.differences)
+    within, over = (
+        exact_mantel_haenszel(list(_counts(contrast, tasks, cells))),
+        t_test_over_strata(contrast.differences),
+    )
     return None if within is None or over is None else max(within, over)
 
 

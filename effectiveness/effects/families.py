@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from skill_health.core.stats.multiplicity import benjamini_hochberg, holm
 from skill_health.effectiveness.effects.contrasts import Contrast, compare
 from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
 from skill_health.effectiveness.effects.pairs import ArmPair, pairs
 from skill_health.effectiveness.effects.sheet import ModelTrials, RunTrials
+from skill_health.stats.multiplicity import benjamini_hochberg, holm
 
 HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"
 _METHODS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from skill_health.core import stats
+from skill_health import stats
 from skill_health.router.scores.judge import ModelScores, RunScores
 from skill_health.router.scores.numbers import Number, left_out, not_testable, number
 
@@ -22,7 +22,7 @@ def agreement(sheet: RunScores) -> Number:
         return not_testable("no prompt was answered by all models")
     if not stats.installed():
         return left_out()
-    from skill_health.core.stats.agreement import fleiss_kappa
+    from skill_health.stats.agreement import fleiss_kappa
 
     given = dict.fromkeys(rating[prompt] for prompt in prompts for rating in ratings)
     column_of = {name: at for at, name in enumerate(given)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from skill_health.core import stats
-from skill_health.core.estimates import Estimate
+from skill_health import stats
 from skill_health.router.scores.facts import RoutingRunFacts
 from skill_health.router.scores.judge import Judged, ModelScores
 from skill_health.router.scores.numbers import left_out, not_testable, number
+from skill_health.stats.estimates import Estimate
 
 BINS = 10
 """Of equal width from 0 to 1; a lower edge belongs to its bin."""
@@ -26,11 +26,11 @@ def calibration(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
         return {"brier": why, "ece": why, "bins": []}
     if not stats.installed():
         return {"brier": left_out(planned), "ece": left_out(planned), "bins": []}
-    from skill_health.core.stats.agreement import brier, ece
+    from skill_health.stats.agreement import brier_score, expected_calibration_error
 
     stated, right = [_confidence(row) for row in rows], [row.right for row in rows]
-    score = brier(stated, right, [row.cluster for row in rows])
-    value, bins = ece(stated, right, BINS)
+    score = brier_score(stated, right, [row.cluster for row in rows])
+    value, bins = expected_calibration_error(stated, right, BINS)
     error = Estimate(value, n=len(rows), clusters=score.clusters, note="no interval: it errs upwards on average")
     return {
         "brier": number(score, planned),

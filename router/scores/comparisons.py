@@ -13,10 +13,10 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.multiplicity import holm
 from skill_health.router.scores.judge import ModelScores, RunScores
 from skill_health.router.scores.numbers import difference, number
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.multiplicity import holm
 
 _NOBODY = "not testable: no prompt was answered by both"
 _Shares = Mapping[str, tuple[int, float]]

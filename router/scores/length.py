@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from skill_health.core import stats
+from skill_health import stats
 from skill_health.router.scores.facts import RoutingRunFacts
 from skill_health.router.scores.judge import Judged
 from skill_health.router.scores.numbers import Number, left_out, not_testable, number
@@ -33,6 +33,6 @@ def length_slope(rows: Iterable[Judged], facts: RoutingRunFacts) -> Number:
         return not_testable("all descriptions are of one length", len(right), tried)
     if not stats.installed():
         return left_out()
-    from skill_health.core.stats.position import clustered_slope
+    from skill_health.stats.position import clustered_slope
 
     return number(clustered_slope(lengths, right, clusters))

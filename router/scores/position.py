@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skill_health.core import stats
+from skill_health import stats
 from skill_health.router.orders import Orders, presentation
 from skill_health.router.records import NONE, RoutingResult
 from skill_health.router.scores.facts import RoutingRunFacts
@@ -75,7 +75,7 @@ def _distance(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, 
         return not_testable("its orders of presentation cannot be made again")
     if not stats.installed():
         return left_out()
-    from skill_health.core.stats.position import tv_position_test
+    from skill_health.stats.position import tv_position_test
 
     return number(tv_position_test(tables[column.model.spec], len(facts.shown), seed=facts.seed))
 
@@ -84,7 +84,7 @@ def _slope(rows: Sequence[Judged]) -> Number:
     """The change of the log odds of a right answer for each place further down, on prompts whose skill is listed."""
     if not stats.installed():
         return left_out()
-    from skill_health.core.stats.position import clustered_slope
+    from skill_health.stats.position import clustered_slope
 
     down = [float(row.result.target_position or 0) for row in rows]
     return number(clustered_slope(down, [row.right for row in rows], [row.cluster for row in rows]))

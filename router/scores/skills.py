@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from skill_health.core import stats
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.multiplicity import benjamini_hochberg
+from skill_health import stats
 from skill_health.router.records import NONE
 from skill_health.router.scores.facts import RoutingRunFacts
 from skill_health.router.scores.judge import Judged, RunScores
 from skill_health.router.scores.numbers import Number, number, share
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.multiplicity import benjamini_hochberg
 
 FEW = 5
 """Fewer independent prompts than this say little about one skill; a report says so."""
@@ -114,7 +114,7 @@ def _tests(pooled: Mapping[str, _Tally], facts: RoutingRunFacts) -> dict[str, tu
     """For each skill that prompts expect, p and p corrected."""
     if not stats.installed():
         return {}
-    from skill_health.core.stats.groups import group_deviations
+    from skill_health.stats.hypothesis_tests import group_permutation_test
 
     values: list[float] = []
     groups: list[str] = []
@@ -124,7 +124,7 @@ def _tests(pooled: Mapping[str, _Tally], facts: RoutingRunFacts) -> dict[str, tu
             by_cluster[cluster].append(value)
         values += [sum(of_models) / len(of_models) for _, of_models in sorted(by_cluster.items())]
         groups += [name] * len(by_cluster)
-    ps = group_deviations(values, groups, seed=facts.seed)
+    ps = group_permutation_test(values, groups, seed=facts.seed)
     adjusted = benjamini_hochberg(list(ps.values()))
     return {name: (p, q) for (name, p), q in zip(ps.items(), adjusted, strict=True)}
 

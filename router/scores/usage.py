@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.quantiles import clustered_quantile
 from skill_health.router.records import RoutingResult
 from skill_health.router.scores.facts import RoutingRunFacts
 from skill_health.router.scores.judge import ModelScores
 from skill_health.router.scores.numbers import Number, number
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.intervals import clustered_quantile
 
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 _Points = Sequence[tuple[float, int]]

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skill_health.core.errors import SkillHealthError
-from skill_health.core.estimates import Estimate
 from skill_health.core.history import read_backwards
+from skill_health.stats.estimates import Estimate
 from skill_health.text.patterns import lazy
 
 HISTORY = "effectiveness-history.jsonl"

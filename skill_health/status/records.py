@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.core.estimates import Estimate
 from skill_health.core.files import read_bytes
 from skill_health.documents.effect_history import Effects, ModelEffect, estimate
 from skill_health.documents.router_history import ModelRouting, read_routing
@@ -21,6 +20,7 @@ from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Severity
+from skill_health.stats.estimates import Estimate
 
 REPORT, SCHEMA = "report.json", "skill-health/router-report/1"
 _MOST_REPORT = 64 << 20

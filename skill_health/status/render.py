@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.estimates import Estimate
 from skill_health.core.strict_json import plain_values
 from skill_health.documents.effect_history import Effects, ModelEffect, effect_line_record, estimate_json
 from skill_health.documents.router_history import ModelRouting
+from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder, NextStep, grouped, steps
 from skill_health.status.records import RoutedSkills, SkillEffects, SkillHealth, SkillRecord, SkillRouted, SkillRouting
 from skill_health.text.terminal import (

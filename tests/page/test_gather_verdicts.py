@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.estimates import Estimate
 from skill_health.documents.effect_history import VERDICTS, ModelEffect
 from skill_health.documents.router_history import ModelRouting
 from skill_health.page.verdict.verdicts import verdict
+from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import SkillEffects, SkillHealth, SkillRecord, SkillRouted, _benefit, _route
 

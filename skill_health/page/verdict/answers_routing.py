@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from skill_health.core.estimates import Estimate
 from skill_health.documents.router_history import ModelRouting
 from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.verdict.answered import answer, skills
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, Standing, percent, standing
+from skill_health.stats.estimates import Estimate
 from skill_health.status.records import LOST
 from skill_health.status.render import CollectionStatus
 

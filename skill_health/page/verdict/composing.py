@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.estimates import Estimate
 from skill_health.page.model import SkillVerdict
 from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.telling import naming
 from skill_health.page.verdict.verdicts import hedged, points
+from skill_health.stats.estimates import Estimate
 from skill_health.status.render import CollectionStatus
 
 ARMS: Mapping[str, str] = {

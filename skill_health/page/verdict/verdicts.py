@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from skill_health.core.estimates import Estimate
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.page.figures import MISSING
 from skill_health.page.figures import score as score_cell
 from skill_health.page.model import SkillVerdict, Tone
 from skill_health.page.origin import JsonNode
 from skill_health.page.verdict.telling import effect_rank, naming
+from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder, steps
 from skill_health.status.records import LOST, SkillHealth, SkillRecord, SkillRouted, SkillRouting, lost
 

@@ -1,20 +1,22 @@
 """Does the place of a skill in the list decide whether it is picked? Distance and slope, both by prompt.
 
-scipy's `permutation_test` exchanges within pairs or over everything, and not orders within a prompt.
+scipy's `permutation_test` exchanges within pairs or over everything, and not orders within a prompt. Of
+a logistic regression it has the solver for its equations; statsmodels has it all and brings pandas along, too much to
+install for one slope: the tests compare with it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats._logistic import logistic, robust
-from skill_health.core.stats._numbers import t_quantile, t_share, tidy, tidy_p
-from skill_health.core.stats._random import Floats, Stream
+from skill_health.stats.distributions import round_figure, round_p, t_cdf, t_quantile
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.resampling import BLOCK, Floats, RandomStream
 
 _RARE = 5
 """Clusters that must hold the rarer outcome before a slope is estimated."""
@@ -52,7 +54,7 @@ def tv_position_test(
         return Estimate(None, note="not testable: no prompt has two calls with a pick")
     calls = sum(table.shape[0] * table.shape[1] for table in tables)
     excess, drawn = np.zeros(offered), np.zeros((resamples, offered))
-    stream = Stream(seed)
+    stream = RandomStream(seed)
     for table in tables:
         # What was picked alike in all calls has the same positions under every permutation.
         mixed = table[(table != table[:, :1]).any(axis=(1, 2))]
@@ -63,13 +65,13 @@ def tv_position_test(
     p = (1 + int((chance >= distance - 1e-9).sum())) / (1 + resamples)
     note = f"no interval: without any bias a distance of {chance.mean():.3f} is expected"
     return Estimate(
-        tidy(distance), n=calls, clusters=prompts, p=tidy_p(p), method="within-prompt permutation", note=note
+        round_figure(distance), n=calls, clusters=prompts, p=round_p(p), method="within-prompt permutation", note=note
     )
 
 
-def _permuted(tables: NDArray[np.int64], offered: int, resamples: int, stream: Stream) -> Floats:
+def _permuted(tables: NDArray[np.int64], offered: int, resamples: int, stream: RandomStream) -> Floats:
     prompts, calls, _ = tables.shape
-    step = max(2_000_000 // (prompts * calls), 1)
+    step = max(BLOCK // (prompts * calls), 1)
     found = []
     for start in range(0, resamples, step):
         keys = stream.uniforms(min(step, resamples - start), prompts, calls)
@@ -111,17 +113,61 @@ def clustered_slope(x: Sequence[float], y: Sequence[float], cluster: Sequence[Ha
     xs, ys, groups = xs[order], ys[order], groups[order]
     size, clusters = len(xs), len(numbers)
     holding = min(len(np.unique(groups[ys == side])) for side in (0, 1))
-    why = _untestable(xs, ys, holding)
-    fit = None if why else logistic((xs - xs.mean()) / xs.std(), ys)
-    if fit is None:
-        return Estimate(None, n=size, clusters=clusters, note=f"not testable: {why or 'the fit does not converge'}")
-    value, error, freedom = robust(fit, groups, clusters, holding)
+    plain = Estimate(None, n=size, clusters=clusters)
+    if why := _untestable(xs, ys, holding):
+        return replace(plain, note=f"not testable: {why}")
+    scale = float(xs.std())
+    design = np.stack([np.ones_like(xs), (xs - xs.mean()) / scale], axis=1)
+    beta = _fit_logistic(design, ys)
+    if beta is None:
+        return replace(plain, note="not testable: the fit does not converge")
+    error, freedom = _robust_error(design, ys, beta, groups, holding)
     if not error > 1e-9:
-        return Estimate(None, n=size, clusters=clusters, note="not testable: no variation between clusters")
-    p = 2 * t_share(-abs(value) / error, freedom)
-    value, half = value / float(xs.std()), t_quantile(0.975, freedom) * error / float(xs.std())
+        return replace(plain, note="not testable: no variation between clusters")
+    slope = float(beta[1])
+    half = t_quantile(0.975, freedom) * error
+    value, low, high = (round_figure(end / scale) for end in (slope, slope - half, slope + half))
+    p = round_p(2 * t_cdf(-abs(slope) / error, freedom))
     method = f"logistic, cluster-robust, t with {freedom:.1f} degrees of freedom"
-    return Estimate(tidy(value), tidy(value - half), tidy(value + half), size, clusters, p=tidy_p(p), method=method)
+    return Estimate(value, low, high, size, clusters, p=p, method=method)
+
+
+def _fit_logistic(design: Floats, y: Floats) -> Floats | None:
+    """The two coefficients of greatest likelihood, for regressors [calls, 2]; None without convergence."""
+    from scipy.optimize import root  # type: ignore[import-untyped]
+    from scipy.special import expit  # type: ignore[import-untyped]
+
+    def score(beta: Floats) -> Floats:
+        return np.asarray(design.T @ (y - expit(design @ beta)))
+
+    found = np.asarray(root(score, np.zeros(2), jac=lambda beta: -_information(design, expit(design @ beta))).x)
+    information = _information(design, expit(design @ found))
+    if not np.linalg.cond(information) < 1e12:
+        return None
+    # The solver stops within 1e-8: one more step of Newton's makes every digit that is shown the same on any machine.
+    step = np.linalg.solve(information, score(found))
+    return found + step if np.abs(step).max() < 1e-6 else None
+
+
+def _information(design: Floats, fitted: Floats) -> Floats:
+    return np.asarray(design.T @ (design * (fitted * (1 - fitted))[:, None]))
+
+
+def _robust_error(
+    design: Floats, y: Floats, beta: Floats, groups: NDArray[np.int64], holding: int
+) -> tuple[float, float]:
+    """The cluster-robust standard error of the slope, and its degrees of freedom."""
+    from scipy.special import expit
+
+    size, clusters, fitted = len(y), int(groups.max()) + 1, expit(design @ beta)
+    bread = np.linalg.inv(_information(design, fitted))
+    residuals = design * (y - fitted)[:, None]
+    scores = np.stack([np.bincount(groups, column, clusters) for column in residuals.T], axis=1)
+    factor = clusters / (clusters - 1) * (size - 1) / (size - 2)
+    variance = float((bread @ (scores.T @ scores) @ bread)[1, 1]) * factor
+    leverage = np.bincount(groups, fitted * (1 - fitted) * (design @ bread[1]) ** 2, clusters)
+    effective = float(leverage.sum() ** 2 / (leverage**2).sum())
+    return variance**0.5, max(min(holding, effective) - 1, 1.0)
 
 
 def _untestable(xs: Floats, ys: Floats, holding: int) -> str:

@@ -15,13 +15,13 @@ from skill_health.lint.named import registry_paths
 from skill_health.registries.records import SCHEMA_OF
 from skill_health.registries.sources import KINDS, MARKS
 
-PLUGIN_MARKS = tuple(f"{folder}/plugin.json" for folder in (".claude-plugin", ".codex-plugin", ".cursor-plugin"))
-TEST_FOLDERS = frozenset(("test", "tests", "testdata", "test-data", "__tests__", "__fixtures__"))
-MAX_REGISTRY = 1 << 20
-MAX_FILES = 5_000
+_PLUGIN_MARKS = tuple(f"{folder}/plugin.json" for folder in (".claude-plugin", ".codex-plugin", ".cursor-plugin"))
+_TEST_FOLDERS = frozenset(("test", "tests", "testdata", "test-data", "__tests__", "__fixtures__"))
+_MAX_REGISTRY = 1 << 20
+_MAX_FILES = 5_000
 
 
-class Group(NamedTuple):
+class SkillGroup(NamedTuple):
     """Skills, copies among them, in one folder: its path ("" for the root), its kind in words, and their number."""
 
     folder: str
@@ -29,14 +29,14 @@ class Group(NamedTuple):
     skills: int
 
 
-class Layout(NamedTuple):
+class RepositorySurvey(NamedTuple):
     """What was found. `further` maps a kind of registry to files at other places than the default ones.
 
     `tests` are the folders of skills that look like test data; `own` those that have a configuration of their own;
     `unnamed` are registries whose path cannot be written into a configuration.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[SkillGroup, ...]
     copies: int
     further: dict[str, tuple[str, ...]]
     tests: tuple[str, ...]
@@ -44,30 +44,30 @@ class Layout(NamedTuple):
     unnamed: int
 
 
-def look(discovery: Discovery) -> Layout:
-    """The layout of a repository whose skills are found."""
+def survey_repository(discovery: Discovery) -> RepositorySurvey:
+    """What else the repository holds whose skills are found."""
     copies = [os.path.dirname(copy) for entry in discovery.entries for copy in entry.copies]
     folders = [*(entry.folder for entry in discovery.entries), *copies]
     above = Counter(os.path.dirname(folder) for folder in folders if folder)
-    groups = [Group(folder, group_kind(discovery.root, folder), number) for folder, number in above.items()]
-    groups += [Group("", "a skill itself", 1)] * ("" in folders)
+    groups = [SkillGroup(folder, _judge_group(discovery.root, folder), number) for folder, number in above.items()]
+    groups += [SkillGroup("", "a skill itself", 1)] * ("" in folders)
     groups.sort(key=lambda group: (-group.skills, group.folder))
-    files = list(kept_files(discovery.root))
+    files = list(_list_kept_files(discovery.root))
     own = tuple(sorted({os.path.dirname(path) for path in files if os.path.basename(path) == FILE_NAME} - {""}))
     closed = tuple(f"{folder}/" for folder in (*folders, *own) if folder)
-    found = further(discovery.root, [path for path in files if not path.startswith(closed)])
+    found = _find_registries(discovery.root, [path for path in files if not path.startswith(closed)])
     named = {kind: tuple(path for path in paths if path.isprintable()) for kind, paths in found.items()}
-    return Layout(
+    return RepositorySurvey(
         groups=tuple(groups),
         copies=len(copies),
         further={kind: paths for kind, paths in named.items() if paths},
-        tests=tuple(sorted({path for folder in folders if (path := test_folder(folder))})),
+        tests=tuple(sorted({path for folder in folders if (path := _find_test_folder(folder))})),
         own=own,
         unnamed=sum(map(len, found.values())) - sum(map(len, named.values())),
     )
 
 
-def group_kind(root: str, folder: str) -> str:
+def _judge_group(root: str, folder: str) -> str:
     """What a folder of skills belongs to: an agent, a plugin, or nothing but itself."""
     parts = folder.split("/") if folder else []
     if any(part in AGENT_FOLDERS for part in parts):
@@ -75,12 +75,12 @@ def group_kind(root: str, folder: str) -> str:
     if "plugins" in parts:
         return "plugin"
     for length in range(len(parts) + 1):
-        if any(os.path.isfile(os.path.join(root, *parts[:length], mark)) for mark in PLUGIN_MARKS):
+        if any(os.path.isfile(os.path.join(root, *parts[:length], mark)) for mark in _PLUGIN_MARKS):
             return "plugin"
     return "collection"
 
 
-def kept_files(root: str) -> Iterator[str]:
+def _list_kept_files(root: str) -> Iterator[str]:
     """The JSON, JSONL and skill-health.toml files below the root that git keeps or would keep; none outside git."""
     names = ("*.jsonl", "*metadata.json", f"*{FILE_NAME}")
     command = ["git", "-c", "core.fsmonitor=false", "-C", root, "ls-files", "-z", "--cached", "--others"]
@@ -89,29 +89,29 @@ def kept_files(root: str) -> Iterator[str]:
     except OSError:
         return
     listed = dict.fromkeys(done.stdout.split(b"\0")) if not done.returncode else ()
-    for name in [*listed][:MAX_FILES]:
+    for name in [*listed][:_MAX_FILES]:
         path = os.fsdecode(name)
         if name and os.path.isfile(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path)):
             yield path
 
 
-def further(root: str, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def _find_registries(root: str, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Which of these files are registries, judged by their first record, by kind; the default places left out."""
     usual = registry_paths(root, SourceGlobs())
     found: dict[str, list[str]] = {}
     for path in sorted(files):
-        if not usual(path) and (kind := registry_kind(os.path.join(root, path))):
+        if not usual(path) and (kind := _judge_registry(os.path.join(root, path))):
             found.setdefault(kind, []).append(path)
     return {kind: tuple(found[kind]) for kind in KINDS if kind in found}
 
 
-def registry_kind(path: str) -> str:
+def _judge_registry(path: str) -> str:
     """The kind of registry whose schema the first record of a file fulfils; "" for none."""
     from skill_health.core.validation import problems
 
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_REGISTRY)
+            data = file.read(_MAX_REGISTRY)
     except OSError:
         return ""
     task = os.path.basename(path) == "metadata.json"
@@ -127,8 +127,8 @@ def registry_kind(path: str) -> str:
     return ""
 
 
-def test_folder(folder: str) -> str:
+def _find_test_folder(folder: str) -> str:
     """The outermost folder of test data that a skill's folder lies in, or ""."""
     parts = folder.split("/")[:-1]
-    at = next((at for at, part in enumerate(parts) if part.lower() in TEST_FOLDERS), None)
+    at = next((at for at, part in enumerate(parts) if part.lower() in _TEST_FOLDERS), None)
     return "" if at is None else "/".join(parts[: at + 1])

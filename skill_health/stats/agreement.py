@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats._numbers import tidy
-from skill_health.core.stats._random import Floats
-from skill_health.core.stats.bootstrap import cluster_bootstrap
-from skill_health.core.stats.proportions import clustered_mean
-from skill_health.core.stats.resampling import RESAMPLES
+from skill_health.stats.distributions import round_figure
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.intervals import clustered_mean
+from skill_health.stats.resampling import RESAMPLES, Floats, cluster_bootstrap
 
 _RARE = 3
 """Clusters that must hold the rarer outcome for an interval of the Brier score."""
@@ -73,7 +71,7 @@ def _by_cluster(rows: Floats, labels: Sequence[Hashable]) -> Floats:
     return sums
 
 
-class Bin(NamedTuple):
+class CalibrationBin(NamedTuple):
     """One bin of confidences: from `low` (included) to `high` (included in the last only); None where it is empty."""
 
     low: float
@@ -83,7 +81,7 @@ class Bin(NamedTuple):
     accuracy: float | None
 
 
-def brier(
+def brier_score(
     confidence: Sequence[float], correct: Sequence[float], clusters: Sequence[Hashable] | None = None
 ) -> Estimate:
     """The Brier score: the mean squared difference of the confidence and what came true (0 or 1); 0 is perfect.
@@ -110,14 +108,16 @@ def brier(
     return replace(found, low=None, high=None, method="", note=note)
 
 
-def ece(confidence: Sequence[float], correct: Sequence[float], bins: int = 10) -> tuple[float | None, list[Bin]]:
+def expected_calibration_error(
+    confidence: Sequence[float], correct: Sequence[float], bins: int = 10
+) -> tuple[float | None, list[CalibrationBin]]:
     """The expected calibration error over bins of equal width, and the bins.
 
     It is the mean over calls of a bin's |confidence - accuracy|. It has no interval: it can only err upwards, by about
     sqrt(bins / n) / 3 for a calibrated model, and no resampling corrects that. None without any call.
 
     Raises:
-        ValueError: as `brier` does, and for fewer than one bin.
+        ValueError: as `brier_score` does, and for fewer than one bin.
     """
     stated, true = _checked(confidence, correct)
     if bins < 1:
@@ -126,13 +126,13 @@ def ece(confidence: Sequence[float], correct: Sequence[float], bins: int = 10) -
     calls = np.bincount(at, minlength=bins)
     said, came = np.bincount(at, stated, bins), np.bincount(at, true, bins)
     table = [
-        Bin(
-            tidy(one / bins), tidy((one + 1) / bins), int(n),
-            tidy(said[one] / n) if n else None, tidy(came[one] / n) if n else None,
+        CalibrationBin(
+            round_figure(one / bins), round_figure((one + 1) / bins), int(n),
+            round_figure(said[one] / n) if n else None, round_figure(came[one] / n) if n else None,
         )
         for one, n in enumerate(calls)
     ]  # fmt: skip
-    return (tidy(np.abs(said - came).sum() / len(stated)) if len(stated) else None), table
+    return (round_figure(np.abs(said - came).sum() / len(stated)) if len(stated) else None), table
 
 
 def _checked(confidence: Sequence[float], correct: Sequence[float]) -> tuple[Floats, Floats]:

@@ -14,9 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from skill_health.core.stats.bootstrap import cluster_bootstrap, cluster_weights, paired_bootstrap, paired_t
-from skill_health.core.stats.proportions import clustered_mean
-from skill_health.core.stats.resampling import expanded, resample
+from skill_health.stats.intervals import clustered_mean
+from skill_health.stats.resampling import (
+    cluster_bootstrap,
+    cluster_weights,
+    expanded_percentiles,
+    paired_bootstrap,
+    paired_t,
+    resample,
+)
 
 FIRST, DIGEST = [2, 0, 2, 1, 0, 0, 2, 0, 1, 0, 1, 1], "4b5c22e6b52d1e95"
 
@@ -86,7 +92,7 @@ def test_unbounded_percentiles_are_those_of_scipy_made_wider_for_few_clusters() 
 def test_expanded_percentiles_of_a_normal_distribution_are_students_interval() -> None:
     n = 12
     draws = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000) * np.sqrt((n - 1) / n)
-    assert expanded(draws, n) == pytest.approx(stats.t.interval(0.95, n - 1), abs=0.01)
+    assert expanded_percentiles(draws, n) == pytest.approx(stats.t.interval(0.95, n - 1), abs=0.01)
 
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.9, 0.97])
@@ -226,10 +232,10 @@ def test_no_differences_ever_give_half_an_interval(differences: list[float]) -> 
 @pytest.mark.slow
 def test_numbers_are_the_same_with_any_number_of_threads() -> None:
     code = (
-        "import numpy as np; from skill_health.core.stats import bootstrap, agreement; "
+        "import numpy as np; from skill_health.stats import agreement, resampling; "
         "rng = np.random.default_rng(1); d = rng.random((300, 2)) + [[0, 1]]; "
-        "print(bootstrap.cluster_bootstrap(d, lambda s: s[..., 0] / s[..., 1]), "
-        "bootstrap.paired_bootstrap(d[:, 0] - 0.4, d[:, 1]), "
+        "print(resampling.cluster_bootstrap(d, lambda s: s[..., 0] / s[..., 1]), "
+        "resampling.paired_bootstrap(d[:, 0] - 0.4, d[:, 1]), "
         "agreement.fleiss_kappa(rng.multinomial(4, [0.7, 0.1, 0.2], 300)))"
     )
     printed = {
