@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from skill_health.bench.http.endpoint import Endpoint
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._installed import Installed
 from skill_health.effectiveness.agents._load import AgentChoice
@@ -16,7 +17,6 @@ from skill_health.effectiveness.probe import Probe, problems, run_probe
 from skill_health.effectiveness.records import CONTROL, FULL, TARGET, Arm
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.router.http.endpoint import Endpoint
 from skill_health.skill.frontmatter import write
 
 _PROMPT = "Say hello."

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 
+from skill_health.bench.durable import read_objects
+from skill_health.bench.journal import RESULTS
+from skill_health.bench.manifest import differences
+from skill_health.bench.run_folder import RunLocation, earlier_runs
 from skill_health.core.errors import AbortedError
 from skill_health.effectiveness.manifest import OF_TRIALS, keys
-from skill_health.effectiveness.runs import earlier_runs
-from skill_health.router.durable import read_objects
-from skill_health.router.journal_read import RESULTS
-from skill_health.router.manifest import differences
-from skill_health.router.reports._cells import count
-from skill_health.router.run_folder import RunLocation
+from skill_health.effectiveness.runs import KIND
+from skill_health.text.numbers import count
 
 _LOOK = 20
 _CHANGES = 2
@@ -27,7 +27,7 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
     if place.stored is not None:
         return
     specs = {model["spec"] for model in place.manifest["models"]}
-    for folder, manifest in islice(earlier_runs(reports), _LOOK):
+    for folder, manifest in islice(earlier_runs(reports, KIND), _LOOK):
         if {model["spec"] for model in manifest["models"]} != specs:
             continue
         name, lacking = manifest["run_id"], _lacking(folder, manifest)

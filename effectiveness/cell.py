@@ -11,9 +11,9 @@ from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 
 if TYPE_CHECKING:
+    from skill_health.bench.prices import TieredPrice
     from skill_health.effectiveness.agents._load import AgentChoice
     from skill_health.effectiveness.gateway._api import Upstream
-    from skill_health.router.prices import TieredPrice
 
 
 @dataclass(frozen=True, slots=True)

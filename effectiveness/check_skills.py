@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from skill_health.bench.collection import read_skills
 from skill_health.config.settings import Config
 from skill_health.discovery.corpus import discover
 from skill_health.effectiveness.tasks._api import NO_SKILL, Task
@@ -14,7 +15,6 @@ from skill_health.effectiveness.tasks._load import task_above
 from skill_health.lint.check import FileContext
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import Registries
-from skill_health.router.collection import read_skills
 from skill_health.rules.leakage._bundled import all_texts
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill

@@ -8,8 +8,7 @@ from typing import Any
 
 from skill_health.effectiveness.check import TaskCheck
 from skill_health.effectiveness.check_runs import VerifiedState
-from skill_health.registries.records import BadRecord
-from skill_health.router.prompts._load import problem_line
+from skill_health.registries.records import BadRecord, problem_line
 from skill_health.text.terminal import clean
 
 SCHEMA = "skill-health/effectiveness-check/1"

@@ -8,6 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
+from skill_health.bench.budget import Budget, spent_on
+from skill_health.bench.journal import RESULTS, Journal, read_manifest
+from skill_health.bench.progress import Progress, write_progress
+from skill_health.bench.run_folder import drop_reports
+from skill_health.bench.schedule import INTERRUPTED, RunOutcome, Schedule, interruptible
 from skill_health.core.errors import GateError
 from skill_health.effectiveness.conduct_probe import Ask, Judge, ProbeRequest, Probing
 from skill_health.effectiveness.history import record_run
@@ -17,14 +22,6 @@ from skill_health.effectiveness.results import read_results
 from skill_health.effectiveness.run import Trial, TrialRunner
 from skill_health.effectiveness.run_folder import drop_halves
 from skill_health.effectiveness.runs import PROBES
-from skill_health.router.budget import Budget
-from skill_health.router.ended import RunOutcome
-from skill_health.router.journal import Journal
-from skill_health.router.journal_read import RESULTS, read_manifest
-from skill_health.router.outcome import spent_on
-from skill_health.router.progress import Progress, write_progress
-from skill_health.router.run_folder import drop_reports
-from skill_health.router.schedule import INTERRUPTED, Schedule, interruptible
 
 GRACE = 30.0
 """Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""

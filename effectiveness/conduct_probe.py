@@ -8,6 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from skill_health.bench import durable
+from skill_health.bench.manifest import digest
+from skill_health.bench.redact import redacted
+from skill_health.bench.schedule import GRACE, CallLimits, Schedule
 from skill_health.core.files import blake2b, read_small
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.effectiveness.cell import TrialSpec
@@ -16,10 +20,6 @@ from skill_health.effectiveness.probe import Probe
 from skill_health.effectiveness.probe_rules import others
 from skill_health.effectiveness.run import Expected
 from skill_health.effectiveness.runs import PROBES
-from skill_health.router import durable
-from skill_health.router.manifest import digest
-from skill_health.router.redact import redacted
-from skill_health.router.schedule import GRACE, CallLimits, Schedule
 
 REQUESTS = "probes"
 """The folder, below the run's, of first requests."""

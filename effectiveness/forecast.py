@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from skill_health.bench.budget import dollars
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import TieredPrice, cost
+from skill_health.bench.progress import duration
 from skill_health.effectiveness.forecast_earlier import EarlierTrials
 from skill_health.effectiveness.opening import MOST_INPUT, MOST_OUTPUT
 from skill_health.effectiveness.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import Key
-from skill_health.router.forecast import dollars
-from skill_health.router.prices import TieredPrice, cost
-from skill_health.router.progress import duration
-from skill_health.router.records import Usage
 
 TYPICAL = Usage(input_tokens=250_000, output_tokens=5_000, cached_tokens=200_000)
 """Tokens of a trial of some ten turns, where no earlier run says what one costs."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from skill_health.bench.journal import RESULTS, readable_lines
+from skill_health.bench.run_folder import earlier_runs
 from skill_health.core.history import read_backwards
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.results import from_line
-from skill_health.effectiveness.runs import earlier_runs
-from skill_health.router.journal_read import RESULTS
-from skill_health.router.results import readable_lines
+from skill_health.effectiveness.runs import KIND
 
 FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
 """So many runs are looked at, so many trials of a model are enough, fewer than FEWEST are too few."""
@@ -44,7 +44,7 @@ def read_earlier(reports: str, specs: Collection[str]) -> dict[str, EarlierTrial
     What cannot be read there is passed over: a damaged old run must not keep a new one from starting.
     """
     seen = {spec: _Seen(0, [], []) for spec in specs}
-    for number, (folder, manifest) in enumerate(earlier_runs(reports)):
+    for number, (folder, manifest) in enumerate(earlier_runs(reports, KIND)):
         if number == FOLDERS or all(each.trials >= TRIALS for each in seen.values()):
             break
         if {model["spec"] for model in manifest["models"]}.intersection(seen):

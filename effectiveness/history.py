@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from skill_health.bench.durable import append_once
+from skill_health.bench.manifest import digest
 from skill_health.core.history import append_history, read_backwards
 from skill_health.documents.effect_history import HISTORY, KIND, VERSION
 from skill_health.effectiveness.records import CONTROL, TARGET, TrialResult
 from skill_health.effectiveness.tasks._api import NO_SKILL
-from skill_health.router.history import append_once
-from skill_health.router.manifest import digest
 
 _NUMBER = ("value", "low", "high", "n", "clusters")
 _NONE = {"value": None, "low": None, "high": None, "n": 0, "clusters": 0}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from skill_health.bench import journal
+from skill_health.bench.manifest import digest
+from skill_health.bench.run_folder import Kind
 from skill_health.config.settings import RouterSettings
 from skill_health.effectiveness.records import Arm, Key, SkillCopy
 from skill_health.effectiveness.results import FIELDS, is_missing
 from skill_health.effectiveness.runs import KIND
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.router import journal_read
-from skill_health.router.manifest import digest
-from skill_health.router.run_folder import Kind
 
 Staged = Mapping[tuple[str, Arm], tuple[SkillCopy, ...]]
 """What is staged for a task in an arm; pairs that are left out are not in it."""
@@ -71,7 +71,7 @@ def keys(manifest: Mapping[str, Any]) -> Iterator[Key]:
                     yield task["id"], model["spec"], arm, replication
 
 
-def _keys(manifest: Mapping[str, Any]) -> Iterator[journal_read.Key]:
+def _keys(manifest: Mapping[str, Any]) -> Iterator[journal.Key]:
     return iter(keys(manifest))
 
 

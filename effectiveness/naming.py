@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skill_health.bench.collection import SKIP, Collection, left_out, name_skills
 from skill_health.core.errors import UsageError
 from skill_health.discovery.plugins import Plugins
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.router.naming import SKIP, Collection, left_out, name_skills
-from skill_health.router.prompts._api import either
 from skill_health.skill.model import Skill
+from skill_health.text.near import either
 
 _KEYS = ("target_skill", "irrelevant_skill", "related_skill", "unrelated_skill")
 

@@ -7,6 +7,10 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
+from skill_health.bench.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
+from skill_health.bench.http.messages import ProviderProtocol
+from skill_health.bench.prices import FREE, PriceTable, TieredPrice, at_most, price_from
+from skill_health.bench.redact import keys_in_use
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
@@ -15,10 +19,6 @@ from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.opening_program import program_of, version_of
 from skill_health.effectiveness.plan import AgentModel
 from skill_health.effectiveness.records import ORDER
-from skill_health.router.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
-from skill_health.router.http.messages import ProviderProtocol
-from skill_health.router.prices import FREE, PriceTable, TieredPrice, at_most, price_from
-from skill_health.router.redact import keys_in_use
 
 MOST_INPUT, MOST_OUTPUT = 2_000_000, 60_000
 """Tokens that one trial is assumed to read and write at most: sixty long turns. Their price is its cap."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from skill_health.bench.prices import TieredPrice
 from skill_health.config.settings import Provider
 from skill_health.core.files import blake2b
 from skill_health.effectiveness.agents._load import AgentChoice
@@ -16,7 +17,6 @@ from skill_health.effectiveness.manifest import Staged
 from skill_health.effectiveness.records import Arm, Key, SkillCopy
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.router.prices import TieredPrice
 
 MOST_AT_ONCE = 64
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from skill_health.bench.prices import PriceTable, price_table
+from skill_health.bench.run_folder import RunLocation, find_place, revision_of
 from skill_health.core.errors import UsageError
 from skill_health.documents.effect_history import HISTORY
 from skill_health.effectiveness.choices import TrialChoices
@@ -22,9 +24,6 @@ from skill_health.effectiveness.prepare_inputs import TrialInputs
 from skill_health.effectiveness.prepare_manifest import to_manifest
 from skill_health.effectiveness.sandbox._load import back_end, pick
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.router.prepare import revision_of
-from skill_health.router.prices import PriceTable, price_table
-from skill_health.router.run_folder import RunLocation, find_place
 
 AT_ONCE = 4
 """Trials under way at once, unless somebody says otherwise: each is an agent with all its processes."""
@@ -79,7 +78,7 @@ def prepare(
         secrets=secrets_of(models),
     )
     manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports))
-    place = find_place(reports, manifest, time, named, anew, plan.secrets, OF_TRIALS)
+    place = find_place(reports, manifest, time, OF_TRIALS, named, anew, plan.secrets)
     if place.stored is not None:
         plan = replace(plan, models=with_terms_of(models, place.stored))
     specs = [model.spec for model in models]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skill_health import __version__
+from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.check import TaskCheck, TaskFault, check_tasks
 from skill_health.effectiveness.prepare_inputs import TrialInputs
@@ -14,8 +15,7 @@ from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.lint import cache
-from skill_health.router.manifest import digest
-from skill_health.router.prompts._load import problem_line
+from skill_health.registries.records import problem_line
 
 _CACHE = "effectiveness-check"
 _MOST = 5_000

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skill_health.bench.collection import SKIP
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.check_skills import collection
@@ -18,7 +19,6 @@ from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import expand
-from skill_health.router.naming import SKIP
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
 

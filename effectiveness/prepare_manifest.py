@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from skill_health import __version__
+from skill_health.bench.manifest import digest
+from skill_health.bench.prices import PriceTable
 from skill_health.config.settings import RouterSettings
 from skill_health.core.git import Revision
 from skill_health.effectiveness import manifest as frozen
@@ -15,8 +17,6 @@ from skill_health.effectiveness.agents._api import Job
 from skill_health.effectiveness.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.runs import KIND
-from skill_health.router.manifest import digest
-from skill_health.router.prices import PriceTable
 
 
 def to_manifest(

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.router.records import Usage
 
 Outcome = Literal["pass", "fail", "timeout", "refusal", "infrastructure", "quota", "auth", "cancelled"]
 SCORED: tuple[Outcome, ...] = ("pass", "fail", "timeout", "refusal")

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from skill_health.bench import durable
+from skill_health.bench.journal import MANIFEST, RESULTS
+from skill_health.bench.manifest import digest
 from skill_health.core.files import read_small, write_bytes
 from skill_health.core.strict_json import parse_object
 from skill_health.effectiveness.rescore import Rescored
 from skill_health.effectiveness.results import to_line
 from skill_health.effectiveness.trial_files import VERDICT, judgement, to_json
-from skill_health.router import durable
-from skill_health.router.journal_read import MANIFEST, RESULTS
-from skill_health.router.manifest import digest
 from skill_health.text.terminal import clean
 
 REPORTS = ("report.json", "report.md")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, get_args
 
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.journal import read_lines
 from skill_health.effectiveness.records import SCORED, Invoked, Outcome, Source, TrialResult
-from skill_health.router.records import Usage
-from skill_health.router.results import read_lines
 
 FIELDS = ("task_id", "model", "arm", "replication")
 """The fields of a line that make its key, in the order of `records.Key`."""

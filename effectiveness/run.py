@@ -9,16 +9,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from skill_health.bench.budget import Budget
+from skill_health.bench.journal import Journal
+from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
 from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.plan import Planned, TrialPlan
 from skill_health.effectiveness.probe_rules import disagreement
 from skill_health.effectiveness.records import Key, TrialResult
 from skill_health.effectiveness.results import from_line, to_line
 from skill_health.effectiveness.run_folder import folder_of, make_way
-from skill_health.router.budget import Budget
-from skill_health.router.journal import Journal
-from skill_health.router.schedule import GRACE, StopRun
-from skill_health.router.work import RunnerWork
 
 MOST_ATTEMPTS = 3
 OUTAGE = 5

@@ -7,9 +7,9 @@ import re
 import shutil
 from contextlib import suppress
 
+from skill_health.bench.manifest import digest
 from skill_health.effectiveness.records import Key
 from skill_health.effectiveness.runs import TRIALS
-from skill_health.router.manifest import digest
 
 _LONGEST = 40
 _STRANGE = re.compile(r"[^A-Za-z0-9._-]+")

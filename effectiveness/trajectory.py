@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import StreamReading, ToolUse, TrajectoryStep
-from skill_health.router.records import Usage
 
 SCHEMA_VERSION = "ATIF-v1.7"
 _UNKNOWN = "unknown"

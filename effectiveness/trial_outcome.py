@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import cost
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.gateway._api import GatewayTrace
@@ -12,8 +14,6 @@ from skill_health.effectiveness.probe_rules import DISAGREEMENT, disagreements
 from skill_health.effectiveness.records import Outcome, Source
 from skill_health.effectiveness.rewards import INFRASTRUCTURE, VerifierResult
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.router.prices import cost
-from skill_health.router.records import Usage
 
 # What an agent did itself is its own failure, be its work as good as it may.
 _BROKEN = ("disk", "output", "processes")

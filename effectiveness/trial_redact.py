@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import quote
 
-from skill_health.router.redact import MASK, SHORTEST
+from skill_health.bench.redact import MASK, SHORTEST
 
 _MASK = MASK.encode()
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")

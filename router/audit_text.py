@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from skill_health.registries.records import BadRecord
+from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router.audit import Audit, Remark, Severity
-from skill_health.router.prompts._load import problem_line
 from skill_health.router.prompts._records import UNKNOWN
 from skill_health.router.records import Prompt
 from skill_health.router.splits import SHARES

@@ -7,18 +7,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from skill_health.bench.budget import Budget
+from skill_health.bench.prices import price_table
+from skill_health.bench.run_folder import earlier_runs
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.git import Revision
-from skill_health.router.budget import Budget
 from skill_health.router.comparable import COMPUTED_AT, Relisted, named
 from skill_health.router.instrument_run import DirectAsker
 from skill_health.router.opening import open_models
 from skill_health.router.outcome import not_asked, to_result
 from skill_health.router.plan import PlannedCall, Questions, RouterPlan, to_manifest
-from skill_health.router.prices import price_table
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingResult
 from skill_health.router.routers._load import PROVIDER, resolve
-from skill_health.router.runs import RouterRun, earlier_runs, load_run
+from skill_health.router.runs import ROUTER, RouterRun, load_run
 from skill_health.router.scores.facts import read_facts
 from skill_health.router.sweep import agrees, mismatch
 from skill_health.router.template import load_template
@@ -53,7 +54,7 @@ def last_run(reports: str, asked: SweepBasis, models: Collection[str], reasons: 
 
 
 def _comparable(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> Iterator[RouterRun]:
-    for folder, manifest in earlier_runs(reports):
+    for folder, manifest in earlier_runs(reports, ROUTER):
         why = mismatch(manifest, asked.settings(), models)
         if not why:
             try:

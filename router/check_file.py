@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from skill_health.router import durable
+from skill_health.bench import durable
+from skill_health.bench.redact import redacted
 from skill_health.router.instrument import ModelVerdict, from_json, to_record
-from skill_health.router.redact import redacted
 from skill_health.router.runs import CHECK, read_check
 
 

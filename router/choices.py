@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from skill_health.config.settings import Config, RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.router.orders import Orders
 from skill_health.router.records import Mode
 
@@ -43,8 +42,3 @@ def choices(options: Mapping[str, Any], routing: RouterSettings) -> RouterChoice
         index=pick("index", routing.indexing),
         orders=cast(Orders, pick("orders", "cyclic")),
     )
-
-
-def reports_folder(out: str | None, root: str, config: Config) -> str:
-    """The absolute path of the folder that reports go to."""
-    return os.path.abspath(out) if out else os.path.join(root, config.daily.reports)

@@ -8,25 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
 
+from skill_health.bench.budget import Budget, spent_on
+from skill_health.bench.journal import RESULTS, Journal, read_manifest
+from skill_health.bench.progress import Progress, write_progress
+from skill_health.bench.run_folder import drop_reports
+from skill_health.bench.schedule import GRACE, INTERRUPTED, RunOutcome, interruptible
 from skill_health.core.errors import GateError
-from skill_health.router.budget import Budget
 from skill_health.router.check_file import stored_verdicts, write_check
 from skill_health.router.degenerate import judge_finished
-from skill_health.router.ended import RunOutcome
 from skill_health.router.history import record_run
 from skill_health.router.instrument import ModelVerdict, lines
 from skill_health.router.instrument_run import InstrumentCheck, check_plan
-from skill_health.router.journal import Journal
-from skill_health.router.journal_read import RESULTS, read_manifest
-from skill_health.router.outcome import spent_on
 from skill_health.router.prepare import PreparedSweep
-from skill_health.router.progress import Progress, write_progress
 from skill_health.router.report import build_report, write_reports
 from skill_health.router.results import read_results
 from skill_health.router.run import RouterRunner
-from skill_health.router.run_folder import drop_reports
 from skill_health.router.runs import CHECK, read_check
-from skill_health.router.schedule import GRACE, INTERRUPTED, interruptible
 from skill_health.router.scores.facts import read_facts
 from skill_health.router.scores.judge import judge
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from skill_health.bench.journal import RESULTS, read_manifest, readable_lines
+from skill_health.bench.run_folder import run_ids, runs_folder
 from skill_health.core.errors import SkillHealthError
 from skill_health.router.forecast import BYTES_PER_TOKEN, UNCALIBRATED, Factor
-from skill_health.router.journal_read import RESULTS, read_manifest
 from skill_health.router.records import Mode
-from skill_health.router.results import from_line, readable_lines
-from skill_health.router.runs import run_ids, runs_folder
+from skill_health.router.results import from_line
+from skill_health.router.runs import ROUTER
 from skill_health.router.scores.facts import RoutingRunFacts, read_facts
 from skill_health.router.sizes import question_size
 from skill_health.router.template import load_template
@@ -48,10 +49,10 @@ class _Seen:
 def read_earlier(reports: str, specs: Collection[str], mode: Mode) -> dict[str, EarlierCalls]:
     """What the latest runs below a folder of reports tell of each of these models, asked in the same mode."""
     seen = {spec: _Seen() for spec in specs}
-    for number, name in enumerate(run_ids(reports)):
+    for number, name in enumerate(run_ids(reports, ROUTER)):
         if number == FOLDERS or all(len(each.times) >= CALLS for each in seen.values()):
             break
-        folder = os.path.join(runs_folder(reports), name)
+        folder = os.path.join(runs_folder(reports, ROUTER), name)
         try:
             manifest = read_manifest(folder)
             asked = {model["spec"] for model in manifest["models"]}

@@ -14,9 +14,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skill_health.router.prices import MAX_TOKENS, TieredPrice, at_most, cost
-from skill_health.router.progress import duration
-from skill_health.router.records import Usage
+from skill_health.bench.budget import dollars
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import MAX_TOKENS, TieredPrice, at_most, cost
+from skill_health.bench.progress import duration
 
 BYTES_PER_TOKEN = 4
 MARGIN = 1.5
@@ -163,27 +164,6 @@ def _tokens(load: Load) -> str:
     if not factor.calls:
         return f"tokens of {load.model}: bytes / {BYTES_PER_TOKEN}, not calibrated: no earlier run of it"
     return f"tokens of {load.model}: bytes / {BYTES_PER_TOKEN} x {factor.mean:.2f}, from {factor.calls:,} calls of earlier runs"
-
-
-def dollars(low: float | None, high: float | None) -> str:
-    """A range of dollars for people."""
-    if low is None or high is None:
-        return "price not known"
-    if high == 0:
-        return "free"
-    return f"${low:.4f}" if low == high else f"${low:.4f} to ${high:.4f}"
-
-
-def beyond_caps(
-    count: int, usd: float | None, max_runs: int | None, max_usd: float | None, what: str = "calls"
-) -> list[str]:
-    """One line for each cap that a forecast of so many calls and dollars passes."""
-    found = []
-    if max_runs is not None and count > max_runs:
-        found.append(f"the cap of {max_runs} {what} is below the {count} of the forecast: the run will stop there")
-    if max_usd is not None and usd is not None and usd > max_usd:
-        found.append(f"the cap of ${max_usd:.4f} is below the forecast of ${usd:.4f}: the run will stop there")
-    return found
 
 
 def _sum(parts: Iterable[float | None]) -> float | None:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
-from skill_health.router.collection import read_collection
 from skill_health.router.inputs import NoPromptsError, catalogue_at, prompts_beside
 from skill_health.router.listing import catalogue
 from skill_health.router.prompts._api import known_skills

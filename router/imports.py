@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skill_health import __version__
+from skill_health.bench.journal import MANIFEST, RESULTS
+from skill_health.bench.manifest import digest
 from skill_health.core.files import write_text
-from skill_health.router import manifest as frozen
 from skill_health.router.comparable import named
-from skill_health.router.journal_read import MANIFEST, RESULTS
+from skill_health.router.manifest import listed_record, prompt_record, prompts_digest
 from skill_health.router.orders import plan_seed, shuffled
 from skill_health.router.outcome import Attempt, read_attempt, to_result
 from skill_health.router.plan_files import PlanRun
@@ -74,7 +75,7 @@ def import_run(plan: PlanRun, prompts: Sequence[Prompt], catalogue: Catalogue, w
     manifest = _manifest(plan, kept, catalogue, models, replications)
     lines = [to_line(result) for result in ordered]
     stamp = (plan.about.created or "").replace("-", "").replace(":", "") or _NO_TIME
-    manifest["run_id"] = f"{stamp}-imported-{frozen.digest([manifest, lines])[:8]}"
+    manifest["run_id"] = f"{stamp}-imported-{digest([manifest, lines])[:8]}"
     return Imported(manifest, tuple(ordered), (*map(clean, notes), *read.notes()))
 
 
@@ -167,12 +168,12 @@ def _manifest(
         "index": "description",
         "template": dict(TEMPLATE),
         "hashes": {
-            "catalogue": None, "prompts": frozen.prompts_digest(prompts), "template": None, "config": None, "prices": None,
+            "catalogue": None, "prompts": prompts_digest(prompts), "template": None, "config": None, "prices": None,
         },
         "models": [{"spec": spec, "kind": "provider", "replications": replications, **settings} for spec in models],
         "price_table": None,
-        "catalogue": [frozen.listed_record(skill) for skill in catalogue.shown],
-        "omitted": [frozen.listed_record(skill) for skill in catalogue.omitted],
-        "prompts": [frozen.prompt_record(prompt) for prompt in prompts],
+        "catalogue": [listed_record(skill) for skill in catalogue.shown],
+        "omitted": [listed_record(skill) for skill in catalogue.omitted],
+        "prompts": [prompt_record(prompt) for prompt in prompts],
         "selection": {"kind": "all"},
     }  # fmt: skip

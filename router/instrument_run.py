@@ -13,17 +13,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from skill_health.router.budget import Budget
+from skill_health.bench.budget import AttemptMeter, Budget
+from skill_health.bench.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
 from skill_health.router.choices import RouterChoices
 from skill_health.router.instrument import ModelVerdict
-from skill_health.router.meter import AttemptMeter
 from skill_health.router.outcome import Attempt, not_asked, read_attempt, to_result
 from skill_health.router.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
 from skill_health.router.planted import judge_planted
 from skill_health.router.records import Catalogue, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice
-from skill_health.router.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
 from skill_health.router.sentinel import Planted, plant
 from skill_health.router.template import Template
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from skill_health.bench.collection import UNREADABLE as UNREADABLE_KINDS
+from skill_health.bench.collection import Names, plain_name
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, blake2b
 from skill_health.discovery.hosts import OMITTED, Host, simulate
-from skill_health.router.naming import UNREADABLE as UNREADABLE_KINDS
-from skill_health.router.naming import Names, plain_name
 from skill_health.router.records import NONE, Catalogue, ListedSkill
 from skill_health.rules.frontmatter._shared import below_templates
 from skill_health.rules.routing._groups import name_key

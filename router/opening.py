@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from skill_health.bench.prices import FREE, PriceTable, price_from, refuse_spending
+from skill_health.bench.redact import keys_in_use
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.plan import OpenModel
-from skill_health.router.prices import FREE, PriceTable, TieredPrice, missing_price, price_from
 from skill_health.router.records import Catalogue, Prompt
-from skill_health.router.redact import keys_in_use
 from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice, resolve
 from skill_health.router.template import Template
 
@@ -87,22 +87,9 @@ def refuse_uncapped(models: Sequence[OpenModel], capped: bool, prices: PriceTabl
     refuse_spending([(model.spec, model.price) for model in models if model.choice.kind == PROVIDER], capped, prices)
 
 
-def refuse_spending(asked: Iterable[tuple[str, TieredPrice | None]], capped: bool, prices: PriceTable) -> None:
-    """The same for models that servers answer, each by its name as it was given, and its price."""
-    paid = [(spec, price) for spec, price in asked if not (price and price.free)]
-    if paid and not capped:
-        raise UsageError(
-            f"{paid[0][0]} asks a server that may cost money: give --max-runs or --max-budget-usd "
-            "(or --unsafe-no-cost-cap to do without)"
-        )
-    unknown = next((spec for spec, price in paid if price is None), None)
-    if unknown:
-        raise UsageError(f"{missing_price(unknown, prices)}; or give --unsafe-no-cost-cap to go on without knowing")
-
-
 def secrets_of(models: Sequence[OpenModel]) -> tuple[str, ...]:
     """The keys that these models are asked with, to be kept out of whatever is written."""
-    from skill_health.router.http.endpoint import key_variable
+    from skill_health.bench.http.endpoint import key_variable
 
     wires = [(model.choice.provider, getattr(model.choice.module, "WIRE", None)) for model in models]
     return keys_in_use(key_variable(provider, wire) for provider, wire in wires if wire is not None)

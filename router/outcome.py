@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import TieredPrice, cost
 from skill_health.router.answers import read_answer
-from skill_health.router.prices import TieredPrice, cost
-from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status, Usage
+from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status
 
 TRUNCATED = "truncated"
 _USAGE = tuple(field.name for field in fields(Usage))
@@ -91,12 +92,6 @@ def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> Routi
     return RoutingResult(
         prompt.prompt_id, model, replication, gone, attempts=0, first_status=gone, cost_usd=0.0, error=error
     )
-
-
-def spent_on(records: Iterable[Mapping[str, Any]], models: Collection[str]) -> tuple[int, float]:
-    """How many attempts the results of these models took, and their dollars as far as they are known."""
-    mine = [record for record in records if record["model"] in models]
-    return sum(record["attempts"] for record in mine), sum(record["cost_usd"] or 0.0 for record in mine)
 
 
 def _summed(usages: Sequence[Usage]) -> Usage:

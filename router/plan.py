@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 from skill_health import __version__
+from skill_health.bench.prices import PriceTable, TieredPrice
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
 from skill_health.router import manifest as frozen
 from skill_health.router.choices import RouterChoices
 from skill_health.router.listing import catalogue_digest
 from skill_health.router.orders import presentation
-from skill_health.router.prices import PriceTable, TieredPrice
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice

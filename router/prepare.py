@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from skill_health.core.git import Revision, read_revision
-from skill_health.discovery.roots import git_top
+from skill_health.bench.budget import beyond_caps
+from skill_health.bench.prices import PriceTable, price_table
+from skill_health.bench.run_folder import RunLocation, find_place, revision_of
 from skill_health.router.earlier import read_earlier
-from skill_health.router.forecast import CallForecast, beyond_caps
+from skill_health.router.forecast import CallForecast
 from skill_health.router.forecast_plan import forecast_plan, reservations, study_notes
 from skill_health.router.gap import description_gap
 from skill_health.router.inputs import RouterInputs, load_inputs
 from skill_health.router.opening import open_models, secrets_of, with_prices_of
 from skill_health.router.plan import RouterPlan, to_manifest
-from skill_health.router.prices import PriceTable, price_table
 from skill_health.router.records import Prompt
 from skill_health.router.run import Reserve
-from skill_health.router.run_folder import RunLocation, find_place
+from skill_health.router.runs import OF_ROUTER
 from skill_health.router.sentinel import plant
 from skill_health.router.splits import TEST, TRAIN
 from skill_health.router.template import load_template
@@ -69,7 +68,7 @@ def prepare(
     plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template)
     keys = secrets_of(models)
     manifest = {**to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports)), "gaps": _gaps(plan)}
-    place = find_place(reports, manifest, time, named, anew, keys)
+    place = find_place(reports, manifest, time, OF_ROUTER, named, anew, keys)
     if place.stored is not None:
         plan = replace(plan, models=with_prices_of(models, place.stored))
     earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
@@ -77,12 +76,6 @@ def prepare(
     notes = [*study_notes(plan, train), *_check_note(plan)]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
     return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
-
-
-def revision_of(root: str, reports: str) -> Revision:
-    """The commit of a collection; what lies in the folder of reports makes no difference to it."""
-    own = os.path.relpath(reports, root).replace(os.sep, "/")
-    return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))
 
 
 def _gaps(plan: RouterPlan) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from skill_health.bench.http.messages import Usage
+
 NONE = "none"
 """The answer "no skill applies". It is a class of its own, beside the names of the skills."""
 
@@ -85,22 +87,6 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one call; None where the provider did not say. `raw` is what it said.
-
-    `input_tokens` counts everything that was read, cached or not; `cached_tokens` (read from a cache) and
-    `cache_write_tokens` are parts of it. `reasoning_tokens` are a part of `output_tokens`.
-    """
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    raw: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RoutingRequest:
     """One question to a router: the labelled prompt, the skills in presentation order, and the text that is sent.
 
@@ -131,7 +117,7 @@ class Reply:
     model: str | None = None
     request_id: str | None = None
     stop_reason: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = Usage()  # noqa: RUF009 - it is frozen
     duration_ms: float | None = None
     requests: int = 1
     error: str = ""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from skill_health.bench.collection import Collection, read_collection
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small
@@ -15,8 +16,6 @@ from skill_health.discovery import plugins
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.listing import is_skill_name
 from skill_health.discovery.roots import git_top, is_certain
-from skill_health.router.collection import read_collection
-from skill_health.router.naming import Collection
 
 MAX_ENTRIES = 200_000
 MAX_BYTES = 16 * 2**20

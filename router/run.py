@@ -8,16 +8,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from skill_health.router.budget import Budget
-from skill_health.router.journal import Journal
-from skill_health.router.meter import AttemptMeter
+from skill_health.bench.budget import AttemptMeter, Budget
+from skill_health.bench.journal import Journal
+from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
 from skill_health.router.outcome import Attempt, from_event, not_asked, read_attempt, to_event, to_result
 from skill_health.router.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
 from skill_health.router.records import RoutingRequest, RoutingResult
 from skill_health.router.results import to_line
 from skill_health.router.routers._load import PROVIDER
-from skill_health.router.schedule import GRACE, StopRun
-from skill_health.router.work import RunnerWork
 
 MOST_ATTEMPTS = 2
 OUTAGE = 20

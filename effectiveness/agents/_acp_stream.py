@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from skill_health.bench.http.json_values import count, mapping, objects, optional, text
 from skill_health.effectiveness.agents._api import Failure, Job, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._failing import api_error, failed
 from skill_health.effectiveness.agents._failures import without_end
@@ -13,7 +14,6 @@ from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import read_stream, words_of
 from skill_health.effectiveness.agents._transcript import Transcript
 from skill_health.effectiveness.records import SkillCopy
-from skill_health.router.http.values import count, mapping, objects, optional, text
 from skill_health.text.patterns import lazy
 
 SKILLS = ".agents/skills"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from skill_health.bench.http.json_values import added, mapping, objects, optional, part_of, text
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._stream import words_of
-from skill_health.router.http.values import added, mapping, objects, optional, part_of, text
-from skill_health.router.records import Usage
 
 SYNTHETIC = "<synthetic>"
 """The model of a message that the program itself wrote, such as one about an error."""

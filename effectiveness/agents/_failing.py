@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from skill_health.bench.http.failures import judge
 from skill_health.effectiveness.agents._api import Failure, ProgramOutput
 from skill_health.effectiveness.agents._failures import failure_of
 from skill_health.effectiveness.agents._stream import one_line
-from skill_health.router.http.failures import judge
 from skill_health.text.patterns import lazy
 
 _KINDS: Mapping[str, Failure] = {"quota": "quota", "auth": "auth", "refusal": "refusal"}

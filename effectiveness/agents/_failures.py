@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from skill_health.bench.http.failures import judge
 from skill_health.effectiveness.agents._api import Failure, ProgramOutput
 from skill_health.effectiveness.agents._stream import JsonStream, one_line
-from skill_health.router.http.failures import judge
 from skill_health.text.patterns import lazy
 
 _STATUS = lazy(

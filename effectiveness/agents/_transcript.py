@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import ToolUse, TrajectoryStep
-from skill_health.router.records import Usage
 
 
 @dataclass(slots=True)

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import Command, Failure, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._claude_steps import steps_of
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream
-from skill_health.router.http.values import added, count, mapping, objects, optional, part_of, text
-from skill_health.router.records import Usage
 
 TITLE = "Claude Code"
 PROGRAM = "claude"

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text
+from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failing import failed, telling
@@ -26,8 +28,6 @@ from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._opencode_setup import LIBRARIES, PROVIDER, SKILLS, environment, files
 from skill_health.effectiveness.agents._stream import one_line, read_stream
 from skill_health.effectiveness.agents._transcript import Transcript, summed
-from skill_health.router.http.values import added, count, mapping, objects, optional, part_of, text
-from skill_health.router.records import Usage
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 

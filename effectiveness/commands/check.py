@@ -47,6 +47,7 @@ def command(
     """
     import os
 
+    from skill_health.bench.collection import SKIP
     from skill_health.core.errors import UsageError
     from skill_health.effectiveness.check import check_tasks
     from skill_health.effectiveness.check_skills import collection
@@ -56,7 +57,6 @@ def command(
     from skill_health.effectiveness.script_run import ScriptOptions
     from skill_health.effectiveness.tasks._load import load_tasks
     from skill_health.lint.pipeline import configure, prefix
-    from skill_health.router.naming import SKIP
     from skill_health.text.terminal import clean, echo
 
     tasks_root, config = configure(tasks, config_file, {})

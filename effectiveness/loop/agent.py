@@ -16,9 +16,9 @@ from skill_health.effectiveness.loop.job import LoopJob, decoded
 from skill_health.effectiveness.loop.skills import LoopSkill, find, system_prompt
 
 if TYPE_CHECKING:
+    from skill_health.bench.http.client import CallOutcome, Client
+    from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol, ToolCall, ToolResult, Turn
     from skill_health.effectiveness.loop.tools import Toolbox
-    from skill_health.router.http.client import CallOutcome, Client
-    from skill_health.router.http.messages import Completion, Conversation, ProviderProtocol, ToolCall, ToolResult, Turn
 
 MOST_CALLS = 16
 """Calls of tools in one answer that are carried out; a model that asks for more asks again."""
@@ -54,10 +54,10 @@ async def _within(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...]) -
 
 
 async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...]) -> dict[str, Any]:
+    from skill_health.bench.http.client import Client
+    from skill_health.bench.http.endpoint import Endpoint
+    from skill_health.bench.http.messages import Conversation, Turn
     from skill_health.effectiveness.loop.tools import TOOLS, Toolbox
-    from skill_health.router.http.client import Client
-    from skill_health.router.http.endpoint import Endpoint
-    from skill_health.router.http.messages import Conversation, Turn
 
     wire = cast("ProviderProtocol", import_module(f"skill_health.router.routers.{job.protocol.replace('-', '_')}").WIRE)
     end = time.monotonic() + job.timeout_sec
@@ -109,7 +109,7 @@ async def _ask(
 
 def _result(toolbox: Toolbox, index: int, call: ToolCall) -> ToolResult:
     """What a tool gives for a call, printed and returned."""
-    from skill_health.router.http.messages import ToolResult
+    from skill_health.bench.http.messages import ToolResult
 
     if index < MOST_CALLS:
         result = toolbox.call(call)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skill_health.bench.http.messages import Tool, ToolCall, ToolResult
 from skill_health.effectiveness.loop.files import RefusedToolCall, entries, read_bytes, write_bytes
-from skill_health.router.http.messages import Tool, ToolCall, ToolResult
 
 MOST_TEXT = 30_000
 MOST_LINES = 2_000

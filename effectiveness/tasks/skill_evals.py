@@ -96,7 +96,7 @@ def _read(folder: Folder) -> tuple[str, dict[str, Any]]:
 
 def _item_lines(text: str) -> Iterator[int]:
     """The line of each item of the list `evals`."""
-    from skill_health.router.prompts._look import item_lines
+    from skill_health.core.strict_json import item_lines
 
     at = next(offset for key, offset in top_level(text) if key == "evals")
     return item_lines(text, at + len('"evals"'))

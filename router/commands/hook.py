@@ -6,8 +6,9 @@ import os
 
 import click
 
+from skill_health.bench.command_line import listed
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.router.commands._options import listed, skip_namesakes_option
+from skill_health.router.commands._options import skip_namesakes_option
 
 
 @click.command(short_help="Before a commit: does every prompt still find its skill?")

@@ -63,7 +63,7 @@ def _rows(routing: RouterSettings) -> Iterator[RouterRow]:
 def _provider(
     name: str, provider: Provider | None, routing: RouterSettings, extra: tuple[str, ...], lacks: tuple[str, ...]
 ) -> RouterRow:
-    from skill_health.router.http.endpoint import base_url, key_variable
+    from skill_health.bench.http.endpoint import base_url, key_variable
     from skill_health.router.routers._load import PROVIDER, resolve
 
     module = resolve(f"{name}:MODEL", routing).module

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skill_health.bench.command_line import finish, print_lines
 from skill_health.core.errors import CLEAN
 from skill_health.core.files import here
 from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands._said import finish, print_lines
 
 if TYPE_CHECKING:
-    from skill_health.router.ended import RunOutcome
+    from skill_health.bench.schedule import RunOutcome
     from skill_health.router.prepare import PreparedSweep
 
 
@@ -35,7 +35,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     A run that was stopped goes on where it was when the same command is given again. Exit 1 where the instrument
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
-    from skill_health.router.choices import choices, reports_folder
+    from skill_health.bench.run_folder import reports_folder
+    from skill_health.router.choices import choices
     from skill_health.router.conduct import AT_ONCE, RouterRunOptions, conduct
     from skill_health.router.opening import refuse_uncapped
     from skill_health.router.prepare import prepare, read_inputs, selection_of, short_caps

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skill_health.bench.command_line import print_lines
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands._said import print_lines
 from skill_health.router.commands.run import _dry, _end
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1
     beyond --max-loss, for a local router on any that is beyond it, and where the instrument check fails.
     """
+    from skill_health.bench.run_folder import reports_folder
     from skill_health.router.basis import SweepBasis
-    from skill_health.router.choices import choices, reports_folder
+    from skill_health.router.choices import choices
     from skill_health.router.prepare import read_inputs, selection_of
     from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.template import load_template

@@ -11,14 +11,13 @@ from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.errors import UsageError
-from skill_health.registries.records import BadRecord
+from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router import prompts as package
 from skill_health.router.prompts._api import Known, PromptFile, PromptFormat
 from skill_health.router.prompts._files import find_files
 from skill_health.router.prompts._look import look_at
 from skill_health.router.prompts._settle import SettledPrompts
 from skill_health.router.records import Prompt
-from skill_health.text.terminal import clean
 
 MAX_PER_FILE = 100
 MAX_NAMED = 5
@@ -59,13 +58,6 @@ def read_prompts(files: Iterable[PromptFile], known: Known) -> LoadedPrompts:
     if merged := read - len(settled.prompts):
         notes.append(f"{merged} of the records are about a request that stands elsewhere, too: the labels are joined")
     return LoadedPrompts(tuple(settled.prompts.values()), tuple(_capped(settled.problems)), tuple(notes))
-
-
-def problem_line(problem: BadRecord) -> str:
-    """A bad record as one line, safe to print: `path:line: what is wrong; what to do`."""
-    advice = problem.help[:1].lower() + problem.help[1:].removesuffix(".")
-    text = f"{problem.path}:{problem.line}: {problem.message}" + (f"; {advice}" if advice else "")
-    return clean(" ".join(text.split()))
 
 
 def refuse_bad_records(problems: Sequence[BadRecord], skip: bool | None) -> list[str]:

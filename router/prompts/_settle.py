@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from skill_health.core.files import blake2b
 from skill_health.core.strict_json import quote
 from skill_health.registries.records import BadRecord
-from skill_health.router.prompts._api import MAX_ID, MAX_TEXT, Found, Known, either
+from skill_health.router.prompts._api import MAX_ID, MAX_TEXT, Found, Known
 from skill_health.router.records import NONE, Prompt
 from skill_health.rules.fixtures._records import same_text
-from skill_health.text.near import nearest
+from skill_health.text.near import either, nearest
 
 _CLASH = "Decide which label is right and remove the other."
 _FOREIGN = 3  # so many unknown names and no known one: the file belongs to another collection

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from skill_health.router.reports import Report, _cells
-from skill_health.router.reports._cells import NOTHING, format_number, share
+from skill_health.text import numbers
 from skill_health.text.blocks import table, text
+from skill_health.text.numbers import NOTHING, format_number, share
 
 Model = Mapping[str, Any]
 
@@ -41,9 +42,9 @@ def _behaviour(report: Report) -> Iterator[str]:
     for model in report["models"]:
         position, stability, calibration = model["position"], model["stability"], model["calibration"]
         rows.append([
-            text(model["model"]), _n(_cells.bare, position["tv"]), _cells.p_value(position["tv"].get("p")),
+            text(model["model"]), _n(numbers.bare, position["tv"]), numbers.p_value(position["tv"].get("p")),
             _n(format_number, position["slope"]), _n(share, stability["modal_share"]), share(stability["flip_rate"]),
-            _n(format_number, calibration["brier"]), _cells.bare(calibration["ece"]), _n(format_number, model["length"]),
+            _n(format_number, calibration["brier"]), numbers.bare(calibration["ece"]), _n(format_number, model["length"]),
         ])  # fmt: skip
         if notes := _notes(model):
             why.setdefault("; ".join(notes), []).append(model["model"])
@@ -61,7 +62,7 @@ def _behaviour(report: Report) -> Iterator[str]:
 
 
 def _n(shown: Callable[[Model], str], number: Model) -> str:
-    return _cells.with_n(shown(number), number)
+    return numbers.with_n(shown(number), number)
 
 
 def _notes(model: Model) -> list[str]:
@@ -86,9 +87,9 @@ def _cost(report: Report) -> Iterator[str]:
         if not cost["total"] and latency["median"]["value"] is None and not tokens["input_tokens"]["known"]:
             continue
         rows.append([
-            text(model["model"]), _cells.amount(cost["total"]), f"{cost['known']} of {cost['calls']}",
+            text(model["model"]), numbers.amount(cost["total"]), f"{cost['known']} of {cost['calls']}",
             _amounts(cost["median"]), _amounts(cost["p95"]), _amounts(latency["median"]), _amounts(latency["p95"]),
-            *(_cells.amount(tokens[name]["total"], 9) for name in ("input_tokens", "output_tokens", "cached_tokens")),
+            *(numbers.amount(tokens[name]["total"], 9) for name in ("input_tokens", "output_tokens", "cached_tokens")),
         ])  # fmt: skip
     if rows:
         yield "### Cost and time"
@@ -102,4 +103,4 @@ def _cost(report: Report) -> Iterator[str]:
 def _amounts(number: Model) -> str:
     if number["value"] is None:
         return NOTHING
-    return f"{_cells.amount(number['value'])} [{_cells.amount(number['low'])}, {_cells.amount(number['high'])}]"
+    return f"{numbers.amount(number['value'])} [{numbers.amount(number['low'])}, {numbers.amount(number['high'])}]"

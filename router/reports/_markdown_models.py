@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.router.reports import Report, _cells
-from skill_health.router.reports._cells import format_number, share
+from skill_health.text import numbers
 from skill_health.text.blocks import rest, table, text
+from skill_health.text.numbers import format_number, share
 
 _PAIRS = 30
 Model = Mapping[str, Any]
@@ -38,7 +39,7 @@ def _leaderboard(report: Report) -> Iterator[str]:
         rows.append([
             _name(model), *(share(metrics[key]) for key in ("top1", "top1_skill", "top3", "acceptable")),
             format_number(metrics["mrr"]), format_number(metrics["ndcg3"]), f"{metrics['top1']['n']} / {metrics['top1']['clusters']}",
-            _cells.percent(coverage["share"]),
+            numbers.percent(coverage["share"]),
         ])  # fmt: skip
     head = (
         "model", "top-1", "top-1, a skill applies", "top-3", "acceptable", "MRR", "nDCG@3", "n / independent", "coverage",
@@ -61,8 +62,8 @@ def _detectable(models: Sequence[Model]) -> dict[str, list[str]]:
     for model in models:
         least = model["detectable"]
         said = (
-            f"A difference of less than {_cells.percent(least['value'])} points would mostly be missed "
-            f"({least['clusters']} independent prompts, {_cells.count(least['replications'], 'replication')}, at best)"
+            f"A difference of less than {numbers.percent(least['value'])} points would mostly be missed "
+            f"({least['clusters']} independent prompts, {numbers.count(least['replications'], 'replication')}, at best)"
             if least["value"] is not None
             else "No difference can be detected, since no prompt has a right answer to count"
         )
@@ -81,9 +82,9 @@ def _comparisons(report: Report) -> Iterator[str]:
         ("first", "second", "difference", "better / worse of independent", "p", "p (Holm)"),
         (
             [
-                text(pair["first"]), text(pair["second"]), _cells.points(pair["difference"]),
+                text(pair["first"]), text(pair["second"]), numbers.points(pair["difference"]),
                 f"{pair['better']} / {pair['worse']} of {pair['difference']['clusters']}",
-                _cells.p_value(pair["difference"].get("p")), _cells.p_value(pair["difference"].get("p_adjusted")),
+                numbers.p_value(pair["difference"].get("p")), numbers.p_value(pair["difference"].get("p_adjusted")),
             ]
             for pair in pairs[:_PAIRS]
         ),
@@ -122,6 +123,6 @@ def _none(report: Report) -> Iterator[str]:
     )  # fmt: skip
     rows = []
     for model in report["models"]:
-        numbers = (model["metrics"][key] for key in keys)
-        rows.append([_name(model), *(_cells.with_n(share(number), number) for number in numbers)])
+        metrics = (model["metrics"][key] for key in keys)
+        rows.append([_name(model), *(numbers.with_n(share(number), number) for number in metrics)])
     yield from table(head, rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skill_health.router.reports import Report, _cells
+from skill_health.text import numbers
 from skill_health.text.blocks import rest, text
 
 _PROMPTS, _PICKS, _TEXT, _RATIONALE = 40, 12, 300, 200
@@ -25,7 +26,7 @@ def prompts(report: Report) -> Iterator[str]:
 
 
 def _prompt(prompt: Mapping[str, Any]) -> Iterator[str]:
-    right = "" if prompt["right"] is None else f", {_cells.percent(prompt['right'], 0)} % right"
+    right = "" if prompt["right"] is None else f", {numbers.percent(prompt['right'], 0)} % right"
     yield f"### {text(prompt['prompt_id'], 100)}{right}"
     yield ""
     yield text(prompt["text"], _TEXT)

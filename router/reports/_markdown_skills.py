@@ -7,9 +7,10 @@ from typing import Any
 
 from skill_health.router.records import NONE
 from skill_health.router.reports import Report, _cells
-from skill_health.router.reports._cells import NOTHING, format_number, share
 from skill_health.router.scores.skills import FEW
+from skill_health.text import numbers
 from skill_health.text.blocks import rest, table, text
+from skill_health.text.numbers import NOTHING, format_number, share
 
 _SKILLS, _PAIRS, _THIEVES, _MODELS = 60, 30, 15, 6
 _DENSE = 20
@@ -42,7 +43,7 @@ def _skills(report: Report) -> Iterator[str]:
     rows = [
         [
             text(skill["name"]), share(skill["recall"]), f"{skill['recall']['n']} / {skill['recall']['clusters']}",
-            _breakdown(skill), _cells.p_value(skill["recall"].get("p_adjusted")), share(skill["precision"]),
+            _breakdown(skill), numbers.p_value(skill["recall"].get("p_adjusted")), share(skill["precision"]),
             f"{skill['picked_right']} of {skill['picked']}",
         ]
         for skill in ranked[:_SKILLS]
@@ -74,7 +75,7 @@ def _by_model(report: Report) -> Iterator[str]:
         rows.append(
             [
                 text(skill["name"]),
-                *(_cells.with_n(share(each), each) if each else NOTHING for each in found),
+                *(numbers.with_n(share(each), each) if each else NOTHING for each in found),
             ]
         )
     yield from table(["skill", *map(text, models)], rows)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skill_health.router.reports import PLAIN, RenderOptions, Report, _cells
-from skill_health.router.reports._cells import NOTHING
 from skill_health.router.reports._markdown_behaviour import behaviour
 from skill_health.router.reports._markdown_models import models
 from skill_health.router.reports._markdown_prompts import prompts
 from skill_health.router.reports._markdown_skills import skills
+from skill_health.text import numbers
 from skill_health.text.blocks import text
+from skill_health.text.numbers import NOTHING
 
 EXTENSION = ".md"
 _FINDINGS = 20
@@ -31,9 +32,9 @@ def _head(report: Report) -> Iterator[str]:
     commit += " with changes" if run["dirty"] else ""
     template = run["template"] or {}
     yield text(
-        f"Run {run['run_id']}, {run['created']}, {commit}: {_cells.count(counts['prompts'], 'prompt')} "
+        f"Run {run['run_id']}, {run['created']}, {commit}: {numbers.count(counts['prompts'], 'prompt')} "
         f"({counts['with_skill']} with a skill, {counts['null']} for which none applies, {counts['clusters']} independent) "
-        f"x {_cells.count(counts['listed'], 'listed skill')} x {_cells.count(len(report['models']), 'model')}; mode "
+        f"x {numbers.count(counts['listed'], 'listed skill')} x {numbers.count(len(report['models']), 'model')}; mode "
         f"{run['mode']}, listing {run['listing']}, template {template.get('name')}{_version(template)}, "
         f"orders {run['orders']}, seed {run['seed']}."
     )

@@ -18,9 +18,9 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from simulators.agents._parse import ScriptPlan, parse_plan
+from skill_health.bench.http.messages import Usage
 from skill_health.core.files import blake2b
 from skill_health.effectiveness.records import CONTROL, FULL, LEAVE_OUT, NEGATIVE, ORDER, PLACEBO, TARGET, Arm
-from skill_health.router.records import Usage
 
 __all__ = ["Drawn", "ScriptPlan", "chance", "draw", "effect", "parse_plan"]
 

@@ -39,7 +39,8 @@ from typing import Any, cast
 from simulators.routers._broken import broken
 from simulators.routers._script import STATUSES, Script, parse_script
 from simulators.routers._simulate import draw, failure_of, mark, ranking, right
-from skill_health.router.records import Reply, RoutingRequest, Status, Usage
+from skill_health.bench.http.messages import Usage
+from skill_health.router.records import Reply, RoutingRequest, Status
 from skill_health.router.routers._api import Router, Setup
 
 TITLE = "Simulated answers of known accuracy, bias, abstention and failures, for tests"

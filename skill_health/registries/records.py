@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from skill_health.config.settings import SourceGlobs, Volatility
 from skill_health.core.strict_json import JsonLine, read_line, read_lines, top_level
 from skill_health.registries.sources import KINDS, SourceFile, digest, read_sources
+from skill_health.text.terminal import clean
 
 SCHEMA_OF = {
     "claims": "claim",
@@ -181,3 +182,10 @@ def _review(record: RegistryRecord, volatility: Volatility, as_of: date) -> Revi
     late = as_of.toordinal() - due
     claim_id, owner, volatile = data["claim_id"], data["owning_skill"], data["volatility"]
     return Review(record, claim_id, owner, field, reviewed, volatile, days, date.fromordinal(due), late)
+
+
+def problem_line(problem: BadRecord) -> str:
+    """A bad record as one line, safe to print: `path:line: what is wrong; what to do`."""
+    advice = problem.help[:1].lower() + problem.help[1:].removesuffix(".")
+    text = f"{problem.path}:{problem.line}: {problem.message}" + (f"; {advice}" if advice else "")
+    return clean(" ".join(text.split()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -15,3 +15,12 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, sorted(known), 1, cutoff)), "")
+
+
+_SHOWN = 3
+
+
+def either(names: Sequence[str]) -> str:
+    """Some of the names that a label may mean, as a message says them."""
+    shown = [*names[:_SHOWN], *([f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else [])]
+    return f"{', '.join(shown[:-1])} or {shown[-1]}"

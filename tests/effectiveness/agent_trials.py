@@ -18,6 +18,7 @@ import pytest
 from agent_server import AgentServer, Play
 from scripted_bench import fixture_copies, fixture_tasks
 
+from skill_health.bench.http.endpoint import Endpoint
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.validation import problems
 from skill_health.effectiveness.agents._load import resolve
@@ -30,7 +31,6 @@ from skill_health.effectiveness.records import SkillCopy, TrialResult
 from skill_health.effectiveness.sandbox import bubblewrap
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial import run_trial
-from skill_health.router.http.endpoint import Endpoint
 
 VARIABLE = "SKILL_HEALTH_AGENTS"
 """Names a folder with a prefix of npm for each agent."""

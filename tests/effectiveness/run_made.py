@@ -12,6 +12,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from simulators.agents._plan import draw, parse_plan
+from skill_health.bench.budget import Budget
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.journal import Journal
+from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
+from skill_health.bench.run_folder import find_place
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
 from skill_health.effectiveness.agents._api import Agent, Command
@@ -28,11 +33,6 @@ from skill_health.effectiveness.records import CONDITIONS, SkillCopy, TrialResul
 from skill_health.effectiveness.run import TrialRunner
 from skill_health.effectiveness.tasks._api import Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.router.budget import Budget
-from skill_health.router.journal import Journal
-from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
-from skill_health.router.records import Usage
-from skill_health.router.run_folder import find_place
 
 PRICE = TieredPrice((Rates(10.0, 10.0, 10.0, 10.0),))
 TIME = datetime(2026, 3, 1, tzinfo=UTC)

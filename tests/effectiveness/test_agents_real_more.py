@@ -17,6 +17,7 @@ from agent_server import AgentServer, Play
 from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
 from trial_bench import needs_bubblewrap
 
+from skill_health.bench.http.endpoint import Endpoint
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
@@ -27,7 +28,6 @@ from skill_health.effectiveness.probe import problems, run_probe
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.router.http.endpoint import Endpoint
 
 pytestmark = pytest.mark.real
 TASKS = tasks()

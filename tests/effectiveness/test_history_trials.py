@@ -12,12 +12,12 @@ import pytest
 from effects_made import manifest, scripted
 from jsonschema import Draft202012Validator
 
+from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.history import HISTORY, history_lines, record_again, record_run
 from skill_health.effectiveness.records import TrialResult
-from skill_health.router.manifest import digest
 
 MODELS = ("scripted:seed=1", "scripted:seed=2")
 

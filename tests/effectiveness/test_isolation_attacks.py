@@ -18,6 +18,8 @@ from urllib.parse import quote
 import pytest
 from trial_bench import agent, cell, everything, needs_bubblewrap, record, run, skill, task, tried, verifier
 
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.effectiveness import workspace_programs
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.effectiveness.gateway._api import GatewayTrace
@@ -29,8 +31,6 @@ from skill_health.effectiveness.sandbox._disk import Disk
 from skill_health.effectiveness.trial_outcome import ending, numbers
 from skill_health.effectiveness.trial_redact import holds_secret, redact
 from skill_health.effectiveness.workspace_tree import read_tree
-from skill_health.router.prices import Rates, TieredPrice
-from skill_health.router.records import Usage
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SECRET = "sk-live/Qz7+Xw9=Rt2"

@@ -11,6 +11,7 @@ import local_model
 import pytest
 from scripted_bench import task_folder
 
+from skill_health.bench.http.endpoint import Endpoint
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.cell import TrialSpec
@@ -23,7 +24,6 @@ from skill_health.effectiveness.sandbox import bubblewrap
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial import run_trial
-from skill_health.router.http.endpoint import Endpoint
 from skill_health.router.routers.openai import WIRE
 
 pytestmark = [

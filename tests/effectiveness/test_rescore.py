@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from report_runs import frozen, kept
 from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
 
+from skill_health.bench.manifest import digest
 from skill_health.commands.effectiveness import command
 from skill_health.effectiveness.history import HISTORY
 from skill_health.effectiveness.records import TrialResult
@@ -28,7 +29,6 @@ from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._api import Script, Task, script
 from skill_health.effectiveness.trial import run_trial
-from skill_health.router.manifest import digest
 
 FIRST = "test -f out.txt"
 SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'

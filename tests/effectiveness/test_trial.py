@@ -31,6 +31,8 @@ from trial_bench import (
 )
 from trial_model import KEY, asking, with_model
 
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.core.errors import AbortedError
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
@@ -43,8 +45,6 @@ from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import script
 from skill_health.effectiveness.trial import run_trial
 from skill_health.effectiveness.trial_outcome import ending, numbers, outcome_of
-from skill_health.router.prices import Rates, TieredPrice
-from skill_health.router.records import Usage
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])

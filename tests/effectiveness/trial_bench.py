@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import Agent, Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.cell import TrialSpec
@@ -23,7 +24,6 @@ from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial import run_trial
-from skill_health.router.records import Usage
 
 SKILLS = ".agents/skills"
 SANDBOXES = ("bubblewrap", "none")

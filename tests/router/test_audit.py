@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
+from skill_health.bench.collection import read_skills
 from skill_health.config.settings import Config, RuleLimits
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.validation import load_schema
@@ -17,7 +18,6 @@ from skill_health.discovery.corpus import discover
 from skill_health.registries.records import BadRecord
 from skill_health.router.audit import Audit, audit
 from skill_health.router.audit_text import as_json, as_text
-from skill_health.router.collection import read_skills
 from skill_health.router.commands.prompts import command
 from skill_health.router.inputs import load_inputs
 from skill_health.router.prompts._api import Known

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import FREE, Rates, TieredPrice, cost, price_table
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
 from skill_health.router.choices import RouterChoices
@@ -21,8 +23,7 @@ from skill_health.router.earlier import EarlierCalls, read_earlier
 from skill_health.router.forecast import MARGIN, UNCALIBRATED, Factor, Load, forecast, most, tokens_at_most
 from skill_health.router.forecast_plan import TYPICAL_OUTPUT, forecast_plan, reservations, study_notes
 from skill_health.router.plan import OpenModel, Questions, RouterPlan, to_manifest
-from skill_health.router.prices import FREE, Rates, TieredPrice, cost, price_table
-from skill_health.router.records import Catalogue, ListedSkill, Mode, Prompt, RoutingResult, Status, Usage
+from skill_health.router.records import Catalogue, ListedSkill, Mode, Prompt, RoutingResult, Status
 from skill_health.router.results import to_line
 from skill_health.router.routers._load import RouterChoice
 from skill_health.router.sizes import question_size, size_of

@@ -15,10 +15,12 @@ import pytest
 from click.testing import CliRunner
 from loopback import Loopback, Reaction, Seen, answer, ranking
 
+from skill_health.bench.budget import Budget
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.commands.router import command as router_command
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import SkillHealthError
-from skill_health.router.budget import Budget
 from skill_health.router.choices import RouterChoices
 from skill_health.router.degenerate import judge_finished
 from skill_health.router.instrument import InstrumentFinding, ModelVerdict, from_json, lines, to_json, to_record
@@ -27,7 +29,6 @@ from skill_health.router.opening import open_models
 from skill_health.router.orders import presentation
 from skill_health.router.plan import OpenModel, RouterPlan
 from skill_health.router.planted import judge_planted
-from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.router.records import (
     NONE,
     Catalogue,
@@ -37,7 +38,6 @@ from skill_health.router.records import (
     RoutingRequest,
     RoutingResult,
     Status,
-    Usage,
 )
 from skill_health.router.routers._load import RouterChoice
 from skill_health.router.scores.facts import read_facts

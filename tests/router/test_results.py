@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
-from skill_health.router.records import RoutingResult, Status, Usage
+from skill_health.router.records import RoutingResult, Status
 from skill_health.router.results import from_line, read_results, to_line
 
 TEXTS = st.lists(st.text(max_size=5), max_size=3).map(tuple)

@@ -1,11 +1,15 @@
-"""The names by which a catalogue lists skills: those of plugins are qualified, and what has one name is told apart."""
+"""The skills of a collection, parsed, and the names by which they are listed."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from skill_health.core.files import read_bytes
+from skill_health.discovery.corpus import Discovery
 from skill_health.discovery.plugins import Plugins
+from skill_health.lint.check import load_skill
 from skill_health.rules.routing._groups import name_key
 from skill_health.skill.model import Skill
 
@@ -84,3 +88,20 @@ def left_out(groups: Mapping[str, Sequence[Skill]], why: str) -> Iterator[str]:
         told = [f"{', '.join(skill.path for skill in rest)} ({kept} stays)" for kept, rest in groups.items()]
         more = f" and {len(told) - _SHOWN} more such names" if len(told) > _SHOWN else ""
         yield f"{number} skill{'s' * (number != 1)} left out, because {why}: {'; '.join(told[:_SHOWN])}{more}"
+
+
+def read_skills(discovery: Discovery) -> list[Skill]:
+    """Read every skill of a collection, in the order of their paths. Never raises on bad content."""
+    found = []
+    for entry in discovery.entries:
+        full = os.path.join(discovery.root, entry.path)
+        data, problem = (b"", entry.problem) if entry.problem else read_bytes(full)
+        found.append(load_skill(entry, data, problem))
+    return found
+
+
+def read_collection(discovery: Discovery, namesakes: str = REFUSE, plain: bool = False) -> tuple[Discovery, Collection]:
+    """Read and name the skills of a collection; what it leaves out is no longer in the discovery."""
+    found = name_skills(read_skills(discovery), Plugins(discovery.root), namesakes, plain)
+    kept = {skill.path for skill in found.skills}
+    return discovery._replace(entries=tuple(entry for entry in discovery.entries if entry.path in kept)), found

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from skill_health.core.errors import UsageError
-from skill_health.router import manifest as frozen
-from skill_health.router.durable import to_json
-from skill_health.router.journal import Journal, create, resume
-from skill_health.router.journal_read import MANIFEST, RESULTS, Key, read_past
-from skill_health.router.records import ANSWERED
-from skill_health.router.redact import redacted
-from skill_health.router.results import from_line
-from skill_health.router.runs import ROUTER, find_run, read_checked_manifest, run_ids, runs_folder
+from skill_health.bench.durable import to_json
+from skill_health.bench.journal import MANIFEST, RESULTS, Journal, Key, create, read_manifest, read_past, resume
+from skill_health.bench.manifest import differences, identity
+from skill_health.bench.redact import redacted
+from skill_health.config.settings import Config
+from skill_health.core.errors import SkillHealthError, UsageError
+from skill_health.core.git import Revision, read_revision
+from skill_health.core.validation import problems
+from skill_health.discovery.roots import git_top
+from skill_health.text.near import nearest
 
-FIELDS = ("prompt_id", "model", "replication")
 TEMPORARY = ".skill-health-"
 REPORTS = ("report.json", "report.md")
 Record = Mapping[str, Any]
@@ -57,7 +57,7 @@ class RunLocation:
         if self.stored is None:
             return create(self.folder, self.manifest, self.kind.fields, secrets)
         now, again = self.manifest, _asked_again(self.kind, self.stored)
-        return resume(self.folder, lambda stored: frozen.differences(stored, now), self.kind.fields, secrets, again)
+        return resume(self.folder, lambda stored: differences(stored, now), self.kind.fields, secrets, again)
 
 
 def drop_reports(folder: str) -> None:
@@ -75,27 +75,14 @@ def _is_reported(folder: str) -> bool:
     return all(os.path.exists(os.path.join(folder, name)) for name in REPORTS)
 
 
-def is_missing(record: Record) -> bool:
-    """Whether a result is missing data, which a run that is resumed asks for again; so is one that is damaged."""
-    if record.get("status") not in ANSWERED:
-        return True
-    try:
-        result = from_line(record)
-        names = (*result.ranking, *result.kinds, *result.notes, *result.first_kinds, result.rationale, result.error)
-        numbers = (result.attempts, result.cost_usd or 0, result.confidence or 0, result.duration_ms or 0)
-        return not (all(isinstance(each, str) for each in names) and min(numbers) >= 0)
-    except (TypeError, ValueError):
-        return True
-
-
 def find_place(
     reports: str,
     manifest: Record,
     time: datetime,
+    kind: Kind,
     named: str = "",
     anew: bool = False,
     secrets: tuple[str, ...] = (),
-    kind: Kind | None = None,
 ) -> RunLocation:
     """The folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
 
@@ -103,7 +90,6 @@ def find_place(
     data: whoever wants that asked again names the run. Raises UsageError where the one that is named is another, and
     where a manifest is damaged.
     """
-    kind = kind or OF_ROUTER
     safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
     if named:
         folder = find_run(named, reports, kind.name)
@@ -111,7 +97,7 @@ def find_place(
         if found:
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
         return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored))
-    mark = frozen.identity(safe)
+    mark = identity(safe)
     runs = runs_folder(reports, kind.name)
     for name in () if anew else run_ids(reports, kind.name):
         folder = os.path.join(runs, name)
@@ -134,7 +120,7 @@ def _new_name(runs: str, time: str, mark: str) -> str:
 def _stored(kind: Kind, folder: str, now: Record) -> tuple[dict[str, Any], list[str]]:
     """The manifest of a run, and in which ways it is not what would be run now. Raises UsageError for a damaged one."""
     stored = read_checked_manifest(folder, kind.name)
-    found = frozen.differences(stored, now)
+    found = differences(stored, now)
     if not found and to_json(kind.covered(stored)) != to_json(kind.covered(now)):
         raise UsageError(
             f"{os.path.join(folder, MANIFEST)} is damaged (what it lists is not what its hashes say): "
@@ -181,16 +167,72 @@ def _done(kind: Kind, folder: str, manifest: Record) -> frozenset[Key]:
     return frozenset(read_past(folder, kind.fields, _asked_again(kind, manifest)).results)
 
 
-def _covered(manifest: Record) -> Any:
-    prompts = [{**prompt, "reason": "", "source": ""} for prompt in manifest["prompts"]]
-    return [prompts, [(skill["name"], skill["text"]) for skill in manifest["catalogue"]]]
+LAST = "last"
 
 
-def _keys(manifest: Record) -> Iterator[Key]:
-    for prompt in manifest["prompts"]:
-        for model in manifest["models"]:
-            for replication in range(model["replications"]):
-                yield prompt["prompt_id"], model["spec"], replication
+def runs_folder(reports: str, kind: str) -> str:
+    """Where the runs of a kind lie in a folder of reports."""
+    return os.path.join(reports, kind)
 
 
-OF_ROUTER = Kind(ROUTER, FIELDS, _keys, _covered, is_missing)
+def find_run(name: str, reports: str, kind: str) -> str:
+    """The folder of a run that is given by its id, its folder or its manifest, or is the "last" one of the reports.
+
+    Raises UsageError with the near ids.
+    """
+    given = os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
+    for folder in (given, os.path.join(runs_folder(reports, kind), name)):
+        if name and os.path.isfile(os.path.join(folder, MANIFEST)):
+            return folder
+    if name == LAST:
+        for folder, _ in earlier_runs(reports, kind):
+            return folder
+    known = list(run_ids(reports, kind))
+    near = nearest(name, known)
+    hint = f"did you mean {near}?" if near else f"the latest is {known[0]}" if known else "there is none there"
+    raise UsageError(f"there is no run {name!r}, neither a folder nor an id in {runs_folder(reports, kind)}: {hint}")
+
+
+def run_ids(reports: str, kind: str) -> Iterator[str]:
+    """The ids of the runs in a folder of reports, in falling order of their names, which begin with their time."""
+    try:
+        names = sorted(os.listdir(runs_folder(reports, kind)), reverse=True)
+    except OSError:
+        return
+    for name in names:
+        if os.path.isfile(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
+            yield name
+
+
+def read_checked_manifest(folder: str, kind: str) -> dict[str, Any]:
+    """The manifest of a run of a kind. Raises UsageError where it is none by the published schema."""
+    manifest = read_manifest(folder)
+    if manifest.get("kind") != kind:
+        raise UsageError(f"{folder} is no run of the {kind} benchmark: its manifest says kind {manifest.get('kind')!r}")
+    for problem in problems(f"{kind}-manifest", manifest):
+        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {problem.message}")
+    return manifest
+
+
+def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The folders and manifests of the runs, the latest first, each read when it is asked for.
+
+    Folders without a sound manifest are passed over: a damaged one must not keep a sweep from its baseline.
+    """
+    for name in run_ids(reports, kind):
+        folder = os.path.join(runs_folder(reports, kind), name)
+        try:
+            yield folder, read_checked_manifest(folder, kind)
+        except SkillHealthError:
+            continue
+
+
+def reports_folder(out: str | None, root: str, config: Config) -> str:
+    """The absolute path of the folder that reports go to."""
+    return os.path.abspath(out) if out else os.path.join(root, config.daily.reports)
+
+
+def revision_of(root: str, reports: str) -> Revision:
+    """The commit of a collection; what lies in the folder of reports makes no difference to it."""
+    own = os.path.relpath(reports, root).replace(os.sep, "/")
+    return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))

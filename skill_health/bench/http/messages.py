@@ -6,8 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from skill_health.router.http.failures import Failure
-from skill_health.router.records import Usage
+from skill_health.bench.http.failures import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call; None where the provider did not say. `raw` is what it said.
+
+    `input_tokens` counts everything that was read, cached or not; `cached_tokens` (read from a cache) and
+    `cache_write_tokens` are parts of it. `reasoning_tokens` are a part of `output_tokens`.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    raw: Mapping[str, Any] | None = None
+
 
 End = Literal["finished", "truncated", "refusal", "tools"]
 

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from skill_health.bench.http.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from skill_health.bench.http.client import Client, Timing
+
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,16 +18,55 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.http.failures import Failure
-from skill_health.router.http.fetch import Fetched, Transports, fetch
-from skill_health.router.http.messages import Completion, Conversation, ProviderProtocol
-from skill_health.router.http.pacing import Pace, costs_of
-from skill_health.router.http.reading import read
-from skill_health.router.http.scrub import Scrubber
-from skill_health.router.http.waits import MAX_WAIT, STEPS, backoff, stretched
-from skill_health.router.http.window import CallWindow
-from skill_health.router.meter import may_send_again, not_charged
+from skill_health.bench.budget import may_send_again, not_charged
+from skill_health.bench.http.failures import Failure, judge
+from skill_health.bench.http.fetch import Fetched, Transports, fetch, is_json_type, parsed
+from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol
+from skill_health.bench.http.pacing import MAX_WAIT, STEPS, CallWindow, Pace, asked_wait, backoff, costs_of, stretched
+from skill_health.bench.redact import Scrubber
+
+
+def read(wire: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
+    """What the answer says; every text of a completion is without the key. `now` is in seconds since 1970."""
+    data = parsed(fetched.body)
+    if fetched.status >= 400:
+        said = None if isinstance(data, Failure) else data
+        return judge(fetched.status, said, asked_wait(fetched.headers, said, now))
+    kind = fetched.headers.get("content-type", "")
+    if not is_json_type(kind):
+        return Failure("fatal", f"sent {kind.partition(';')[0][:60]}, not JSON: base-url may be that of something else")
+    if isinstance(data, Failure):
+        return data
+    if not isinstance(data, dict):
+        return Failure("fatal", "sent JSON that is no object")
+    if (error := data.get("error")) and isinstance(error, dict | str):
+        # Some answer 200 before they know, and put the real status into the body.
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS.get(str(code), 400)
+        return judge(status, data, asked_wait(fetched.headers, data, now))
+    found = wire.completion(data)
+    if isinstance(found, Failure):
+        return found
+    ids = [fetched.headers[name] for name in wire.request_id if fetched.headers.get(name)]
+    return _scrubbed(replace(found, request_id=ids[0] if ids else found.request_id), scrub)
+
+
+_STATUS = {"rate_limit_exceeded": 429, "server_error": 500, "insufficient_quota": 429}
+
+
+def _scrubbed(found: Completion, scrub: Scrubber) -> Completion:
+    calls = tuple(
+        replace(
+            call, raw=scrub.text(call.raw), arguments=scrub.deep(call.arguments), call_id=scrub.text(call.call_id, 200)
+        )
+        for call in found.calls
+    )
+    return replace(
+        found, text=scrub.text(found.text), calls=calls, usage=replace(found.usage, raw=scrub.small(found.usage.raw)),
+        native=scrub.deep(found.native), stop_reason=scrub.optional(found.stop_reason),
+        model=scrub.optional(found.model), request_id=scrub.optional(found.request_id),
+    )  # fmt: skip
+
 
 COSTLY_RETRIES = 2
 """How often a request is sent again whose work the server may have done and charged."""
@@ -187,3 +234,30 @@ def _given_up(failure: Failure, requests: int, again: bool) -> Failure:
     if again and failure.wait:
         return replace(failure, message=f"{failure.message} (it asks to wait {failure.wait:,.0f} s, which is too long)")
     return replace(failure, message=f"{failure.message} (after {requests} requests)") if requests > 1 else failure
+
+
+ClientKey = tuple[Endpoint, Timing]
+
+
+# For each running loop: the clients that are open, and how many have borrowed each. Connections belong to their loop.
+_OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ClientKey, tuple[Client, int]]] = WeakKeyDictionary()
+
+
+def borrow_client(endpoint: Endpoint, timing: Timing | None = None) -> Client:
+    """The client of this endpoint in the running loop. Each `borrow_client` needs one `give_client_back`."""
+    clients = _OPEN.setdefault(asyncio.get_running_loop(), {})
+    key = (endpoint, timing or Timing())
+    client, users = clients.get(key) or (Client(*key), 0)
+    clients[key] = (client, users + 1)
+    return client
+
+
+async def give_client_back(endpoint: Endpoint, timing: Timing | None = None) -> None:
+    """Let go of a client; the last one to do so closes its connections."""
+    clients = _OPEN[asyncio.get_running_loop()]
+    key = (endpoint, timing or Timing())
+    client, users = clients.pop(key)
+    if users > 1:
+        clients[key] = (client, users - 1)
+    else:
+        await client.aclose()

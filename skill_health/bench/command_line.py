@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,7 +14,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
 from skill_health.core.files import here
 
 if TYPE_CHECKING:
-    from skill_health.router.ended import RunOutcome
+    from skill_health.bench.schedule import RunOutcome
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -39,7 +40,7 @@ def finish(
 
     Raises AbortedError where it is incomplete.
     """
-    from skill_health.router.schedule import INTERRUPTED as BY_USER
+    from skill_health.bench.schedule import INTERRUPTED as BY_USER
     from skill_health.text.terminal import clean
 
     if text and sys.stdout is not None:
@@ -57,3 +58,35 @@ def finish(
             return INTERRUPTED
         raise AbortedError(f"incomplete: {ended.left} {what} have no result ({ended.reason}); {again}")
     return FINDINGS if ended.untrusted else CLEAN
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def listed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Values that are given one by one or joined with commas, each once; a comma inside a scripted name is kept."""
+    found: list[str] = []
+    for part in ",".join(values).split(","):
+        if found and "=" in part and ":" not in part.partition("=")[0] and ":" in found[-1]:
+            found[-1] += f",{part}"
+        elif part.strip():
+            found.append(part.strip())
+    return tuple(dict.fromkeys(found))
+
+
+def amount(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """A cap in dollars: "nan" and "inf" are numbers to click, and would cap nothing."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no amount of dollars")
+    return value
+
+
+def all_of(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Function], Function]:
+    """One decorator for several options, which the help lists in this order."""
+
+    def decorate(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from skill_health.bench.http.messages import ProviderProtocol
 from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
-from skill_health.router.http.messages import ProviderProtocol
 from skill_health.text.patterns import lazy
 
 _NAME, _PLAIN = lazy(r"[A-Za-z_][A-Za-z0-9_]*"), lazy(r"[A-Z_][A-Z0-9_]{0,63}")
