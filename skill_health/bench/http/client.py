@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
-
-from skill_health.bench.http.endpoint import Endpoint
-
-if TYPE_CHECKING:
-    from skill_health.bench.http.client import Client, Timing
-
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import httpx
 
 from skill_health.bench.budget import may_send_again, not_charged
+from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, judge
 from skill_health.bench.http.fetch import Fetched, Transports, fetch, is_json_type, parsed
 from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol
