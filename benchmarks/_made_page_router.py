@@ -14,10 +14,9 @@ from skill_health.bench.http.messages import Usage
 from skill_health.bench.manifest import digest
 from skill_health.discovery.hosts import FULL
 from skill_health.router.history import history_lines
-from skill_health.router.orders import presentation
-from skill_health.router.records import NONE, RoutingResult
+from skill_health.router.plan.orders import presentation
+from skill_health.router.records import NONE, RoutingResult, to_line
 from skill_health.router.report import build_report
-from skill_health.router.results import to_line
 
 # Of the orders: runs with another one are not comparable.
 _SEED = 1

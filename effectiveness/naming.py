@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skill_health.bench.collection import SKIP, Collection, left_out, name_skills
+from skill_health.bench.collection import SKIP, NamedCollection, left_out, name_skills
 from skill_health.core.errors import UsageError
 from skill_health.discovery.plugins import Plugins
 from skill_health.effectiveness.tasks._api import Task
@@ -70,7 +70,7 @@ def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, name
     return NamedSkills(skills, tuple(settled), (*found.notes, *left_out(rest, "an agent has one skill of a name")))
 
 
-def _meant(found: Collection) -> Mapping[str, Sequence[str]]:
+def _meant(found: NamedCollection) -> Mapping[str, Sequence[str]]:
     """What a task may call skills, and the paths of those that are called so; a listed name means no other skill."""
     others: dict[str, list[str]] = defaultdict(list)
     for path, names in found.names.items():

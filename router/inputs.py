@@ -14,12 +14,18 @@ from skill_health.discovery.hosts import hosts
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import read_sources
-from skill_health.router.listing import catalogue, listing_notes
+from skill_health.router.listing import catalogue, collection_at, listing_notes
 from skill_health.router.prompts._api import Known, PromptFile, known_skills
-from skill_health.router.prompts._files import EVALS, TRIGGERS, matching, read_file
-from skill_health.router.prompts._load import LoadedPrompts, load_prompts, read_prompts
+from skill_health.router.prompts._load import (
+    EVALS,
+    TRIGGERS,
+    LoadedPrompts,
+    load_prompts,
+    matching,
+    read_file,
+    read_prompts,
+)
 from skill_health.router.records import NONE, Catalogue, Prompt
-from skill_health.router.revisions import collection_at
 from skill_health.text.near import either, nearest
 
 

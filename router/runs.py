@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.bench.journal import RESULTS, Key
+from skill_health.bench.journal import RESULTS, Key, read_lines
 from skill_health.bench.run_folder import Kind, Record, read_checked_manifest
 from skill_health.core.files import read_small
 from skill_health.core.strict_json import JsonProblem, parse_object
-from skill_health.router.records import ANSWERED, RoutingResult
-from skill_health.router.results import from_line, read_results
-from skill_health.router.scores.facts import RoutingRunFacts, read_facts
-from skill_health.router.scores.judge import RunScores, judge
+from skill_health.router.records import ANSWERED, RoutingResult, from_line
+from skill_health.router.scores.judge import RoutingRunFacts, RunScores, judge, read_facts
 
 ROUTER, CHECK = "router", "check.json"
 """The kind of run that this package makes: the folder of its runs, and the first word of its schemas."""
@@ -103,3 +101,8 @@ def _keys(manifest: Record) -> Iterator[Key]:
 
 
 OF_ROUTER = Kind(ROUTER, FIELDS, _keys, _covered, is_missing)
+
+
+def read_results(path: str) -> list[RoutingResult]:
+    """All results of a file, as `read_lines` reads them."""
+    return list(read_lines(path, from_line))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from skill_health.bench.command_line import all_of, amount, listed
-from skill_health.router.orders import ORDERS
+from skill_health.router.plan.orders import ORDERS
 
 skip_namesakes_option = click.option(
     "--skip-namesakes", is_flag=True, help="Of skills listed by one name, keep the first (`router.namesakes`)."

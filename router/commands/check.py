@@ -12,7 +12,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
 from skill_health.router.commands._options import model_options, skip_namesakes_option
 
 if TYPE_CHECKING:
-    from skill_health.router.instrument_run import InstrumentCheck
+    from skill_health.router.instrument.check import InstrumentCheck
 
 
 @click.command(short_help="Plant a skill and requests for none, and see whether models find their way.")
@@ -51,7 +51,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     from skill_health.bench.schedule import INTERRUPTED as BY_USER
     from skill_health.core.errors import AbortedError
-    from skill_health.router.instrument import lines, to_record
+    from skill_health.router.instrument.planted import lines, to_record
     from skill_health.text.terminal import clean, echo
 
     checked = _check(paths, options)
@@ -74,12 +74,11 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> InstrumentCheck:
     from skill_health.bench.budget import Budget
     from skill_health.bench.prices import price_table
     from skill_health.bench.run_folder import reports_folder
-    from skill_health.router.choices import choices
-    from skill_health.router.earlier import read_earlier
-    from skill_health.router.forecast_plan import forecast_plan, reservations
     from skill_health.router.inputs import load_inputs
-    from skill_health.router.instrument_run import DirectAsker, ask_world, open_world
-    from skill_health.router.opening import open_models, refuse_uncapped
+    from skill_health.router.instrument.check import DirectAsker, ask_world, open_world
+    from skill_health.router.plan.choices import choices
+    from skill_health.router.plan.forecast import forecast_plan, read_earlier, reservations
+    from skill_health.router.plan.opening import open_models, refuse_uncapped
     from skill_health.router.routers._load import PROVIDER
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template

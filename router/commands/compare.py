@@ -32,7 +32,7 @@ def command(run: str, baseline: str, **options: Any) -> int:
     """
     from skill_health.bench.run_folder import find_run, reports_folder
     from skill_health.lint.pipeline import configure
-    from skill_health.router.compare import compare
+    from skill_health.router.compare.compare import compare
     from skill_health.router.runs import load_run
 
     root, config = configure((os.curdir,), options["config_file"], {})
@@ -47,7 +47,7 @@ def rendered(found: dict[str, Any], format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
-    from skill_health.router.comparison import document
+    from skill_health.router.compare.document import document
     from skill_health.text.blocks import as_markdown, as_text
 
     if format_ == "json":

@@ -40,8 +40,8 @@ def command(
     commit changes (default: all of the collection here); it is always the whole collection that is compared.
     """
     from skill_health.lint.pipeline import configure
+    from skill_health.router.hook import base_of, is_touched
     from skill_health.router.inputs import skipping_namesakes
-    from skill_health.router.touched import base_of, is_touched
 
     root, config = configure(files or (os.curdir,), config_file, {})
     config = skipping_namesakes(config) if skip_namesakes else config
@@ -52,9 +52,8 @@ def command(
     # pre-commit calls this before every commit, for it passes no deleted file; drafts are in no commit.
     if not is_touched(root, commit, untracked=bool(files) or "PRE_COMMIT" not in os.environ):
         return CLEAN
-    from skill_health.router.comparable import changed_skills
-    from skill_health.router.hook import effect, report
-    from skill_health.router.hook_read import both_catalogues, prompts_of_both
+    from skill_health.router.compare.comparable import changed_skills
+    from skill_health.router.hook import both_catalogues, effect, prompts_of_both, report
     from skill_health.text.terminal import clean
 
     old, new, discovery = both_catalogues(files, root, config, commit, listing)

@@ -34,10 +34,9 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     taken from them, and raw answers are read again.
     """
     from skill_health.bench.run_folder import reports_folder, runs_folder
-    from skill_health.router.imports import import_run, write_run
     from skill_health.router.inputs import load_inputs
-    from skill_health.router.plan_files import read_folder
     from skill_health.router.prompts._load import refuse_bad_records
+    from skill_health.router.published import import_run, read_folder, write_run
     from skill_health.text.terminal import clean
 
     plan = read_folder(folder)

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skill_health import stats
-from skill_health.router.scores.facts import NULL, WHY, RoutingRunFacts
-from skill_health.router.scores.judge import ModelScores, RunScores
+from skill_health.router.scores.judge import NULL, WHY, ModelScores, RoutingRunFacts, RunScores
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.splits import TRAIN
 from skill_health.stats.power import mde_paired, preliminary_reasons

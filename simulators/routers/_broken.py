@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from skill_health.router.answers import MAX_CHARS
+from skill_health.router.run.outcome import MAX_CHARS
 
 
 def broken(answer: Mapping[str, Any], kind: str, names: Collection[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.router.answers import KINDS
+from skill_health.router.run.outcome import KINDS
 from skill_health.text.near import nearest
 
 STATUSES = {

@@ -6,8 +6,8 @@ import json
 
 from simulators.routers._script import MALFORMED, Script
 from skill_health.core.files import blake2b
-from skill_health.router.answers import KINDS
 from skill_health.router.records import NONE, RoutingRequest
+from skill_health.router.run.outcome import KINDS
 
 _TOP = 3
 

@@ -27,7 +27,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class NamedCollection:
     """The skills that can be listed, their names by the path of SKILL.md, and what somebody should know of others."""
 
     skills: tuple[Skill, ...] = ()
@@ -35,7 +35,9 @@ class Collection:
     notes: tuple[str, ...] = ()
 
 
-def name_skills(skills: Iterable[Skill], plugins: Plugins, namesakes: str = REFUSE, plain: bool = False) -> Collection:
+def name_skills(
+    skills: Iterable[Skill], plugins: Plugins, namesakes: str = REFUSE, plain: bool = False
+) -> NamedCollection:
     """Name the skills of a collection, in the order of their paths.
 
     Of skills with the same name and the same SKILL.md one counts. Of others that are listed by the same name all stay,
@@ -58,7 +60,7 @@ def name_skills(skills: Iterable[Skill], plugins: Plugins, namesakes: str = REFU
         *left_out(copies, "name and SKILL.md are those of another"),
         *left_out(left, "another is listed by the same name"),
     )
-    return Collection(tuple(sorted(single, key=lambda skill: skill.path)), names, notes)
+    return NamedCollection(tuple(sorted(single, key=lambda skill: skill.path)), names, notes)
 
 
 def plain_name(skill: Skill) -> str:
@@ -100,7 +102,9 @@ def read_skills(discovery: Discovery) -> list[Skill]:
     return found
 
 
-def read_collection(discovery: Discovery, namesakes: str = REFUSE, plain: bool = False) -> tuple[Discovery, Collection]:
+def read_collection(
+    discovery: Discovery, namesakes: str = REFUSE, plain: bool = False
+) -> tuple[Discovery, NamedCollection]:
     """Read and name the skills of a collection; what it leaves out is no longer in the discovery."""
     found = name_skills(read_skills(discovery), Plugins(discovery.root), namesakes, plain)
     kept = {skill.path for skill in found.skills}

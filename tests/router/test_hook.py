@@ -146,7 +146,7 @@ def test_where_nothing_else_is_listed_no_prompt_is_read(
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("prompts were read")
 
-    monkeypatch.setattr("skill_health.router.hook_read.prompts_of_both", refuse)
+    monkeypatch.setattr("skill_health.router.hook.prompts_of_both", refuse)
     change(repository)
     assert hook() == (0, "", "")
 

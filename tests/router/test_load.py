@@ -123,7 +123,7 @@ def test_a_wrong_name_is_refused_with_the_nearest_ones(spec: str, message: str) 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     spec: str, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from skill_health.router.routers._minilm import load_embedder
+    from skill_health.router.routers.embed_minilm import load_embedder
 
     load_embedder.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)

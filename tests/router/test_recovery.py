@@ -17,21 +17,17 @@ import pytest
 from made_runs import manifest, prompt, simulate
 
 from skill_health.config.settings import RouterSettings
-from skill_health.router.orders import presentation
-from skill_health.router.outcome import read_attempt, to_result
+from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.report import build_report
 from skill_health.router.routers._load import open_choice, resolve
-from skill_health.router.scores.calibration import calibration
-from skill_health.router.scores.comparisons import compare_models
-from skill_health.router.scores.confusion import pairs
-from skill_health.router.scores.facts import read_facts
+from skill_health.router.run.outcome import read_attempt, to_result
 from skill_health.router.scores.failures import failures
-from skill_health.router.scores.judge import RunScores, judge
+from skill_health.router.scores.judge import RunScores, judge, read_facts
 from skill_health.router.scores.metrics import measure
-from skill_health.router.scores.position import position, positions
-from skill_health.router.scores.skills import skills
-from skill_health.router.scores.stability import stability
+from skill_health.router.scores.models import calibration, compare_models
+from skill_health.router.scores.position import position, positions, stability
+from skill_health.router.scores.skills import pairs, skills
 from skill_health.stats.hypothesis_tests import group_permutation_test
 from skill_health.stats.multiplicity import benjamini_hochberg
 

@@ -21,14 +21,13 @@ from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.git import Revision
-from skill_health.router.choices import RouterChoices
-from skill_health.router.plan import OpenModel, Questions, RouterPlan, to_manifest
+from skill_health.router.plan.choices import RouterChoices
+from skill_health.router.plan.plan import OpenModel, Questions, RouterPlan, to_manifest
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Mode, Prompt, Reply, RoutingRequest, RoutingResult
-from skill_health.router.results import read_results
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import RouterChoice, open_choice, resolve
-from skill_health.router.run import RouterRunner
-from skill_health.router.runs import is_missing
+from skill_health.router.run.run import RouterRunner
+from skill_health.router.runs import is_missing, read_results
 from skill_health.router.template import load_template
 
 FIELDS = ("prompt_id", "model", "replication")

@@ -18,8 +18,8 @@ from skill_health.bench.journal import read_past
 from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import problems
+from skill_health.router.instrument.planted import NAME
 from skill_health.router.runs import FIELDS
-from skill_health.router.sentinel import NAME
 
 TOPICS = ("invoices", "maps", "recipes")
 React = Callable[[Seen], Reaction]

@@ -19,15 +19,13 @@ from hypothesis import strategies as st
 from made_runs import SKILLS, manifest, prompt, result, simulate
 
 from skill_health.core.validation import problems
-from skill_health.router.orders import presentation
+from skill_health.router.plan.orders import presentation
 from skill_health.router.records import ANSWERED, NONE, Prompt, RoutingResult
 from skill_health.router.report import build_report
-from skill_health.router.scores.confusion import matrix, pairs
-from skill_health.router.scores.facts import read_facts
-from skill_health.router.scores.judge import judge, ndcg
-from skill_health.router.scores.metrics import METRICS, measure
+from skill_health.router.scores.judge import judge, ndcg, read_facts
+from skill_health.router.scores.metrics import METRICS, measure, quantile
 from skill_health.router.scores.position import positions
-from skill_health.router.scores.usage import quantile
+from skill_health.router.scores.skills import matrix, pairs
 from skill_health.stats.hypothesis_tests import group_permutation_test
 
 MODELS = ("maker:one", "maker:two")

@@ -19,9 +19,9 @@ from simulators.routers._simulate import right
 from simulators.routers.scripted import Scripted
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.router.answers import KINDS, read_answer
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, Reply, RoutingRequest
 from skill_health.router.routers._load import open_choice, resolve
+from skill_health.router.run.outcome import KINDS, read_answer
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 CALLS = 4000
