@@ -12,8 +12,8 @@ import click
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 
 if TYPE_CHECKING:
-    from skill_health.effectiveness.agents._installed import Installed
-    from skill_health.effectiveness.agents_look import AgentStatus
+    from skill_health.effectiveness.agents._load import Installed
+    from skill_health.effectiveness.run.probes import AgentStatus
     from skill_health.effectiveness.sandbox._api import BackEnd
 
 
@@ -31,7 +31,7 @@ def command(names: tuple[str, ...], probe: bool, sandbox: str | None, format_: s
     NAME picks agents. With --probe, exit 1 where an installed agent does not see just the skills that are staged for
     it. That asks no model and costs nothing.
     """
-    from skill_health.effectiveness.agents._installed import look_for
+    from skill_health.effectiveness.agents._load import look_for
     from skill_health.effectiveness.sandbox._load import back_ends, pick
 
     if sandbox and not probe:
@@ -66,7 +66,7 @@ def _looks(found: Iterable[Installed], back_end: str) -> dict[str, AgentStatus]:
     """What the agents that can be started here see, one after the other: they share a processor."""
     import asyncio
 
-    from skill_health.effectiveness.agents_look import inspect_agent
+    from skill_health.effectiveness.run.probes import inspect_agent
 
     async def all_of() -> dict[str, AgentStatus]:
         return {one.info.name: await inspect_agent(one, back_end) for one in found if one.ready}

@@ -24,7 +24,7 @@ def command(run: str, baseline: str, format_: str, out: str | None, config_file:
     without a common task, model or pair of arms are not compared.
     """
     from skill_health.effectiveness.commands.report import find
-    from skill_health.effectiveness.compare import compare
+    from skill_health.effectiveness.compare.compare import compare
     from skill_health.text.terminal import echo
 
     found = compare(find(run, out, config_file), find(baseline, out, config_file))
@@ -36,7 +36,7 @@ def rendered(found: dict[str, Any], format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
-    from skill_health.effectiveness.compare_document import document
+    from skill_health.effectiveness.compare.document import document
     from skill_health.text.blocks import as_markdown, as_text
 
     if format_ == "json":

@@ -43,13 +43,12 @@ def command(
     from skill_health.bench.durable import locked
     from skill_health.bench.run_folder import find_run, reports_folder
     from skill_health.core.errors import AbortedError, UsageError
-    from skill_health.effectiveness.rescore import rescore
-    from skill_health.effectiveness.rescore_write import as_json, as_text, verified_now
-    from skill_health.effectiveness.rescore_write import write as replace
-    from skill_health.effectiveness.runs import KIND, load_run
+    from skill_health.effectiveness.run.rescore import as_json, as_text, rescore, verified_now
+    from skill_health.effectiveness.run.rescore import write as replace
+    from skill_health.effectiveness.run.runs import KIND, load_run
     from skill_health.effectiveness.sandbox._load import back_end, pick
-    from skill_health.effectiveness.script_run import ScriptOptions
     from skill_health.effectiveness.tasks._load import load_tasks
+    from skill_health.effectiveness.workspace.scripts import ScriptOptions
     from skill_health.lint.pipeline import configure
     from skill_health.text.terminal import echo
 
@@ -58,7 +57,7 @@ def command(
     if task_paths:
         tasks = load_tasks(task_paths, root).tasks
     else:
-        from skill_health.effectiveness.prepare_inputs import load_inputs
+        from skill_health.effectiveness.plan.inputs import load_inputs
 
         tasks = load_inputs((), (), config_file, skip_namesakes=True).tasks
     image = config.effectiveness.image

@@ -16,8 +16,8 @@ from skill_health.effectiveness.commands._options import spending_options, study
 
 if TYPE_CHECKING:
     from skill_health.bench.schedule import RunOutcome
-    from skill_health.effectiveness.conduct import TrialRunOptions
-    from skill_health.effectiveness.prepare import PreparedTrials
+    from skill_health.effectiveness.plan.prepare import PreparedTrials
+    from skill_health.effectiveness.run.conduct import TrialRunOptions
 
 
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
@@ -43,12 +43,11 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
     require_modules("effectiveness run", (*STATISTICS, "httpx", "h11"))
     from skill_health.bench.run_folder import reports_folder
-    from skill_health.effectiveness.begun_before import said_of_earlier
-    from skill_health.effectiveness.choices import choices
-    from skill_health.effectiveness.conduct import TrialRunOptions, conduct
-    from skill_health.effectiveness.prepare import AT_ONCE, prepare
-    from skill_health.effectiveness.prepare_check import fit_tasks
-    from skill_health.effectiveness.prepare_inputs import load_inputs
+    from skill_health.effectiveness.plan.choices import choices
+    from skill_health.effectiveness.plan.inputs import load_inputs
+    from skill_health.effectiveness.plan.preflight import fit_tasks, said_of_earlier
+    from skill_health.effectiveness.plan.prepare import AT_ONCE, prepare
+    from skill_health.effectiveness.run.conduct import TrialRunOptions, conduct
     from skill_health.effectiveness.sandbox._load import pick
 
     if options["named"] and options["no_resume"]:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
-from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials
+from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials, TaskFacts, TrialRunFacts
 from skill_health.effectiveness.records import CONTROL
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.intervals import clustered_mean, clustered_proportion, unbounded_mean

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.effectiveness.effects.absence import Absence
 from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arm_json
 from skill_health.effectiveness.effects.contrasts import Contrast
 from skill_health.effectiveness.effects.contrasts import note as why_not
+from skill_health.effectiveness.effects.controls import Absence
 from skill_health.stats.power import fewest_differing, preliminary_reasons
 
 ALPHA = 0.05

@@ -9,8 +9,7 @@ from typing import Any
 
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Task
 from skill_health.effectiveness.tasks._bad import check_schema, check_text, leftover
-from skill_health.effectiveness.tasks._build import TaskParts, build
-from skill_health.effectiveness.tasks._container import network_lines, timeout
+from skill_health.effectiveness.tasks._container import TaskParts, build, network_lines, timeout
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 from skill_health.registries.records import BadRecord
 

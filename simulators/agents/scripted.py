@@ -32,12 +32,12 @@ from simulators.agents._parse import ScriptPlan, parse_plan
 from simulators.agents._plan import Drawn, draw
 from skill_health.effectiveness.agents._api import Command, Job
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
-from skill_health.effectiveness.check_runs import FINAL
-from skill_health.effectiveness.conditions import parse_arm
+from skill_health.effectiveness.check.verifier_runs import FINAL
 from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import ORACLE, WORKSPACE, replace_places, text_of
+from skill_health.effectiveness.workspace.staging import parse_arm
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 

@@ -20,9 +20,8 @@ from scripted_bench import bench, fixture_copies, fixture_tasks
 from skill_health.bench.http.messages import ToolCall, ToolResult
 from skill_health.effectiveness.agents import loop
 from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
-from skill_health.effectiveness.loop.agent import MOST_CALLS, MOST_TALK, main
+from skill_health.effectiveness.loop.agent import MOST_CALLS, MOST_TALK, SYSTEM, find, main, system_prompt
 from skill_health.effectiveness.loop.job import LoopJob, decoded
-from skill_health.effectiveness.loop.skills import SYSTEM, find, system_prompt
 from skill_health.effectiveness.loop.tools import MOST_LINES, MOST_TEXT, TOOLS, Toolbox
 
 KEY = "stand-in-0123456789abcdef"

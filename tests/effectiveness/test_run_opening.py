@@ -14,10 +14,17 @@ from skill_health.config.settings import Effectiveness, ModelPrice, Provider, Ro
 from skill_health.config.values import Mistake, build
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.choices import choices
-from skill_health.effectiveness.opening import open_models, price_of, secrets_of, server_of, with_terms_of
-from skill_health.effectiveness.opening_program import program_of, version_of
-from skill_health.effectiveness.prepare_inputs import load_inputs
+from skill_health.effectiveness.plan.choices import choices
+from skill_health.effectiveness.plan.inputs import load_inputs
+from skill_health.effectiveness.plan.opening import (
+    open_models,
+    price_of,
+    program_of,
+    secrets_of,
+    server_of,
+    version_of,
+    with_terms_of,
+)
 
 ROUTING = RouterSettings(
     providers={

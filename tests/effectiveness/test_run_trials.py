@@ -33,12 +33,11 @@ from skill_health.bench.budget import Budget
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.probe_rules import DISAGREEMENT
-from skill_health.effectiveness.records import Invoked, Outcome, TrialResult
-from skill_health.effectiveness.results import from_line, is_missing, read_results, to_line
-from skill_health.effectiveness.run import OUTAGE, TrialRunner
-from skill_health.effectiveness.run_folder import folder_of
+from skill_health.effectiveness.records import Invoked, Outcome, TrialResult, from_line, is_missing, to_line
+from skill_health.effectiveness.run.run import OUTAGE, TrialRunner
+from skill_health.effectiveness.run.runs import folder_of, read_results
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.trial.visibility import DISAGREEMENT
 
 KEYS = 2 * (4 * 6 + 3)
 
@@ -363,7 +362,7 @@ def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     from run_made import TIME, manifest_of
 
     from skill_health.bench.run_folder import find_place
-    from skill_health.effectiveness.manifest import OF_TRIALS
+    from skill_health.effectiveness.plan.plan import OF_TRIALS
 
     go(tmp_path, a_plan(), Made(), runs=5)
     folder = the_run(tmp_path)

@@ -14,7 +14,7 @@ from skill_health.bench.http.messages import Usage
 from skill_health.core.validation import load_schema, problems
 from skill_health.effectiveness.agents import claude_code, codex
 from skill_health.effectiveness.agents._api import StreamReading, ToolUse, TrajectoryStep
-from skill_health.effectiveness.trajectory import SCHEMA_VERSION, to_atif
+from skill_health.effectiveness.trial.files import SCHEMA_VERSION, to_atif
 
 
 def checked(reading: StreamReading) -> dict[str, Any]:

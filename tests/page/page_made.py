@@ -25,7 +25,7 @@ from skill_health.config.settings import Config
 from skill_health.daily.run import run_daily, write
 from skill_health.discovery.corpus import discover
 from skill_health.effectiveness.effects.build import build_report as effect_report
-from skill_health.effectiveness.history import record_run as record_effects
+from skill_health.effectiveness.run.history import record_run as record_effects
 from skill_health.lint.pipeline import configure
 from skill_health.lint.pipeline import run as check
 from skill_health.page.data.gather import read_page
