@@ -185,8 +185,8 @@ if os.geteuid() == 0:
         ctypes.create_string_buffer((0x20080522).to_bytes(4, "little") + bytes(4)), ctypes.create_string_buffer(24)) == 0
 sys.path[:0] = sys.argv[1:3]
 from pathlib import Path
-from skill_health.effectiveness.trial.trial.verify import clear_for_verifier
-from skill_health.effectiveness.workspace.workspace.tree import read_tree
+from skill_health.effectiveness.trial.verify import clear_for_verifier
+from skill_health.effectiveness.workspace.tree import read_tree
 import json
 place = Path(sys.argv[3])
 for name, text in json.loads(sys.argv[4]).items():
