@@ -33,8 +33,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     and what a simulated run found says so.
     """
     from skill_health.core.files import check, write_text
-    from skill_health.page.asked import asked, page_of, skill_path
     from skill_health.page.badge import badge, endpoint, svg
+    from skill_health.page.request import asked, page_of, skill_path
     from skill_health.text.terminal import clean, echo
 
     page = page_of(asked(paths, options), options)

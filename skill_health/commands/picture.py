@@ -28,8 +28,8 @@ _HEAD = 8
 @common_options
 def command(name: str | None, paths: tuple[str, ...], **options: Any) -> int:
     """Write the picture of this name; without one, list the names and titles of all that there are data for."""
-    from skill_health.page.asked import asked, page_of, skill_path
     from skill_health.page.pictures._load import collection_pictures, skill_pictures
+    from skill_health.page.request import asked, page_of, skill_path
     from skill_health.text.terminal import clean, echo
 
     if options["list_"]:

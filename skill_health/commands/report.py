@@ -37,7 +37,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     are the gates.
     """
     from skill_health.core.files import here, write_text
-    from skill_health.page.asked import PAGE, asked, page_of
+    from skill_health.page.request import PAGE, asked, page_of
     from skill_health.text.terminal import clean, echo
 
     about = asked(paths, options)
@@ -67,11 +67,11 @@ _TOPICS = {1: "gates:", 2: "routing:", 3: "effect:", 4: "together:"}
 
 def _render(page: Page, form: str) -> str:
     if form == "json":
-        from skill_health.page.data.document import render as as_json
+        from skill_health.page.data.gather import render as as_json
 
         return as_json(page)
     if form == "md":
-        from skill_health.page.summary import render as as_markdown
+        from skill_health.page.sections.summary import render as as_markdown
 
         return as_markdown(page)
     from skill_health.page.html import render as as_html
@@ -81,7 +81,7 @@ def _render(page: Page, form: str) -> str:
 
 def _check(output: str, form: str) -> None:
     """Raise UsageError where the output cannot be written, or is somebody else's."""
-    from skill_health.page.asked import PAGE
+    from skill_health.page.request import PAGE
 
     if os.path.isdir(output) or output.endswith(os.sep):
         raise UsageError(f"cannot write {output}: it is a folder; name a file, such as {os.path.join(output, PAGE)}")

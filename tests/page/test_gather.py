@@ -15,10 +15,9 @@ import pytest
 from skill_health.cli import main
 from skill_health.config.settings import Config
 from skill_health.core.validation import problems
+from skill_health.page.data.gather import effect_reports, router_reports
 from skill_health.page.data.histories import MOST_LINES, daily_history, effect_history, router_history
-from skill_health.page.data.reports import effect_reports, router_reports
-from skill_health.page.model import QUESTIONS
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import QUESTIONS, JsonNode
 from skill_health.status import join
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from skill_health.config.settings import Config
 from skill_health.daily.history import CollectionSummary, HistoryLine, SkillLine, to_record
-from skill_health.page.data.trends import marks, trends
-from skill_health.page.origin import JsonNode, document
-from skill_health.page.verdict.composing import composing
+from skill_health.page.data.histories import marks, trends
+from skill_health.page.model import JsonNode, document
+from skill_health.page.verdict.answers import composing
 from skill_health.skill.measure import estimate_tokens
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.render import CollectionStatus

@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pictures_made import HOSTILE, made
 
-from skill_health.page.anchors import anchor
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw
-from skill_health.page.model import Page, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, Page, Picture, anchor
 from skill_health.page.pictures import (
     _tags,
     components,

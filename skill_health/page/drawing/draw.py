@@ -14,8 +14,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from skill_health.page.drawing import compiled, theme
+from skill_health.page.figures import escape_text
 from skill_health.page.model import Picture
-from skill_health.page.text import escape_text
 
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _TAG = re.compile(r"<[^<>]*>")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from skill_health.page.figures import MISSING, points, text_cell
-from skill_health.page.marks import effect_marks
-from skill_health.page.model import Page, PageCell
-from skill_health.page.origin import JsonNode
+from skill_health.page.figures import MISSING, effect_marks, points, text_cell
+from skill_health.page.model import JsonNode, Page, PageCell
 from skill_health.page.pictures import _tags
 from skill_health.page.pictures._forest import KINDS, LABELS, Row
 from skill_health.page.pictures._text import fitted, text_width

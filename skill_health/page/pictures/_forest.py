@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from skill_health.page.drawing.theme import GROUND, INK, MUTED, SERIES, ZERO
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode
 from skill_health.page.pictures._panel import Panel, Spec, Ticks, round_ticks
 from skill_health.page.pictures._text import fitted, padding, text_width
 

@@ -8,8 +8,7 @@ from math import ceil, floor
 from typing import Any
 
 from skill_health.page.drawing.theme import BAD, GOOD, MUTED, SERIES, WARN
-from skill_health.page.model import Page
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, Page
 from skill_health.page.pictures._panel import Panel, Spec, numbers, round_ticks
 from skill_health.page.pictures._text import padding
 from skill_health.page.pictures._times import milliseconds, time_ticks

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skill_health.page.model import Page
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, Page
 from skill_health.page.pictures._router_models import Entry, current, entry_of, whole
 
 NONE = "none"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skill_health.page.marks import Mark, route_marks
-from skill_health.page.origin import JsonNode
+from skill_health.page.figures import Mark, route_marks
+from skill_health.page.model import JsonNode
 
 BASIS = {"prompts": "prompts", "template": "template", "settings": "settings", "catalogue": "descriptions"}
 """What must be the same in two lines that are compared, and what it is called."""

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN
-from skill_health.page.figures import MISSING
-from skill_health.page.marks import Mark, route_marks
-from skill_health.page.model import Page, PageCell
-from skill_health.page.origin import JsonNode
+from skill_health.page.figures import MISSING, Mark, route_marks
+from skill_health.page.model import JsonNode, Page, PageCell
 from skill_health.page.pictures import _tags
 
 STATES = {

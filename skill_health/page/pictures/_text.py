@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from skill_health.page.text import escape_text
+from skill_health.page.figures import escape_text
 
 SIZE = 11
 """Pixels of all text."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from skill_health.page.drawing.theme import GRID, INK, MUTED, SERIES
 from skill_health.page.figures import MISSING, score, text_cell
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures._text import below, fitted, padding, text
 
 QUESTION, ORDER = 1, 2

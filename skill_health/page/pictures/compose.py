@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skill_health.page.figures import text_cell
-from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, Picture
 from skill_health.page.pictures._effects import (
     AXIS,
     CELLS,

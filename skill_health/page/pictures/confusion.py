@@ -7,8 +7,7 @@ from math import ceil
 
 from skill_health.page.drawing.theme import GRID, GROUND, INK, MUTED, RAMP
 from skill_health.page.figures import MISSING, count, score, text_cell
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures._panel import TURNED, Panel, Spec
 from skill_health.page.pictures._router_cells import MOST, NONE, Confusions, confusions
 from skill_health.page.pictures._router_models import listed, run_id, tag, warning

@@ -7,8 +7,7 @@ from typing import Any
 
 from skill_health.page.drawing.theme import GROUND, INK, SERIES, SHAPES, ZERO
 from skill_health.page.figures import amount, points, text_cell
-from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, Picture
 from skill_health.page.pictures._effects import (
     Measured,
     caveats,

@@ -7,8 +7,7 @@ from typing import Any
 
 from skill_health.page.drawing.theme import MUTED, SERIES
 from skill_health.page.figures import MISSING, amount, count, share, text_cell
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, round_ticks, together
 from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
 from skill_health.page.pictures._text import fitted, padding

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from skill_health.page.anchors import anchor
 from skill_health.page.figures import count, score, text_cell
-from skill_health.page.model import NumberTable, Page, Picture
+from skill_health.page.model import NumberTable, Page, Picture, anchor
 from skill_health.page.pictures._history import MOST, At, lines, marks, spec, stretches, told
 
 QUESTION, ORDER = 1, 1

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skill_health.page.anchors import anchor
 from skill_health.page.figures import text_cell
-from skill_health.page.model import NumberTable, Page, Picture
+from skill_health.page.model import NumberTable, Page, Picture, anchor
 from skill_health.page.pictures._effects import (
     AXIS,
     CELLS,

@@ -9,9 +9,8 @@ from typing import Any
 
 from skill_health.formats.text import excerpt as source_lines
 from skill_health.page.figures import count, score
-from skill_health.page.model import PageCell, Tone
-from skill_health.page.origin import JsonNode
-from skill_health.page.skill.trial_text import HtmlBudget, TextExcerpt, cut, price
+from skill_health.page.model import JsonNode, PageCell, Tone
+from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
 
 MOST = 40
 """How many findings of a skill are shown."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from skill_health.page.anchors import anchor
 from skill_health.page.figures import MISSING, score
-from skill_health.page.model import Page, PageCell
-from skill_health.page.origin import JsonNode
-from skill_health.page.verdict.due import due
+from skill_health.page.model import JsonNode, Page, PageCell, anchor
+from skill_health.page.verdict.verdicts import due
 
 _FIELDS = {
     "recall": "recall %",

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from skill_health.page.figures import MISSING, points, score, share
-from skill_health.page.model import QUESTIONS, Page, SkillVerdict
-from skill_health.page.origin import JsonNode
-from skill_health.page.text import escape_text
-from skill_health.page.verdict.due import due
-from skill_health.page.verdict.telling import effect_first, routed_first
+from skill_health.page.figures import MISSING, escape_text, points, score, share
+from skill_health.page.model import QUESTIONS, JsonNode, Page, SkillVerdict
+from skill_health.page.verdict.ranking import effect_first, routed_first
+from skill_health.page.verdict.verdicts import due
 from skill_health.text.terminal import clean, markdown_text
 
 MAX_BYTES = 60_000

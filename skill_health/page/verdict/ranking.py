@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode
 from skill_health.status.next_steps import CommandBuilder
 
 VERDICTS = ("harmful", "helps", "biased", "no evidence", "not testable")

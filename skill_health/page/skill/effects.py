@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
 
-from skill_health.page.figures import MISSING, points, score
-from skill_health.page.marks import Mark, effect_marks
-from skill_health.page.model import PageCell
-from skill_health.page.origin import JsonNode
-from skill_health.page.skill.artefacts import FileLink, ReportFolders
+from skill_health.page.figures import MISSING, Mark, effect_marks, points, score
+from skill_health.page.model import JsonNode, PageCell
+from skill_health.page.skill.budget import HtmlBudget, price
+from skill_health.page.skill.kept_files import FileLink, ReportFolders
 from skill_health.page.skill.trial_files import (
     RESULTS,
     Trial,
@@ -23,8 +22,7 @@ from skill_health.page.skill.trial_files import (
     read_trials,
     worst,
 )
-from skill_health.page.skill.trial_text import HtmlBudget, price
-from skill_health.page.skill.trial_view import DEAREST, TrialView, trial_view
+from skill_health.page.skill.trials import DEAREST, TrialView, trial_view
 
 MOST_TRIALS, MOST_TASKS = 12, 40
 """How many trials have links, and how many tasks are shown, of a skill and model."""

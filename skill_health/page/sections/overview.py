@@ -6,12 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from skill_health.page.anchors import anchor
-from skill_health.page.figures import MISSING, count, points, score, share
-from skill_health.page.marks import Mark, effect_marks, route_marks
-from skill_health.page.model import Page, PageCell, SkillVerdict
-from skill_health.page.origin import JsonNode
-from skill_health.page.verdict.telling import effect_first, routed_first
+from skill_health.page.figures import MISSING, Mark, count, effect_marks, points, route_marks, score, share
+from skill_health.page.model import JsonNode, Page, PageCell, SkillVerdict, anchor
+from skill_health.page.verdict.ranking import effect_first, routed_first
 
 _UNKNOWN = SkillVerdict("not judged", "unknown", 1, "")
 

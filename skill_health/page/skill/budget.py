@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from skill_health.page.text import escape_text
+from skill_health.page.figures import escape_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from skill_health.core.errors import UsageError
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.lint.pipeline import configure
 from skill_health.page.data.gather import TITLE, read_page
+from skill_health.page.figures import escape_text
 from skill_health.page.model import Page
-from skill_health.page.text import escape_text
 from skill_health.text.near import nearest
 
 PAGE = "index.html"
