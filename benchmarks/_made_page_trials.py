@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._made_page import Known, Texts, append, write_json
-from simulators.agents._plan import draw, parse_plan
+from simulators.agents.scripted import draw, parse_plan
 from skill_health.bench.manifest import digest
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE, TrialResult, to_line

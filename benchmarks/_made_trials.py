@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from simulators.agents._plan import draw, parse_plan
+from simulators.agents.scripted import draw, parse_plan
 from skill_health.effectiveness.records import CONDITIONS, TrialResult, to_line
 from skill_health.effectiveness.workspace.staging import parse_arm
 from skill_health.skill.frontmatter import write

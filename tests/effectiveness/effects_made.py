@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulators.agents._plan import draw, parse_plan
+from simulators.agents.scripted import draw, parse_plan
 from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, TrialResult
 from skill_health.effectiveness.workspace.staging import OF_CONTROLS, parse_arm
 

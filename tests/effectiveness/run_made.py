@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from simulators.agents._plan import draw, parse_plan
+from simulators.agents.scripted import draw, parse_plan
 from skill_health.bench.budget import Budget
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.journal import Journal

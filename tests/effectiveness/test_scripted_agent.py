@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scripted_bench import bench, fixture_copies, fixture_tasks
 
 from simulators.agents import _program, scripted
-from simulators.agents._plan import Drawn, ScriptPlan, chance, draw, effect, parse_plan
+from simulators.agents.scripted import Drawn, ScriptPlan, chance, draw, effect, parse_plan
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Job, ProgramOutput
 from skill_health.effectiveness.agents._loop_stream import read

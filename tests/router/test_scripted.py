@@ -13,10 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.routers._broken import broken
-from simulators.routers._script import SHARES, Script, parse_script
-from simulators.routers._simulate import right
-from simulators.routers.scripted import Scripted
+from simulators.routers.scripted import SHARES, Script, Scripted, broken, parse_script, right
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, Reply, RoutingRequest
