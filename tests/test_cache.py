@@ -140,7 +140,7 @@ def test_new_rules_are_an_input(tree: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_unchanged_collection_is_not_parsed_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lint(tree)
     monkeypatch.setattr("skill_health.lint.workers.check_entries", lambda *_: pytest.fail("checked again"))
-    monkeypatch.setattr("skill_health.lint.pipeline.check_corpus", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr("skill_health.lint.check.check_corpus", lambda *_: pytest.fail("checked again"))
     assert lint(tree).findings
 
 

@@ -292,3 +292,11 @@ def test_linting_one_skill_is_light(write: Callable[[Mapping[str, str]], Path]) 
     loaded = loaded_after(code, root)
     assert "skill_health.lint.pipeline" in loaded
     assert loaded & HEAVY == set()
+
+
+def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path]) -> None:
+    root = write({"skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies lists.\n---\n# Tidy\n"})
+    code = "from skill_health.cli import main\nmain(['lint', '.'])\nprint()"
+    assert "markdown_it" in loaded_after(code, root)
+    needed = {"dataclasses", "difflib", "markdown_it", "skill_health.lint.check", "subprocess", "yaml"}
+    assert loaded_after(code, root) & (needed | HEAVY) == set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
@@ -177,6 +176,8 @@ def _owner(path: str, root: str) -> str:
 
 def _git(folder: str, *arguments: str, say: str = "") -> bytes:
     try:
+        import subprocess
+
         done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
     except FileNotFoundError as error:
         raise UsageError("git is needed to tell what has changed, and is not installed") from error

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skill_health.config.settings import Config
 from skill_health.core.files import blake2b, read_small
 from skill_health.discovery.corpus import Entry
+from skill_health.lint.cache import answer, digest
+from skill_health.lint.select import selected
 from skill_health.registries.records import Registries
-from skill_health.rules._api import Finding, Hit, Rule
+from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
+from skill_health.rules._load import all_rules
 from skill_health.rules.ignores._comments import Ignore, read_ignores
 from skill_health.skill.decode import decode
 from skill_health.skill.markdown import parse_document
@@ -20,31 +25,8 @@ from skill_health.skill.parse import parse_skill, unreadable
 from skill_health.text.patterns import lazy
 from skill_health.text.secrets import redact
 
-
-def answer(root: str, question: str) -> str:
-    """Answer `exists:PATH` or `read:PATH` (relative to the root) by a string that changes when the file does."""
-    kind, _, path = question.partition(":")
-    full = os.path.join(root, path)
-    if kind == "exists":
-        return "yes" if os.path.exists(full) else ""
-    return digest(read_small(full))
-
-
-def hold(root: str, inputs: Mapping[str, str]) -> bool:
-    """Whether every question still has the same answer."""
-    return all(answer(root, question) == known for question, known in inputs.items())
-
-
-def digest(data: bytes | None) -> str:
-    """A short digest of a file's bytes; "" for no file."""
-    return "" if data is None else blake2b(data, digest_size=12).hexdigest()
-
-
-def digest_of(*parts: str) -> str:
-    """A digest over texts, in order."""
-    joined = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return blake2b(joined, digest_size=16).hexdigest()
-
+if TYPE_CHECKING:
+    from skill_health.lint.pipeline import LintSession
 
 _DIGITS = lazy(r"\d+")
 _EXCERPT = 240
@@ -164,3 +146,31 @@ def _sentence(help_: str) -> str:
     first = help_.split(" ", 1)[0]
     text = help_[:1].upper() + help_[1:] if first.isalpha() else help_
     return text if not text or text[-1] in ".!?:`)" else text + "."
+
+
+class CorpusFiles(FileContext):
+    """The context of collection-wide rules: files, and the day that claims are judged at."""
+
+    def __init__(self, root: str, config: Config, registries: Registries, as_of: date) -> None:
+        super().__init__(root, config, registries)
+        self.as_of = as_of
+
+
+def check_corpus(session: LintSession, as_of: date) -> tuple[list[Finding], dict[str, str]]:
+    """The findings of the collection-wide rules, and the files that they depend on (see `inputs`)."""
+    context = CorpusFiles(session.discovery.root, session.config, session.registries(), as_of)
+    summaries = (_summary(path, json.loads(record["facts"])) for path, record in sorted(session.records.items()))
+    corpus = Corpus(tuple(summaries))
+    findings: list[Finding] = []
+    for rule in selected(all_rules(), session.config):
+        if rule.check_corpus is not None:
+            findings += as_findings(rule, rule.check_corpus(corpus, context), None, context)
+    return findings, context.inputs
+
+
+def _summary(path: str, facts: dict[str, Any]) -> SkillSummary:
+    own = facts["summary"]
+    return SkillSummary(
+        path, path.rpartition("/")[0], own["name"], own["description"], Span(*own["name_span"]),
+        Span(*own["description_span"]), own["digest"], own["hidden"], facts,
+    )  # fmt: skip

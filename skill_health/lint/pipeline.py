@@ -7,9 +7,7 @@ of processes.
 from __future__ import annotations
 
 import functools
-import json
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,26 +18,13 @@ from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_bytes
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
-from skill_health.discovery.plugins import without_plugin
 from skill_health.lint import cache
-from skill_health.lint.check import FileContext, as_findings, digest_of, hold
+from skill_health.lint.cache import digest_of, hold
 from skill_health.lint.report import LintReport
-from skill_health.lint.select import selected
-from skill_health.profiles import COMPAT, load_profile
-from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.registries.sources import digest, read_sources
-from skill_health.rules._api import Corpus, Finding, Severity, SkillSummary, named_by
-from skill_health.rules._load import all_rules
+from skill_health.rules._api import Finding, Severity, named_by
 from skill_health.rules._stamp import rules_stamp
 from skill_health.rules.ignores import _comments
-from skill_health.score.scoring import (
-    Scores,
-    SkillFacts,
-    score_corpus,
-    score_skill,
-)
-from skill_health.skill.measure import measures_from
-from skill_health.skill.model import Span
 
 if TYPE_CHECKING:
     from skill_health.registries.records import Registries
@@ -135,6 +120,8 @@ class LintSession:
             return [cache.unpack(values) for values in known["findings"]]
 
         self.changed = True
+        from skill_health.lint.check import check_corpus
+
         findings, inputs = check_corpus(self, as_of)
         self.corpus = {"key": key, "inputs": inputs, "findings": [cache.pack(f) for f in findings]}
         return findings
@@ -299,6 +286,8 @@ def lint(
         prefix=prefix(root), ignored=result.ignored, warnings=result.warnings,
     )  # fmt: skip
     if score:
+        from skill_health.lint.scores import score_result
+
         report = report._replace(scores=score_result(result, config))
     return report, result
 
@@ -315,77 +304,3 @@ def prefix(root: str) -> str:
     if root == here or not root.startswith(here.rstrip(os.sep) + os.sep):
         return ""
     return os.path.relpath(root, here).replace(os.sep, "/") + "/"
-
-
-class CorpusFiles(FileContext):
-    """The context of collection-wide rules: files, and the day that claims are judged at."""
-
-    def __init__(self, root: str, config: Config, registries: Registries, as_of: date) -> None:
-        super().__init__(root, config, registries)
-        self.as_of = as_of
-
-
-def check_corpus(session: LintSession, as_of: date) -> tuple[list[Finding], dict[str, str]]:
-    """The findings of the collection-wide rules, and the files that they depend on (see `inputs`)."""
-    context = CorpusFiles(session.discovery.root, session.config, session.registries(), as_of)
-    summaries = (_summary(path, json.loads(record["facts"])) for path, record in sorted(session.records.items()))
-    corpus = Corpus(tuple(summaries))
-    findings: list[Finding] = []
-    for rule in selected(all_rules(), session.config):
-        if rule.check_corpus is not None:
-            findings += as_findings(rule, rule.check_corpus(corpus, context), None, context)
-    return findings, context.inputs
-
-
-def _summary(path: str, facts: dict[str, Any]) -> SkillSummary:
-    own = facts["summary"]
-    return SkillSummary(
-        path, path.rpartition("/")[0], own["name"], own["description"], Span(*own["name_span"]),
-        Span(*own["description_span"]), own["digest"], own["hidden"], facts,
-    )  # fmt: skip
-
-
-def score_result(result: LintResult, config: Config) -> Scores:
-    """Score every skill that was asked for by the configured profile. Raises UsageError for an unknown profile."""
-    if config.profile == COMPAT:
-        from skill_health.lint.compat import compat_scores
-
-        scores = compat_scores(result)
-    else:
-        profile = load_profile(config.profile, result.root)
-        registries = result.registries or Registries()
-        leaks = Counter(f.skill for f in result.findings if f.family == "leakage" and f.severity is Severity.ERROR)
-        scores = {}
-        for entry in result.entries:
-            if entry.target:
-                facts = result.facts[entry.path]
-                known = SkillFacts(
-                    links=facts.get("LI001"),
-                    claims=_counts(facts.get("CL001")),
-                    activation=_activation(registries, facts["summary"]["name"], profile.name),
-                    mechanisms=_mechanisms(registries.mechanisms, facts["summary"]["name"]),
-                    leaks=leaks[entry.path],
-                )
-                scores[entry.path] = score_skill(measures_from(facts["measures"]), known, profile, config.limits)
-    return Scores(config.profile, scores, score_corpus(scores.values()))
-
-
-def _counts(claims: Mapping[str, object] | None) -> Mapping[str, int] | None:
-    return None if claims is None else {k: v for k, v in claims.items() if isinstance(v, int)}
-
-
-def _activation(registries: Registries, name: str, profile: str) -> Mapping[str, int] | None:
-    # The plan knows activation cases only; elsewhere a labelled router prompt is as good a case.
-    kinds = (registries.activation,) if profile == "plan" else (registries.activation, registries.prompts)
-    cases = [case for records in kinds if records is not None for case in records]
-    if all(records is None for records in kinds):
-        return None
-    positive = sum(without_plugin(str(case.data.get("expected_primary_skill"))) == name for case in cases)
-    negative = sum(name in map(without_plugin, case.data.get("rejected_skills") or ()) for case in cases)
-    return {"positive": positive, "negative": negative}
-
-
-def _mechanisms(records: Sequence[RegistryRecord] | None, name: str) -> Mapping[str, int] | None:
-    if records is None:
-        return None
-    return Counter(str(r.data.get("status")) for r in records if r.data.get("owning_skill") == name)
