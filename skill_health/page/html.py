@@ -13,7 +13,7 @@ from skill_health.page.anchors import anchor
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.changed import changes, tasks
 from skill_health.page.drawing import palette
-from skill_health.page.drawing.drawn import drawn, least_widths
+from skill_health.page.drawing.drawn import drawn
 from skill_health.page.marks import LEGEND
 from skill_health.page.model import QUESTIONS, Page
 from skill_health.page.origins import ORIGINS, shortened
@@ -39,7 +39,7 @@ def render(page: Page, live: bool = False) -> str:
 
     ranked = rows(page)
     pictures = drawn(page, [row.path for row in ranked])
-    style = palette.style() + least_widths() + _asset("page.css") + _asset("skill.css")
+    style = palette.style() + _asset("page.css") + _asset("skill.css")
     script = _asset("page.js") + (_asset("live.js") if live else "")
     document = environment.get_template("page.html").render(
         page=page,

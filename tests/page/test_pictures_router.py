@@ -23,9 +23,8 @@ from skill_health.page.drawing.draw import draw
 from skill_health.page.model import Page, PageCell, Picture
 from skill_health.page.origin import JsonNode, document
 from skill_health.page.pictures import calibration, confusion, leaderboard, position, router_history
-from skill_health.page.pictures._router_lines import KINDS, by_model
-from skill_health.page.pictures._router_models import STATES
-from skill_health.page.pictures._times import milliseconds
+from skill_health.page.pictures._routers import STATES
+from skill_health.page.pictures.router_history import KINDS, runs_by_model
 from skill_health.page.text import escape_text
 from skill_health.router.history import history_lines
 from skill_health.router.records import Prompt
@@ -386,7 +385,7 @@ def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random
         for at, basis in enumerate(bases)
     ]
     mixed = order.sample(lines, len(lines))
-    found = by_model(JsonNode(mixed, "router-history#")).get("m", [])
+    found = runs_by_model(JsonNode(mixed, "router-history#")).get("m", [])
     assert [each.own.value for each in found] == lines
     counted = [each for each in found if each.segment]
     assert [each.own.value for each in counted] == [

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from skill_health.page.figures import amount, text_cell
 from skill_health.page.model import NumberTable, Page, Picture
+from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, mark_words, title_suffix
 from skill_health.page.pictures._effects import (
-    Measured,
-    caveats,
-    collections,
-    row,
-    spoken,
-    tag,
-    titled,
-    warning,
-)  # fmt: skip
-from skill_health.page.pictures._forest import Row, forest
+    EffectMeasurement,
+    all_contrasts,
+    collection_effects,
+    describe_contrast,
+    forest,
+)
 
 QUESTION, ORDER = 3, 4
 UNITS = {
@@ -31,59 +28,40 @@ _MOST_ROWS = 24
 
 def build(page: Page) -> tuple[Picture, ...]:
     """A picture for each measure of which anything is known: a forest plot over all contrasts and models."""
-    measured = collections(page)
-    found = (_one(measured, key) for key in UNITS)
+    measured = collection_effects(page)
+    found = (_measure(measured, key) for key in UNITS)
     return tuple(picture for picture in found if picture is not None)
 
 
-def _one(measured: tuple[Measured, ...], key: str) -> Picture | None:
+def _measure(measured: Sequence[EffectMeasurement], key: str) -> Picture | None:
     title, unit, size, digits = UNITS[key]
-    every = [
-        (each, contrast)
-        for each in measured
-        for contrast in each.own["contrasts"]
-        if contrast["deltas"][key].value["value"] is not None
-    ]
+    every = [pair for pair in all_contrasts(measured) if pair[1]["deltas"][key].value["value"] is not None]
     if not every:
         return None
-    shown, left = every, ""
-    if len(shown) > _MOST_ROWS:
-        shown = [pair for pair in every if pair[1].value["kind"] in ("primary", "secondary")]
-        left = " Primary and secondary contrasts are drawn, all are in the table."
-    rows = []
-    for each in measured:
-        own = [_row(each, contrast, key) for at, contrast in shown if at is each]
-        if own and len(measured) > 1:
-            rows.append(Row(titled(each)))
-        rows += own
+    drawn, left = every, ""
+    if len(every) > _MOST_ROWS:
+        drawn = [pair for pair in every if pair[1].value["kind"] in ("primary", "secondary")]
+        left = "Primary and secondary contrasts are drawn, all are in the table."
+    figures = [amount(contrast["deltas"][key], size, digits, signed=True) for _, contrast in every]
     table = NumberTable(
         ("Contrast", "Model", f"{title}, {unit} [95 % interval], n tasks", "Marks"),
         tuple(
-            (
-                text_cell(spoken(contrast.value)),
-                text_cell(each.model),
-                amount(contrast["deltas"][key], size, digits, signed=True),
-                text_cell(each.words),
-            )
-            for each, contrast in every
+            (text_cell(describe_contrast(contrast)), text_cell(each.model), figure, text_cell(mark_words(each)))
+            for (each, contrast), figure in zip(every, figures, strict=True)
         ),
         f"{title}: the arm less what it is against, paired by task",
     )
-    told = [
-        f"{each.model} {amount(contrast['deltas'][key], size, digits, signed=True).text}"
-        for each, contrast in every
+    firsts = [
+        f"{each.model} {figure.text}"
+        for (each, contrast), figure in zip(every, figures, strict=True)
         if contrast.value["kind"] == "primary"
     ]
     alt = (
         f"Forest plot of the difference in {title.lower()}, in {unit}, by contrast. With the target skill less "
-        f"without: {'; '.join(told[:4]) or 'not known'}.{warning(measured)}"
+        f"without: {'; '.join(firsts[:4]) or 'not known'}.{caveat_sentences(measured)}"
     )
-    spec = forest(rows, unit, factor=1 / size)
-    note = caveats(measured, f"Right of the line is more than without.{left}")
-    return Picture(f"delta-{key.replace('_', '-')}", f"{title} by contrast{tag(measured)}", alt, spec, table, 3, note)
-
-
-def _row(each: Measured, contrast: Any, key: str) -> Row:
-    own = row(each, contrast)
-    delta = contrast["deltas"][key]
-    return Row(own.name, delta, None, own.kind, delta.value["low"] is None, own.strong)
+    names = [describe_contrast(contrast) for _, contrast in drawn]
+    spec = forest(drawn, names, [each.model_label for each, _ in drawn], key, unit, 1 / size)
+    note = " ".join(filter(None, ("Right of the line is more than without.", left, caveat_note(measured))))
+    name = f"delta-{key.replace('_', '-')}"
+    return Picture(name, f"{title} by contrast{title_suffix(measured)}", alt, spec, table, 3, note)
