@@ -184,13 +184,13 @@ def _seen(element: ElementTree.Element) -> list[ElementTree.Element]:
     for child in element:
         child[:] = _seen(child)
         if child.tag == "g":
-            for name in _SHARED & {*child[0].attrib} - {*child.attrib} if len(child) > 1 else ():
-                if len({each.get(name) for each in child}) == 1:
-                    child.set(name, child[0].attrib[name])
+            for name, value in list(child[0].items()) if len(child) > 1 else ():
+                if name in _SHARED and name not in child.attrib and all(each.get(name) == value for each in child):
+                    child.set(name, value)
                     for each in child:
                         del each.attrib[name]
             found += [child] if child.attrib and len(child) else [*child]
-        elif child.tag != "path" or {"fill", "stroke"} & {*child.attrib}:
+        elif child.get("opacity") != "0" and (child.tag != "path" or {"fill", "stroke"} & {*child.attrib}):
             found.append(child)
     return found
 

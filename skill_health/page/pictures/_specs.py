@@ -87,7 +87,8 @@ def time_channel(field: str, times: Sequence[str]) -> Spec:
     first, last = min(times)[:10], max(times)[:10]
     days = (date.fromisoformat(last) - date.fromisoformat(first)).days
     # Left alone, a few days would have ticks within a day, of the same name.
-    axis = {"format": "%-d %b" if days else "%H:%M", "tickCount": "day" if 0 < days < 5 else 5}
+    form = "%b %Y" if days > 300 else "%-d %b" if days else "%H:%M"
+    axis = {"format": form, "tickCount": "day" if 0 < days < 5 else 5}
     title = f"run (UTC), {first}" + (f" to {last}" if days else "")
     return channel(field, "temporal", title=title, scale={"type": "utc", "padding": 8}, axis=axis)
 
