@@ -48,7 +48,11 @@ def config() -> dict[str, Any]:
         "axisBand": {"ticks": False, "labelPadding": 6},
         "legend": text | {"orient": "bottom", "labelColor": INK, "titleColor": MUTED},
         "header": text | {"labelColor": INK, "labelAnchor": "start", "labelAngle": 0, "labelPadding": 4},
-        "text": {"color": INK, "fontSize": 11},
+        "text": {"color": INK, "fontSize": 11, "align": "left"},
         "mark": {"color": SERIES[0]},
+        "rule": {"color": SERIES[0], "strokeWidth": 1.5},
+        "line": {"strokeWidth": 1.5},
+        "point": {"opacity": 1},
+        "tick": {"opacity": 1},
         "range": {"category": list(SERIES), "symbol": list(SHAPES), "ramp": list(RAMP), "heatmap": list(RAMP)},
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from skill_health.page.marks import Mark
+from skill_health.page.model import NumberTable, Picture
 
 WORDS = ("SIMULATED", "untrusted", "stale", "biased", "preliminary", "subset")
 """The marks that are told, in the order of their weight."""
@@ -68,3 +69,19 @@ def list_some(names: Sequence[str], most: int = 4) -> str:
     """The first of some names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def caveated_picture(
+    name: str,
+    title: str,
+    alt: str,
+    spec: Mapping[str, Any],
+    table: NumberTable,
+    question: int,
+    measurements: Sequence[Caveated],
+    *notes: str,
+) -> Picture:
+    """A picture of measurements, with their caveats in its title, its alternative text and its note."""
+    note = " ".join(filter(None, (*notes, caveat_note(measurements))))
+    own, told = f"{title}{title_suffix(measurements)}", f"{alt}{caveat_sentences(measurements)}"
+    return Picture(name, own, told, spec, table, question, note)

@@ -10,19 +10,8 @@ from skill_health.page.figures import MISSING, points, text_cell
 from skill_health.page.marks import Mark, effect_marks
 from skill_health.page.model import NumberTable, Page, PageCell
 from skill_health.page.origin import JsonNode
+from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import mark_words
-from skill_health.page.pictures._specs import (
-    Spec,
-    category,
-    channel,
-    estimate_values,
-    grouped,
-    labels,
-    layer,
-    looks,
-    row_axis,
-    signed_axis,
-)  # fmt: skip
 
 PRIMARY = "target-control"
 _FIGURES = ("Difference, points [95 % interval], n tasks", "Student's low", "Student's high", "Differing", "Testable")
@@ -172,46 +161,40 @@ def _student_end(contrast: JsonNode, key: str) -> PageCell:
 
 def forest(
     pairs: Sequence[Pair],
-    names: Sequence[str],
-    groups: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
     measure: str = "",
     title: str = "percentage points of success",
     factor: float = 100.0,
-) -> Spec:
+) -> vl.Spec:
     """A forest plot: a contrast a row, with its intervals over one axis; rows of several groups below their headings.
 
-    Drawn are differences of success, or of a `measure`, each times `factor`.
+    Rows are named by their contrast and grouped by model, unless `names` and `groups` say otherwise. Drawn are
+    differences of success, or of a `measure`, each times `factor`.
     """
-    groups = groups or [""] * len(pairs)
+    names = names or [describe_contrast(contrast) for _, contrast in pairs]
+    groups = groups or [each.model_label for each, _ in pairs]
     values = []
-    for (_, contrast), name, group in zip(pairs, labels(names, groups), groups, strict=True):
+    for (_, contrast), name, group in zip(pairs, vl.labels(names, groups), groups, strict=True):
         own, student = contrast.value, None if measure else _student(contrast)
         estimate = own["deltas"][measure] if measure else own["delta"]
         values.append({
-            **estimate_values(estimate, factor), "name": name, "group": group, "n": f"n {estimate['n']:,}",
+            **vl.estimate_values(estimate, factor), "name": name, "group": group, "n": f"n {estimate['n']:,}",
             "kind": own["kind"] if own["kind"] in _KINDS else "descriptive", "main": own["name"] == PRIMARY,
             "open": estimate["low"] is None if measure else not own["testable"],
             **{f"t_{end}": round(student[end].value * factor, 6) for end in ("low", "high") if student is not None},
         })  # fmt: skip
-    look = looks("kind", _KINDS, {each["kind"] for each in values}, legend=False)
-    axis = signed_axis(title)
-    marks = [
+    look = vl.looks("kind", _KINDS, {each["kind"] for each in values}, legend=False)
+    axis = vl.signed_axis(title)
+    fill = {**look["color"], "condition": {"test": "datum.open", "value": GROUND}}
+    shape = {"shape": look["shape"], "fill": fill, "size": vl.either("main", 70, 36)}
+    thin = vl.layer("rule", vl.interval("x", axis, "t_low", "t_high"), strokeWidth=1, yOffset=5)
+    layers = [
         # First the one that all rows have: their order is that of the first mark.
-        layer("text", {"x": {"value": 222}, "text": {"field": "n"}, "color": {"value": MUTED}}, align="left"),
-        layer("rule", {"x": channel("low", **axis), "x2": {"field": "high"}}, strokeWidth=2),
-        layer("rule", {"x": channel("t_low", **axis), "x2": {"field": "t_high"}}, yOffset=5),
-        layer(
-            "point",
-            {
-                "x": channel("value", **axis),
-                "shape": look["shape"],
-                "fill": {"condition": {"test": "datum.open", "value": GROUND}, **look["color"]},
-                "size": {"condition": {"test": "datum.main", "value": 70}, "value": 36},
-            },
-            opacity=1,
-        ),
+        vl.layer("text", {"x": {"value": 222}, "text": {"field": "n"}, "color": {"value": MUTED}}),
+        vl.layer("rule", vl.interval("x", axis), strokeWidth=2),
+        *([thin] if any("t_low" in each for each in values) else []),
+        vl.layer("point", {"x": vl.channel("value", **axis), **shape}),
     ]
-    if not any("t_low" in each for each in values):
-        del marks[2]
-    encoding = {"y": category("name", **row_axis()), "color": look["color"]}
-    return grouped({"width": 215, "height": {"step": 17}, "encoding": encoding, "layer": marks}, values)
+    drawn = vl.plot(values, {"step": 17}, layers, 215, y=vl.row_names(), color=look["color"])
+    return vl.facets(drawn, groups, apart=True) if len({*groups}) > 1 else drawn

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skill_health.page.drawing.theme import MUTED, SERIES, ZERO
+from skill_health.page.drawing.theme import MUTED, ZERO
 from skill_health.page.figures import MISSING, amount, count, text_cell
 from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.origin import JsonNode
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, list_some, title_suffix
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some
 from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
-from skill_health.page.pictures._specs import WIDTH, Spec, channel, facet_channel, labels, layer
 
 QUESTION, ORDER = 2, 50
 MOST = 4
@@ -34,13 +34,10 @@ def build(page: Page) -> tuple[Picture, ...]:
         _HEAD, tuple(row for each in drawn for row in _rows(each)), "Stated confidence and right answers"
     )
     errors = "; ".join(f"{each.label}: {', '.join(_describe_errors(each))}" for each in drawn)
-    alt = f"Share of right answers by stated confidence. {errors}.{caveat_sentences(drawn)}"
-    note = [_NOTE, caveat_note(drawn)]
-    if len(standings) > MOST:
-        rest = list_some([each.subject for each in standings[MOST:]])
-        note.append(f"The best {MOST} of {len(standings)} models are shown; left out: {rest}.")
-    title = f"Routing: is a model as often right as it says?{title_suffix(drawn)}"
-    return (Picture("router-calibration", title, alt, _spec(drawn), table, 2, " ".join(filter(None, note))),)
+    alt, rest = f"Share of right answers by stated confidence. {errors}.", [each.subject for each in standings[MOST:]]
+    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest)}." if rest else ""
+    name, title = "router-calibration", "Routing: is a model as often right as it says?"
+    return (caveated_picture(name, title, alt, _spec(drawn), table, 2, drawn, _NOTE, left),)
 
 
 def _filled(standing: RouterStanding) -> tuple[JsonNode, ...]:
@@ -68,36 +65,28 @@ def _rows(standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
         yield (label, span, count(each["n"]), *shares, nothing, nothing)
 
 
-def _spec(standings: Sequence[RouterStanding]) -> Spec:
+def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
     """A square for each model, two beside each other; its errors stand above it."""
-    values: list[Spec] = []
-    names = labels([each.label for each in standings], width=32)
-    for at, (standing, label) in enumerate(zip(standings, names, strict=True)):
-        group = {"model": label, "order": at}
-        for row, words in enumerate(_describe_errors(standing)):
-            values.append({**group, "words": words, "row": 12 * row - 30})
+    values: list[vl.Spec] = []
+    names = vl.labels([each.label for each in standings], width=32)
+    for standing, label in zip(standings, names, strict=True):
+        ece, brier = _describe_errors(standing)
+        values.append({"group": label, "ece": ece, "brier": brier})
         for each in _filled(standing):
             own = {"stated": percent(each.value["confidence"]), "right": percent(each.value["accuracy"])}
-            values.append({**group, "answers": each.value["n"], **own})
-    scale = {"domain": [0, 100], "nice": False}
-    x = channel("stated", title="stated confidence, %", scale=scale)
-    y = channel("right", title="right, % of answers", scale=scale, axis={"grid": True})
-    most = max(each.value["n"] for standing in standings for each in _filled(standing))
+            values.append({"group": label, "answers": each.value["n"], **own})
+    most = max(each.get("answers", 0) for each in values)
     steps = sorted({max(1, round(most * part)) for part in (0.1, 0.5, 1)})
-    scale_of_size = {"domain": [0, most], "range": [8, 300]}
-    size = channel("answers", title="answers in the range", scale=scale_of_size, legend={"values": steps})
-    corner = {"x": {"datum": 0}, "y": {"datum": 0}, "x2": {"datum": 100}, "y2": {"datum": 100}}
-    errors = {"x": {"value": 0}, "y": channel("row", scale=None), "text": {"field": "words"}}
-    plot = {
-        "width": 172 if len(standings) > 1 else WIDTH,
-        "height": 150,
-        "layer": [
-            layer("rule", corner, [{}], strokeDash=[3, 3], color=ZERO),
-            layer("line", {"x": x, "y": y}, only="datum.answers", strokeWidth=1),
-            layer(
-                "point", {"x": x, "y": y, "size": size}, only="datum.answers", filled=True, opacity=1, color=SERIES[0]
-            ),
-            layer("text", errors, only="datum.words", align="left", color=MUTED),
-        ],
-    }
-    return {"data": {"values": values}, "facet": facet_channel("model"), "columns": 2, "spacing": 16, "spec": plot}
+    scale = {"domain": [0, most], "range": [8, 300]}
+    size = vl.channel("answers", title="answers in the range", scale=scale, legend={"values": steps})
+    across, up = vl.percent_axis("stated confidence, %", grid=False), vl.percent_axis("right, % of answers")
+    x, y = vl.channel("stated", **across), vl.channel("right", **up)
+    corners = {**vl.interval("x", across, "from", "to"), **vl.interval("y", up, "from", "to")}
+    layers = [
+        vl.layer("rule", corners, [{"from": 0, "to": 100}], strokeDash=vl.DASHED, color=ZERO, strokeWidth=1),
+        vl.layer("line", {"x": x, "y": y}, only="answers", strokeWidth=1),
+        vl.layer("point", {"x": x, "y": y, "size": size}, only="answers", filled=True),
+        vl.text("ece", 0, -30, "ece", color=MUTED),
+        vl.text("brier", 0, -18, "brier", color=MUTED),
+    ]
+    return vl.facets(vl.plot(values, 150, layers, 172 if len(standings) > 1 else vl.WIDTH), names, columns=2)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import fsum
 
-from skill_health.page.drawing.theme import INK, MUTED, SERIES
+from skill_health.page.drawing.theme import INK, MUTED
 from skill_health.page.figures import MISSING, score, text_cell
 from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.origin import JsonNode
-from skill_health.page.pictures._specs import Spec, category, channel, labels, layer, row_axis
+from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 2
 _HEAD = ("Component", "Mean", "Lowest", "Highest", "Skills", "Does not apply")
@@ -25,8 +25,8 @@ def build(page: Page) -> tuple[Picture, ...]:
         for component in skill["components"]:
             every.setdefault(component.value["name"], []).append(component["value"])
     rows, means = [], []
-    values: list[Spec] = []
-    for label, (name, found) in zip(labels([*every], width=18), every.items(), strict=True):
+    values: list[vl.Spec] = []
+    for label, (name, found) in zip(vl.labels([*every], width=18), every.items(), strict=True):
         known = sorted((each for each in found if each.value is not None), key=lambda each: each.value)
         counts = tuple(PageCell(f"{n:,}", n) for n in (len(known), len(found) - len(known)))
         values.append({"name": label, "n": f"n {len(known):,}"})
@@ -44,24 +44,11 @@ def build(page: Page) -> tuple[Picture, ...]:
         f"Mean and range of {len(every)} components of the score over {len(page.lint['skills'].value)} skills. "
         f"Lowest means: {', '.join(f'{name} {mean:.2f}' for mean, name in sorted(means)[:3])}."
     )
-    spec = _spec(values)
+    axis: vl.Spec = {"title": "value, 0 to 1", "scale": {"domainMin": 0}, "axis": {"grid": True, "tickCount": 5}}
+    layers = [
+        vl.text("n", 297, color=MUTED),
+        vl.layer("rule", vl.interval("x", axis), strokeWidth=5),
+        vl.layer("point", {"x": vl.channel("mean", **axis)}, filled=True, color=INK, size=50),
+    ]
+    spec = vl.plot(values, {"step": 18}, layers, 290, y=vl.row_names(room=100))
     return (Picture("components", "Components of the score", alt, spec, NumberTable(_HEAD, tuple(rows)), 1, _NOTE),)
-
-
-def _spec(values: list[Spec]) -> Spec:
-    axis: Spec = {
-        "title": "value, 0 to 1",
-        "scale": {"domainMin": 0, "nice": True},
-        "axis": {"grid": True, "tickCount": 5},
-    }
-    return {
-        "width": 290,
-        "height": {"step": 18},
-        "data": {"values": values},
-        "encoding": {"y": category("name", **row_axis(100))},
-        "layer": [
-            layer("text", {"x": {"value": 297}, "text": {"field": "n"}}, align="left", color=MUTED),
-            layer("rule", {"x": channel("low", **axis), "x2": {"field": "high"}}, strokeWidth=5, color=SERIES[0]),
-            layer("point", {"x": channel("mean", **axis)}, filled=True, color=INK, size=50, opacity=1),
-        ],
-    }

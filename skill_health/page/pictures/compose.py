@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skill_health.page.model import Page, Picture
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, title_suffix
-from skill_health.page.pictures._effects import (
-    EffectMeasurement,
-    Pair,
-    all_contrasts,
-    collection_effects,
-    contrast_table,
-    describe_contrast,
-    describe_difference,
-    effects_by_skill,
-    forest,
-    has_value,
-)
+from skill_health.page.pictures import _effects as effects
+from skill_health.page.pictures._caveats import caveated_picture
 
 QUESTION, ORDER = 4, 1
 CONTRASTS = ("target_plus_one-target", "target_plus_unrelated-target", "full-target")
@@ -34,14 +23,16 @@ _CAPTION = "Success with further skills beside the target less with the target a
 def build(page: Page) -> tuple[Picture, ...]:
     """The interactions over the collection, and those of the skills."""
     found = (
-        _picture(collection_effects(page), "compose", "More skills beside the target", whole=True),
-        _picture(effects_by_skill(page), "compose-skills", "More skills beside the target, by skill", whole=False),
+        _picture(effects.collection_effects(page), "compose", "More skills beside the target", whole=True),
+        _picture(
+            effects.effects_by_skill(page), "compose-skills", "More skills beside the target, by skill", whole=False
+        ),
     )
     return tuple(picture for picture in found if picture is not None)
 
 
-def _picture(measured: Sequence[EffectMeasurement], name: str, title: str, whole: bool) -> Picture | None:
-    known = [pair for pair in all_contrasts(measured) if has_value(pair[1])]
+def _picture(measured: Sequence[effects.EffectMeasurement], name: str, title: str, whole: bool) -> Picture | None:
+    known = [pair for pair in effects.all_contrasts(measured) if effects.has_value(pair[1])]
     by_contrast = [[pair for pair in known if pair[1].value["name"] == wanted] for wanted in CONTRASTS]
     every = [pair for own in by_contrast for pair in own]
     if not every:
@@ -50,29 +41,26 @@ def _picture(measured: Sequence[EffectMeasurement], name: str, title: str, whole
     drawn = every if whole else [pair for own in by_contrast for pair in sorted(own, key=_rank)[:_MOST]]
     several = len({each.model for each in used}) > 1
     names = [each.model_label if whole else each.name for each, _ in drawn]
-    groups = [describe_contrast(contrast) for _, contrast in drawn]
+    groups = [effects.describe_contrast(contrast) for _, contrast in drawn]
     if several and not whole:
         groups = [f"{group}, {each.model_label}" for group, (each, _) in zip(groups, drawn, strict=True)]
-    table = contrast_table(every, ("Contrast", "Model") if whole else ("Contrast", "Skill", "Model"), _CAPTION)
-    note = " ".join(filter(None, (_HOW, _CUT if len(drawn) < len(every) else "", caveat_note(used))))
-    alt = f"Forest plot of interactions: {_summary(every, whole)}.{caveat_sentences(used)}"
-    return Picture(name, f"{title}{title_suffix(used)}", alt, forest(drawn, names, groups), table, 4, note)
+    table = effects.contrast_table(every, ("Contrast", "Model") if whole else ("Contrast", "Skill", "Model"), _CAPTION)
+    alt, left = f"Forest plot of interactions: {_summary(every, whole)}.", _CUT if len(drawn) < len(every) else ""
+    return caveated_picture(name, title, alt, effects.forest(drawn, names, groups), table, 4, used, _HOW, left)
 
 
-def _rank(pair: Pair) -> tuple[bool, float, str, str]:
+def _rank(pair: effects.Pair) -> tuple[bool, float, str, str]:
     """What can be tested first, then what loses most."""
     each, contrast = pair
     return not contrast.value["testable"], contrast.value["delta"]["value"], each.path, each.model
 
 
-def _summary(every: Sequence[Pair], whole: bool) -> str:
+def _summary(every: Sequence[effects.Pair], whole: bool) -> str:
     """The figures of the collection, or the skill that loses most."""
+    words = [f"{effects.describe_contrast(contrast)}, {each.model}" for each, contrast in every]
+    words = [f"{lead} {effects.describe_difference(pair[1])}" for lead, pair in zip(words, every, strict=True)]
     if whole:
-        return "; ".join(
-            f"{describe_contrast(contrast)}, {each.model} {describe_difference(contrast)}"
-            for each, contrast in every[:6]
-        )
-    each, contrast = min(every, key=lambda pair: (pair[1]["delta"].value["value"], pair[0].path))
+        return "; ".join(words[:6])
+    lowest = min(range(len(every)), key=lambda at: (every[at][1]["delta"].value["value"], every[at][0].path))
     tested = sum(bool(contrast.value["testable"]) for _, contrast in every)
-    lowest = f"lowest {each.name}, {describe_contrast(contrast)}, {each.model} {describe_difference(contrast)}"
-    return f"{len(every)} of skills, {tested} of them testable; {lowest}"
+    return f"{len(every)} of skills, {tested} of them testable; lowest {every[lowest][0].name}, {words[lowest]}"

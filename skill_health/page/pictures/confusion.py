@@ -12,9 +12,9 @@ from skill_health.page.drawing.theme import GROUND, INK, RAMP
 from skill_health.page.figures import MISSING, count, score, text_cell
 from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.origin import JsonNode
-from skill_health.page.pictures._caveats import caveat_sentences, list_some, title_suffix
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some
 from skill_health.page.pictures._routers import RouterStanding, is_whole, router_standings, run_id, standing_of
-from skill_health.page.pictures._specs import Spec, category, channel, labels, layer
 
 QUESTION, ORDER = 2, 30
 NONE = "none"
@@ -75,23 +75,19 @@ def build(page: Page) -> tuple[Picture, ...]:
         whose = matrix.sources[0].subject
     right = [cell for cell in matrix.cells if _is_right(cell)]
     wrong = sorted((cell for cell in matrix.cells if not _is_right(cell)), key=lambda cell: -cell.value["calls"])
-    rows = tuple(_row(matrix, cell) for cell in [*wrong, *right])
-    worst = [
-        f"{describe_class(cell.value['picked'])} for {describe_class(cell.value['expected'])} in {cell.value['calls']} of "
-        f"{matrix.totals[cell.value['expected']]} calls"
-        for cell in wrong
-    ]
+    worst = []
+    for cell in wrong:
+        expected, picked = (describe_class(cell.value[key]) for key in ("expected", "picked"))
+        calls = matrix.totals[cell.value["expected"]]
+        worst.append(f"{picked} for {expected} in {cell.value['calls']} of {calls} calls")
     first = f"Most frequent: {list_some(worst, 3)}." if worst else "No skill was picked for another."
-    alt = (
-        f"Heat map of {len(matrix.rows)} expected and {len(matrix.columns)} picked classes, answers of {whose}. {first}"
-        f"{caveat_sentences(matrix.sources)}"
-    )
-    note = _NOTE
-    if matrix.left_out:
-        note += f" The {MOST} skills that are most involved in confusions are shown, {matrix.left_out} are left out."
-    title = f"Routing: picked skill by expected skill, {whose}{title_suffix(matrix.sources)}"
+    size = f"{len(matrix.rows)} expected and {len(matrix.columns)} picked classes"
+    left = f"The {MOST} skills that are most involved in confusions are shown, {matrix.left_out} are left out."
+    notes = (_NOTE, left if matrix.left_out else "")
+    rows = tuple(_row(matrix, cell) for cell in [*wrong, *right])
     table = NumberTable(_HEAD, rows, "What was picked for what, confusions first")
-    return (Picture("router-confusion", title, alt, _spec(matrix), table, 2, note),)
+    title, alt = f"Routing: picked skill by expected skill, {whose}", f"Heat map of {size}, answers of {whose}. {first}"
+    return (caveated_picture("router-confusion", title, alt, _spec(matrix), table, 2, matrix.sources, *notes),)
 
 
 def _matrix(page: Page) -> ConfusionMatrix | None:
@@ -164,12 +160,12 @@ def _row(matrix: ConfusionMatrix, cell: JsonNode) -> tuple[PageCell, ...]:
     )  # fmt: skip
 
 
-def _spec(matrix: ConfusionMatrix) -> Spec:
-    names = dict(zip(matrix.columns, labels([*map(describe_class, matrix.columns)], width=24), strict=True))
+def _spec(matrix: ConfusionMatrix) -> vl.Spec:
+    names = dict(zip(matrix.columns, vl.labels([*map(describe_class, matrix.columns)], width=24), strict=True))
     # Rows and columns stand in the order of the first data, and have a place there even without a call.
     rows = [names[each if each in matrix.rows else matrix.rows[0]] for each in matrix.columns]
     places = [{"expected": row, "picked": names[each]} for row, each in zip(rows, matrix.columns, strict=True)]
-    values: list[Spec] = []
+    values: list[vl.Spec] = []
     for cell in sorted(matrix.cells, key=_is_right):
         alike, right, share = matrix.similarity(cell), _is_right(cell), round(matrix.percent(cell), 4)
         own = {"expected": names[cell.value["expected"]], "picked": names[cell.value["picked"]], "right": right}
@@ -179,27 +175,19 @@ def _spec(matrix: ConfusionMatrix) -> Spec:
     most = ceil(10 * max(each.get("alike", 0.1) for each in values)) / 10 or 0.1
     width = max(300, 15 * len(matrix.columns))
     step = max(15, min(26, width // len(matrix.columns)))
-    shade = {"domain": _BINS, "range": RAMP}
     shades = {"title": "share of the expected skill's calls, %", "columns": 3, "symbolType": "square"}
+    fill = vl.category("shade", scale={"domain": _BINS, "range": RAMP}, legend=shades)
     ring = {"type": "pow", "exponent": 2, "domain": [0, most], "range": [4, (step - 3) ** 2]}
-    rings = {"title": "similarity (cosine)", "values": [most / 4, most / 2, most], "symbolFillColor": GROUND}
-    border = {"condition": {"test": "datum.right", "value": INK}, "value": GROUND}
-    thick = {"condition": {"test": "datum.right", "value": 1.5}, "value": 1}
-    on_dark = {"condition": {"test": "datum.dark", "value": GROUND}, "value": INK}
+    rings = {"title": "similarity (cosine)", "values": [most / 4, most / 2, most]}
+    rings |= {"symbolFillColor": GROUND, "symbolStrokeColor": INK}
+    border = {"stroke": vl.either("right", INK, GROUND), "strokeWidth": vl.either("right", 1.5, 1)}
+    circle = {"size": vl.channel("alike", scale=ring, legend=rings), "color": vl.either("dark", GROUND, INK)}
     axis = {"grid": True, "zindex": 0}
-    fill = category("shade", scale=shade, legend=shades)
-    size = channel("alike", scale=ring, legend={**rings, "symbolStrokeColor": INK})
-    return {
-        "width": width,
-        "height": {"step": step},
-        "data": {"values": values},
-        "encoding": {
-            "x": category("picked", title="picked skill", axis={**axis, "orient": "top", "labelAngle": -90}),
-            "y": category("expected", title="expected skill", axis=axis),
-        },
-        "layer": [
-            layer("rect", {}, places, fill=None),
-            layer("rect", {"fill": fill, "stroke": border, "strokeWidth": thick}),
-            layer("point", {"size": size, "color": on_dark}, only="isValid(datum.alike)", opacity=1),
-        ],
-    }
+    x = vl.category("picked", title="picked skill", axis={**axis, "orient": "top", "labelAngle": -90})
+    y = vl.category("expected", title="expected skill", axis=axis)
+    layers = [
+        vl.layer("rect", {}, places, fill=None),
+        vl.layer("rect", {"fill": fill, **border}),
+        vl.layer("point", circle, only="alike"),
+    ]
+    return vl.plot(values, {"step": step}, layers, width, x=x, y=y)

@@ -6,14 +6,8 @@ from collections.abc import Sequence
 
 from skill_health.page.figures import amount, text_cell
 from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, mark_words, title_suffix
-from skill_health.page.pictures._effects import (
-    EffectMeasurement,
-    all_contrasts,
-    collection_effects,
-    describe_contrast,
-    forest,
-)
+from skill_health.page.pictures import _effects as effects
+from skill_health.page.pictures._caveats import caveated_picture, mark_words
 
 QUESTION, ORDER = 3, 4
 UNITS = {
@@ -28,14 +22,14 @@ _MOST_ROWS = 24
 
 def build(page: Page) -> tuple[Picture, ...]:
     """A picture for each measure of which anything is known: a forest plot over all contrasts and models."""
-    measured = collection_effects(page)
+    measured = effects.collection_effects(page)
     found = (_measure(measured, key) for key in UNITS)
     return tuple(picture for picture in found if picture is not None)
 
 
-def _measure(measured: Sequence[EffectMeasurement], key: str) -> Picture | None:
+def _measure(measured: Sequence[effects.EffectMeasurement], key: str) -> Picture | None:
     title, unit, size, digits = UNITS[key]
-    every = [pair for pair in all_contrasts(measured) if pair[1]["deltas"][key].value["value"] is not None]
+    every = [pair for pair in effects.all_contrasts(measured) if pair[1]["deltas"][key].value["value"] is not None]
     if not every:
         return None
     drawn, left = every, ""
@@ -43,25 +37,18 @@ def _measure(measured: Sequence[EffectMeasurement], key: str) -> Picture | None:
         drawn = [pair for pair in every if pair[1].value["kind"] in ("primary", "secondary")]
         left = "Primary and secondary contrasts are drawn, all are in the table."
     figures = [amount(contrast["deltas"][key], size, digits, signed=True) for _, contrast in every]
-    table = NumberTable(
-        ("Contrast", "Model", f"{title}, {unit} [95 % interval], n tasks", "Marks"),
-        tuple(
-            (text_cell(describe_contrast(contrast)), text_cell(each.model), figure, text_cell(mark_words(each)))
-            for (each, contrast), figure in zip(every, figures, strict=True)
-        ),
-        f"{title}: the arm less what it is against, paired by task",
-    )
-    firsts = [
-        f"{each.model} {figure.text}"
-        for (each, contrast), figure in zip(every, figures, strict=True)
-        if contrast.value["kind"] == "primary"
-    ]
+    rows, firsts = [], []
+    for (each, contrast), figure in zip(every, figures, strict=True):
+        name = text_cell(effects.describe_contrast(contrast))
+        rows.append((name, text_cell(each.model), figure, text_cell(mark_words(each))))
+        if contrast.value["kind"] == "primary":
+            firsts.append(f"{each.model} {figure.text}")
+    head = ("Contrast", "Model", f"{title}, {unit} [95 % interval], n tasks", "Marks")
+    table = NumberTable(head, tuple(rows), f"{title}: the arm less what it is against, paired by task")
     alt = (
         f"Forest plot of the difference in {title.lower()}, in {unit}, by contrast. With the target skill less "
-        f"without: {'; '.join(firsts[:4]) or 'not known'}.{caveat_sentences(measured)}"
+        f"without: {'; '.join(firsts[:4]) or 'not known'}."
     )
-    names = [describe_contrast(contrast) for _, contrast in drawn]
-    spec = forest(drawn, names, [each.model_label for each, _ in drawn], key, unit, 1 / size)
-    note = " ".join(filter(None, ("Right of the line is more than without.", left, caveat_note(measured))))
-    name = f"delta-{key.replace('_', '-')}"
-    return Picture(name, f"{title} by contrast{title_suffix(measured)}", alt, spec, table, 3, note)
+    spec = effects.forest(drawn, measure=key, title=unit, factor=1 / size)
+    slug, how = f"delta-{key.replace('_', '-')}", "Right of the line is more than without."
+    return caveated_picture(slug, f"{title} by contrast", alt, spec, table, 3, measured, how, left)

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from skill_health.page.model import Page, Picture
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, title_suffix
-from skill_health.page.pictures._effects import (
-    all_contrasts,
-    collection_effects,
-    contrast_table,
-    describe_contrast,
-    describe_primary,
-    forest,
-    has_value,
-)
+from skill_health.page.pictures import _effects as effects
+from skill_health.page.pictures._caveats import caveated_picture
 
 QUESTION, ORDER = 3, 1
 _HOW = (
@@ -24,19 +16,17 @@ _HOW = (
 
 def build(page: Page) -> tuple[Picture, ...]:
     """One forest plot of the models that were measured over the whole collection."""
-    measured = collection_effects(page)
-    every = all_contrasts(measured)
-    drawn = [pair for pair in every if has_value(pair[1])]
+    measured = effects.collection_effects(page)
+    every = effects.all_contrasts(measured)
+    drawn = [pair for pair in every if effects.has_value(pair[1])]
     if not drawn:
         return ()
-    table = contrast_table(every, ("Contrast", "Model"), "Differences of success between arms, paired by task")
+    table = effects.contrast_table(every, ("Contrast", "Model"), "Differences of success between arms, paired by task")
     alt = (
         f"Forest plot of the contrasts of {len(measured)} model{'s' * (len(measured) != 1)}. Success with the target "
-        f"skill less without: {describe_primary(measured)}.{caveat_sentences(measured)}"
+        f"skill less without: {effects.describe_primary(measured)}."
     )
     missing = len(every) - len(drawn)
     left = f"{missing} without a figure are left out of the picture." if missing else ""
-    note = " ".join(filter(None, (_HOW, left, caveat_note(measured))))
-    names = [describe_contrast(contrast) for _, contrast in drawn]
-    spec = forest(drawn, names, [each.model_label for each, _ in drawn])
-    return (Picture("effect", f"Effect by contrast{title_suffix(measured)}", alt, spec, table, 3, note),)
+    spec = effects.forest(drawn)
+    return (caveated_picture("effect", "Effect by contrast", alt, spec, table, 3, measured, _HOW, left),)

@@ -7,19 +7,9 @@ from collections.abc import Sequence
 from skill_health.page.drawing.theme import MUTED
 from skill_health.page.figures import count, share, text_cell
 from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, list_some, mark_words, title_suffix
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some, mark_words
 from skill_health.page.pictures._routers import STATES, RouterStanding, router_standings, run_id
-from skill_health.page.pictures._specs import (
-    WIDTH,
-    Spec,
-    category,
-    channel,
-    estimate_values,
-    heading_axis,
-    labels,
-    layer,
-    looks,
-)  # fmt: skip
 
 QUESTION, ORDER = 2, 10
 MOST = 40
@@ -36,13 +26,14 @@ def build(page: Page) -> tuple[Picture, ...]:
         return ()
     drawn = standings[:MOST]
     table = NumberTable(_HEAD, tuple(map(_row, standings)), "Top-1 of each model in its latest report")
-    firsts = [f"{each.label} {_figure(each)}" for each in drawn]
-    alt = (
-        f"Top-1 of {len(standings)} model{'s' * (len(standings) != 1)} in per cent, with 95 % intervals, best first: "
-        f"{list_some(firsts)}.{caveat_sentences(drawn)}"
-    )
-    title = f"Routing: top-1 by model{title_suffix(drawn)}"
-    return (Picture("router-leaderboard", title, alt, _spec(drawn), table, 2, _note(standings)),)
+    firsts = list_some([f"{each.label} {_figure(each)}" for each in drawn])
+    models = f"{len(standings)} model{'s' * (len(standings) != 1)}"
+    alt = f"Top-1 of {models} in per cent, with 95 % intervals, best first: {firsts}."
+    runs, rest = len({run_id(each.report) for each in standings}), len(standings) - len(drawn)
+    several = f"They come from {runs} runs (see the table); prompts and descriptions may differ between runs."
+    notes = (_NOTE, several if runs > 1 else "", f"{rest} more are in the table only." if rest else "")
+    name, title = "router-leaderboard", "Routing: top-1 by model"
+    return (caveated_picture(name, title, alt, _spec(drawn), table, 2, drawn, *notes),)
 
 
 def _figure(standing: RouterStanding) -> str:
@@ -57,44 +48,20 @@ def _row(standing: RouterStanding) -> tuple[PageCell, ...]:
     )  # fmt: skip
 
 
-def _note(standings: Sequence[RouterStanding]) -> str:
-    parts = [_NOTE]
-    runs = len({run_id(each.report) for each in standings})
-    if runs > 1:
-        parts.append(f"They come from {runs} runs (see the table); prompts and descriptions may differ between runs.")
-    if len(standings) > MOST:
-        parts.append(f"{len(standings) - MOST} more are in the table only.")
-    return " ".join([*parts, caveat_note(standings)]).strip()
-
-
-def _spec(standings: Sequence[RouterStanding]) -> Spec:
-    figures = []
-    for each in standings:
-        words = ", ".join(mark.word for mark in each.marks if mark.word != "local")
-        figures.append(_figure(each) + (f" · {words}" if words else ""))
-    room = 74 - max(map(len, figures))
+def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
+    marks = [", ".join(mark.word for mark in each.marks if mark.word != "local") for each in standings]
+    figures = [_figure(each) + (f" · {words}" if words else "") for each, words in zip(standings, marks, strict=True)]
+    names = vl.labels([each.subject for each in standings], width=74 - max(map(len, figures)))
     values = [
-        {**estimate_values(each.own["metrics"]["top1"].value), "name": name, "figure": figure, "state": each.state}
-        for each, name, figure in zip(
-            standings, labels([each.subject for each in standings], width=room), figures, strict=True
-        )
+        {**vl.estimate_values(each.own["metrics"]["top1"].value), "name": name, "figure": figure, "state": each.state}
+        for each, name, figure in zip(standings, names, figures, strict=True)
     ]
-    look = looks("state", STATES, {each.state for each in standings})
-    along: Spec = {"title": "top-1, % of calls", "scale": {"domain": [0, 100]}}
-    filled = {"x": channel("value", **along), "shape": look["shape"], "fill": look["color"]}
-    return {
-        "width": WIDTH,
-        "height": {"step": 36},
-        "data": {"values": values},
-        "encoding": {"y": category("name", **heading_axis()), "color": look["color"]},
-        "layer": [
-            layer("rule", {"x": channel("low", **along), "x2": {"field": "high"}}, strokeWidth=1.5, yOffset=5),
-            layer("point", filled, size=80, opacity=1, yOffset=5),
-            layer(
-                "text",
-                {"x": {"value": WIDTH}, "text": {"field": "figure"}, "color": {"value": MUTED}},
-                align="right",
-                dy=-11,
-            ),
-        ],
-    }
+    look = vl.looks("state", STATES, {each.state for each in standings})
+    along = vl.percent_axis("top-1, % of calls", grid=False)
+    point = {"x": vl.channel("value", **along), "shape": look["shape"], "fill": look["color"]}
+    layers = [
+        vl.layer("rule", {**vl.interval("x", along), "color": look["color"]}, yOffset=5),
+        vl.layer("point", {**point, "color": look["color"]}, size=80, yOffset=5),
+        vl.text("figure", vl.WIDTH, align="right", dy=-11, color=MUTED),
+    ]
+    return vl.plot(values, {"step": 36}, layers, y=vl.row_heads())

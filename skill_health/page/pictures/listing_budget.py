@@ -8,7 +8,7 @@ from skill_health.page.drawing.theme import BAD, INK, SERIES, WARN
 from skill_health.page.figures import count, text_cell
 from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.origin import JsonNode
-from skill_health.page.pictures._specs import WIDTH, Spec, category, channel, heading_axis, labels, layer
+from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 3
 MOST = 15
@@ -67,8 +67,8 @@ def _describe_fate(host: JsonNode) -> str:
     return ", ".join(parts) if parts else f"all {host.value['skills']:,} in full"
 
 
-def _spec(hosts: Sequence[JsonNode], names: Sequence[str], words: Sequence[str]) -> Spec:
-    fitted = labels([*map(": ".join, zip(names, words, strict=True))][: len(hosts)], width=76)
+def _spec(hosts: Sequence[JsonNode], names: Sequence[str], words: Sequence[str]) -> vl.Spec:
+    fitted = vl.labels([*map(": ".join, zip(names, words, strict=True))][: len(hosts)], width=76)
     values = []
     for host, label in zip(hosts, fitted, strict=True):
         own = host.value
@@ -76,14 +76,10 @@ def _spec(hosts: Sequence[JsonNode], names: Sequence[str], words: Sequence[str])
         values.append(
             {"name": label, "used": round(_used(host), 4), "color": color, "limit": 100 if own["limit"] else None}
         )
-    along: Spec = {"title": "per cent of the host's limit", "axis": {"tickCount": 5}}
-    return {
-        "width": WIDTH,
-        "height": {"step": 36},
-        "data": {"values": values},
-        "encoding": {"y": category("name", **heading_axis())},
-        "layer": [
-            layer("bar", {"x": channel("used", **along), "color": category("color", scale=None)}, height=12, yOffset=5),
-            layer("tick", {"x": channel("limit", **along)}, color=INK, thickness=2, size=16, opacity=1, yOffset=5),
-        ],
-    }
+    along: vl.Spec = {"title": "per cent of the host's limit", "axis": {"tickCount": 5}}
+    used = {"x": vl.channel("used", **along), "color": vl.category("color", scale=None)}
+    layers = [
+        vl.layer("bar", used, height=12, yOffset=5),
+        vl.layer("tick", {"x": vl.channel("limit", **along)}, color=INK, thickness=2, size=16, yOffset=5),
+    ]
+    return vl.plot(values, {"step": 36}, layers, y=vl.row_heads())

@@ -8,9 +8,9 @@ from skill_health.page.drawing.theme import MUTED, SERIES
 from skill_health.page.figures import MISSING, amount, count, share, text_cell
 from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.origin import JsonNode
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, list_some, title_suffix
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some
 from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
-from skill_health.page.pictures._specs import WIDTH, Spec, channel, estimate_values, facet_channel, labels, layer, looks
 
 QUESTION, ORDER = 2, 40
 MOST = 4
@@ -41,13 +41,11 @@ def build(page: Page) -> tuple[Picture, ...]:
     found = "; ".join(f"{each.label}: {_describe_distance(each)}, {_describe_slope(each)}" for each in drawn)
     tested = any(place.value["picked"] is not None for each in drawn for place in _places(each))
     what = "Picked and expected share of each place of the list, and share" if tested else "Share"
-    alt = f"{what} of right answers by place in the list. {found}.{caveat_sentences(drawn)}"
-    note = [_PICKED if tested else "", _RIGHT, "" if tested else _UNTESTED, caveat_note(drawn)]
-    if len(standings) > MOST:
-        rest = list_some([each.subject for each in standings[MOST:]])
-        note.append(f"The best {MOST} of {len(standings)} models are shown; left out: {rest}.")
-    title = f"Routing: does the place in the list matter?{title_suffix(drawn)}"
-    return (Picture("router-position", title, alt, _spec(drawn, tested), table, 2, " ".join(filter(None, note))),)
+    alt, rest = f"{what} of right answers by place in the list. {found}.", [each.subject for each in standings[MOST:]]
+    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest)}." if rest else ""
+    notes = (_PICKED if tested else "", _RIGHT, "" if tested else _UNTESTED, left)
+    title = "Routing: does the place in the list matter?"
+    return (caveated_picture("router-position", title, alt, _spec(drawn, tested), table, 2, drawn, *notes),)
 
 
 def _places(standing: RouterStanding) -> tuple[JsonNode, ...]:
@@ -99,83 +97,42 @@ def _rows(standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
         yield (label, span, count(place["calls"]), *shares, nothing, nothing)
 
 
-def _spec(standings: Sequence[RouterStanding], tested: bool) -> Spec:
+def _spec(standings: Sequence[RouterStanding], tested: bool) -> vl.Spec:
     """A row for each model: where it picks, if that was `tested`, and beside it where it is right."""
-    picks: list[Spec] = []
-    right: list[Spec] = []
-    names = labels([each.label for each in standings], width=32)
-    for at, (standing, label) in enumerate(zip(standings, names, strict=True)):
-        group = {"model": label, "order": at}
-        picks.append({**group, "words": _describe_distance(standing)})
-        right.append({**group, "words": _describe_slope(standing, brief=tested)})
+    picks: list[vl.Spec] = []
+    right: list[vl.Spec] = []
+    names = vl.labels([each.label for each in standings], width=32)
+    for standing, label in zip(standings, names, strict=True):
+        picks.append({"group": label, "words": _describe_distance(standing)})
+        right.append({"group": label, "words": _describe_slope(standing, brief=tested)})
         for place in _places(standing):
-            own = {**group, "place": (place.value["first"] + place.value["last"]) / 2}
-            picks += [
-                {**own, "value": percent(place.value[key]), "series": name}
-                for key, name in zip(("picked", "expected"), _LOOKS, strict=True)
-                if place.value[key] is not None
-            ]
+            own = {"group": label, "place": (place.value["first"] + place.value["last"]) / 2}
+            for key, name in zip(("picked", "expected"), _LOOKS, strict=True):
+                picks.append({**own, "value": percent(place.value[key]), "series": name})
             if place.value["right"]["value"] is not None:
-                right.append({**own, **estimate_values(place.value["right"])})
-    width = 172 if tested else WIDTH
+                right.append({**own, **vl.estimate_values(place.value["right"])})
     most = max(place.value["last"] for each in standings for place in _places(each))
-    x = channel(
-        "place",
-        title="place in the list, 1 is the top",
-        scale={"domain": [0.5, most + 0.5], "nice": False},
-        axis={"tickMinStep": 1},
-    )
-    left = channel(
-        "value", title="first answers, %", scale={"domainMin": 0, "nice": True}, axis={"grid": True, "tickCount": 4}
-    )
-    y = channel("value", title="right, % of calls", scale={"domain": [0, 100]}, axis={"grid": True, "tickCount": 4})
-    look = looks("series", _LOOKS, _LOOKS)
+    scale = {"domain": [0.5, most + 0.5], "nice": False}
+    x = vl.channel("place", title="place in the list, 1 is the top", scale=scale, axis={"tickMinStep": 1})
+    axis = {"grid": True, "tickCount": 4}
+    y = vl.channel("value", title="first answers, %", scale={"domainMin": 0}, axis=axis)
+    share_axis = vl.percent_axis("right, % of calls")
+    look = vl.looks("series", _LOOKS, _LOOKS)
     dash = {"condition": {"test": "datum.series === 'picked'", "value": [1, 0]}, "value": [4, 3]}
-    marks = [
-        layer(
-            "line",
-            {"x": x, "y": left, "color": look["color"], "strokeDash": dash},
-            only="datum.series",
-            strokeWidth=1.5,
-        ),
-        layer(
-            "point",
-            {"x": x, "y": left, "shape": look["shape"], "color": look["color"]},
-            only="datum.series",
-            filled=True,
-            size=34,
-            opacity=1,
-        ),
-    ]
+    words, width = vl.text("words", 0, -7, "words", color=MUTED), 172 if tested else vl.WIDTH
     ends = [
-        layer(
-            "rule",
-            {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
-            only="datum.place",
-            strokeWidth=1.5,
-            color=SERIES[2],
+        vl.layer("rule", {"x": x, **vl.interval("y", share_axis)}, only="place", color=SERIES[2]),
+        vl.layer(
+            "point", {"x": x, "y": vl.channel("value", **share_axis)}, None, "place",
+            filled=True, shape="triangle-up", size=34, color=SERIES[2],
         ),
-        layer(
-            "point",
-            {"x": x, "y": y},
-            only="datum.place",
-            filled=True,
-            shape="triangle-up",
-            size=34,
-            opacity=1,
-            color=SERIES[2],
-        ),
+        words,
+    ]  # fmt: skip
+    answers = vl.facets(vl.plot(right, 110, ends, width), names)
+    lines = [
+        vl.layer("line", {"x": x, "y": y, "color": look["color"], "strokeDash": dash}, only="series"),
+        vl.layer("point", {"x": x, "y": y, **look}, only="series", filled=True, size=34),
+        words,
     ]
-    answers = _plots(right, width, ends)
-    return {"hconcat": [_plots(picks, width, marks), answers], "spacing": 12} if tested else answers
-
-
-def _plots(values: Sequence[Spec], width: int, marks: Sequence[Spec]) -> Spec:
-    """A plot for each model, with a line of words above it."""
-    words = {"x": {"value": 0}, "y": {"value": -7}, "text": {"field": "words"}}
-    plot = {
-        "width": width,
-        "height": 110,
-        "layer": [*marks, layer("text", words, only="datum.words", align="left", color=MUTED)],
-    }
-    return {"data": {"values": [*values]}, "facet": {"row": facet_channel("model")}, "spacing": 16, "spec": plot}
+    drawn = vl.facets(vl.plot(picks, 110, lines, width), names)
+    return {"hconcat": [drawn, answers], "spacing": 12} if tested else answers

@@ -10,18 +10,8 @@ from skill_health.page.figures import share, text_cell
 from skill_health.page.marks import Mark, route_marks
 from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.origin import JsonNode
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, list_some, mark_words, title_suffix
-from skill_health.page.pictures._specs import (
-    WIDTH,
-    Spec,
-    channel,
-    estimate_values,
-    grouped,
-    labels,
-    layer,
-    looks,
-    time_channel,
-)  # fmt: skip
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some, mark_words
 
 QUESTION, ORDER = 2, 20
 MOST, RUNS = 8, 60
@@ -88,19 +78,16 @@ def build(page: Page) -> tuple[Picture, ...]:
     rows = tuple(_row(run) for runs in drawn.values() for run in reversed(runs))
     lasts = [_last(runs) for runs in drawn.values()]
     figures = list_some([f"{run.subject} {run.figure.text} on {run.time[:10]}" for run in lasts])
-    alt = (
-        f"Top-1 over time of {len(names)} model{'s' * (len(names) != 1)}, with 95 % intervals. The last runs: "
-        f"{figures}.{caveat_sentences(lasts)}"
-    )
-    note = [_NOTE]
-    if len(models) > len(drawn):
-        note.append(f"{len(models) - len(drawn)} more models are left out.")
-    if older := sum(len(models[name]) - len(runs) for name, runs in drawn.items()):
-        note.append(f"{older:,} older runs are left out.")
-    note.append(caveat_note(lasts))
+    models_drawn = f"{len(names)} model{'s' * (len(names) != 1)}"
+    alt = f"Top-1 over time of {models_drawn}, with 95 % intervals. The last runs: {figures}."
+    more, older = len(models) - len(drawn), sum(len(models[name]) - len(runs) for name, runs in drawn.items())
+    notes = [
+        f"{more} more models are left out." if more else "",
+        f"{older:,} older runs are left out." if older else "",
+    ]
     table = NumberTable(_HEAD, rows, "Top-1 of each run, the latest first")
-    title = f"Routing: top-1 over time{title_suffix(lasts)}"
-    return (Picture("router-history", title, alt, _spec(drawn), table, 2, " ".join(filter(None, note))),)
+    title = "Routing: top-1 over time"
+    return (caveated_picture("router-history", title, alt, _spec(drawn), table, 2, lasts, _NOTE, *notes),)
 
 
 def runs_by_model(history: JsonNode) -> dict[str, list[RouterRun]]:
@@ -149,35 +136,23 @@ def _row(run: RouterRun) -> tuple[PageCell, ...]:
     )  # fmt: skip
 
 
-def _spec(drawn: Mapping[str, Sequence[RouterRun]]) -> Spec:
+def _spec(drawn: Mapping[str, Sequence[RouterRun]]) -> vl.Spec:
     values = []
-    for name, runs in zip(labels([*drawn], width=36), drawn.values(), strict=True):
+    for name, runs in zip(vl.labels([*drawn], width=36), drawn.values(), strict=True):
         last = _last(runs)
         simulated = " (SIMULATED)" if last.own.value["simulated"] else ""
         for run in runs:
-            own = {"group": f"{name}{simulated}: {last.figure.text}", "time": run.time, "kind": run.kind}
-            estimate = estimate_values(run.own.value["metrics"]["top1"])
-            values.append({**own, **estimate, "segment": run.segment, "changed": bool(run.differs)})
-    look = looks("kind", LOOKS, {each["kind"] for each in values})
-    up: Spec = {"title": "top-1, %", "scale": {"domain": [0, 100]}, "axis": {"values": [0, 50, 100], "grid": True}}
-    filled = {"y": channel("value", **up), "shape": look["shape"], "color": look["color"]}
-    plot = {
-        "width": WIDTH,
-        "height": 62,
-        "encoding": {"x": time_channel("time", [each["time"] for each in values])},
-        "layer": [
-            layer("rule", {}, only="datum.changed", strokeDash=[3, 3], color=ZERO),
-            layer(
-                "rule", {"y": channel("low", **up), "y2": {"field": "high"}, "color": look["color"]}, strokeWidth=1.5
-            ),
-            layer(
-                "line",
-                {"y": channel("value", **up), "detail": {"field": "segment"}},
-                only="datum.segment",
-                strokeWidth=1.5,
-                color=SERIES[0],
-            ),
-            layer("point", filled, filled=True, size=48, opacity=1),
-        ],
-    }
-    return grouped(plot, values)
+            own: vl.Spec = {"group": f"{name}{simulated}: {last.figure.text}", "time": run.time, "kind": run.kind}
+            own |= {"segment": run.segment or None, "changed": True if run.differs else None}
+            values.append({**own, **vl.estimate_values(run.own.value["metrics"]["top1"])})
+    look = vl.looks("kind", LOOKS, {each["kind"] for each in values})
+    up = vl.percent_axis("top-1, %", (0, 50, 100))
+    y = vl.channel("value", **up)
+    layers = [
+        vl.layer("rule", {}, only="changed", strokeWidth=1, strokeDash=vl.DASHED, color=ZERO),
+        vl.layer("rule", {**vl.interval("y", up), "color": look["color"]}),
+        vl.layer("line", {"y": y, "detail": {"field": "segment"}}, only="segment"),
+        vl.layer("point", {"y": y, **look}, filled=True, size=48),
+    ]
+    drawing = vl.plot(values, 62, layers, x=vl.time_channel("time", [each["time"] for each in values]))
+    return vl.facets(drawing, [each["group"] for each in values])

@@ -13,7 +13,7 @@ from skill_health.page.drawing.theme import BAD, GOOD, MUTED, WARN
 from skill_health.page.figures import count, score, text_cell
 from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.origin import JsonNode
-from skill_health.page.pictures._specs import WIDTH, Spec, category, channel, layer, time_channel
+from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 1
 MOST = 90
@@ -149,10 +149,10 @@ def _note(texts: Mapping[str, str]) -> str:
     return more + " ".join(f"{each}." for each in last)
 
 
-def _spec(runs: Sequence[ScoredRun], marks: Sequence[JsonNode], band: bool) -> Spec:
+def _spec(runs: Sequence[ScoredRun], marks: Sequence[JsonNode], band: bool) -> vl.Spec:
     """The line, over the band from lowest to highest score where `band`, with the marks as numbered rules."""
-    values: list[Spec] = []
-    dots: list[Spec] = []
+    values: list[vl.Spec] = []
+    dots: list[vl.Spec] = []
     stretches = Counter(run.stretch for run in runs)
     for before, run in zip((None, *runs), runs, strict=False):
         own = {"time": run.time, "score": run.score.value}
@@ -168,25 +168,20 @@ def _spec(runs: Sequence[ScoredRun], marks: Sequence[JsonNode], band: bool) -> S
     room = max(max(ends) - min(ends), 0.1) * 0.06
     domain = [max(0.0, floor((min(ends) - room) * 100) / 100), ceil((max(ends) + room) * 100) / 100]
     axis = {"tickCount": 4 if band else 3, "grid": band}
-    up: Spec = {"title": "score, 0 to 1" if band else None, "scale": {"domain": domain}, "axis": axis}
-    y, color = channel("score", **up), category("color", scale=None)
+    up: vl.Spec = {"title": "score, 0 to 1" if band else None, "scale": {"domain": domain}, "axis": axis}
+    y, color = vl.channel("score", **up), vl.category("color", scale=None)
     numbers = [
-        {"time": time, "number": str(at), "color": _COLORS.get(kind, MUTED), "row": at % 2}
+        {"time": time, "number": str(at), "color": _COLORS.get(kind, MUTED), "odd": bool(at % 2)}
         for at, (time, kind) in enumerate(_numbered(marks), 1)
     ]
     # In two rows, so that the numbers of neighbours do not touch.
-    above = {"condition": {"test": "datum.row", "value": -7}, "value": -18}
-    range_ = {"y": channel("low", **up), "y2": {"field": "high"}}
+    number = {"y": vl.either("odd", -7, -18), "text": {"field": "number"}, "color": color}
     layers = [
-        layer("area", range_, values if band else [], opacity=0.15),
-        layer("line", {"y": y}, values, strokeWidth=2),
-        layer("point", {"y": y}, dots, filled=True, size=20, opacity=1),
-        layer("rule", {"color": color}, numbers, strokeDash=[3, 3]),
-        layer("text", {"y": above, "text": {"field": "number"}, "color": color}, numbers),
+        vl.layer("area", vl.interval("y", up), values if band else [], opacity=0.15),
+        vl.layer("line", {"y": y}, values, strokeWidth=2),
+        vl.layer("point", {"y": y}, dots, filled=True, size=20),
+        vl.layer("rule", {"color": color}, numbers, strokeDash=vl.DASHED, strokeWidth=1),
+        vl.layer("text", number, numbers, align="center"),
     ]
-    plot = {
-        "width": WIDTH,
-        "height": 150 if band else 70,
-        "encoding": {"x": time_channel("time", [run.time for run in runs])},
-    }
-    return {**plot, "layer": [each for each in layers if each["data"]["values"]]}
+    seen = [each for each in layers if each["data"]["values"]]
+    return vl.plot(values, 150 if band else 70, seen, x=vl.time_channel("time", [run.time for run in runs]))

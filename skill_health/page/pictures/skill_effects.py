@@ -6,18 +6,8 @@ from collections.abc import Sequence
 
 from skill_health.page.anchors import anchor
 from skill_health.page.model import Page, Picture
-from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, list_some, title_suffix
-from skill_health.page.pictures._effects import (
-    EffectMeasurement,
-    all_contrasts,
-    contrast_table,
-    describe_contrast,
-    describe_difference,
-    describe_primary,
-    effects_by_skill,
-    forest,
-    has_value,
-)
+from skill_health.page.pictures import _effects as effects
+from skill_health.page.pictures._caveats import caveated_picture, list_some
 
 QUESTION, ORDER = 3, 2
 ENDS = 15
@@ -27,13 +17,13 @@ _MOST_ROWS = 24
 
 def build(page: Page) -> tuple[Picture, ...]:
     """A forest plot for each model, the skill that helps most first."""
-    every = effects_by_skill(page)
+    every = effects.effects_by_skill(page)
     models = dict.fromkeys(each.model for each in every)
     found = (_model([each for each in every if each.model == model], at) for at, model in enumerate(models, 1))
     return tuple(picture for picture in found if picture is not None)
 
 
-def _model(measured: Sequence[EffectMeasurement], at: int) -> Picture | None:
+def _model(measured: Sequence[effects.EffectMeasurement], at: int) -> Picture | None:
     pairs = [(each, each.primary) for each in measured if each.primary is not None]
     pairs.sort(key=lambda pair: (-pair[1]["delta"].value["value"], pair[0].path))
     if not pairs:
@@ -43,41 +33,35 @@ def _model(measured: Sequence[EffectMeasurement], at: int) -> Picture | None:
         drawn = [*pairs[:ENDS], *pairs[-ENDS:]]
         lowest = f"the {ENDS} lowest, {len(pairs) - len(drawn)} more in the table"
         groups = [f"the {ENDS} highest"] * ENDS + [lowest] * ENDS
-    table = contrast_table(pairs, ("Skill",), "Success with the skill less without, paired by task")
+    table = effects.contrast_table(pairs, ("Skill",), "Success with the skill less without, paired by task")
     model, (best, first), (worst, last) = measured[0].model, pairs[0], pairs[-1]
     alt = (
         f"Forest plot of {len(pairs)} skill{'s' * (len(pairs) != 1)} as {model} does with and without each. "
-        f"Highest: {best.name} {describe_difference(first)}; lowest: {worst.name} {describe_difference(last)}."
-        f"{caveat_sentences(measured)}"
+        f"Highest: {best.name} {effects.describe_difference(first)}; lowest: {worst.name} {effects.describe_difference(last)}."
     )
     rest = [each.name for each in measured if each.primary is None]
     left = f"Without a figure and left out: {len(rest)} ({list_some(rest)})." if rest else ""
     how = "An open point is not testable: fewer than six tasks differ."
-    note = " ".join(filter(None, (how, left, caveat_note(measured))))
-    spec = forest(drawn, [each.name for each, _ in drawn], groups)
-    return Picture(
-        f"skill-effects-{at}", f"Effect by skill, {model}{title_suffix(measured)}", alt, spec, table, 3, note
-    )
+    spec = effects.forest(drawn, [each.name for each, _ in drawn], groups)
+    name, title = f"skill-effects-{at}", f"Effect by skill, {model}"
+    return caveated_picture(name, title, alt, spec, table, 3, measured, how, left)
 
 
 def build_skill(page: Page, path: str) -> tuple[Picture, ...]:
     """A forest plot of the contrasts of a skill."""
-    measured = effects_by_skill(page, path)
-    every = all_contrasts(measured)
-    drawn, how = [pair for pair in every if has_value(pair[1])], ""
+    measured = effects.effects_by_skill(page, path)
+    every = effects.all_contrasts(measured)
+    drawn, how = [pair for pair in every if effects.has_value(pair[1])], ""
     if not drawn:
         return ()
     if len(drawn) > _MOST_ROWS:
         drawn = [pair for pair in drawn if pair[1].value["kind"] not in ("calibration", "descriptive")]
         how = "Calibration and descriptive contrasts are in the table only."
     leads = ("Contrast", "Model") if len(measured) > 1 else ("Contrast",)
-    table = contrast_table(every, leads, "Differences of success between arms over the tasks of this skill", brief=True)
-    alt = (
-        f"Forest plot of the contrasts of {measured[0].name}. With it less without: {describe_primary(measured)}."
-        f"{caveat_sentences(measured)}"
+    table = effects.contrast_table(
+        every, leads, "Differences of success between arms over the tasks of this skill", brief=True
     )
-    names = [describe_contrast(contrast) for _, contrast in drawn]
-    spec = forest(drawn, names, [each.model_label for each, _ in drawn])
-    note = " ".join(filter(None, (how, caveat_note(measured))))
-    title = f"Effect by contrast{title_suffix(measured)}"
-    return (Picture(f"{anchor(path)}-effect", title, alt, spec, table, 3, note),)
+    first = effects.describe_primary(measured)
+    alt = f"Forest plot of the contrasts of {measured[0].name}. With it less without: {first}."
+    name, spec = f"{anchor(path)}-effect", effects.forest(drawn)
+    return (caveated_picture(name, "Effect by contrast", alt, spec, table, 3, measured, how),)
