@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._populations import RESAMPLES, Floats, Hit, Test, chances, looked_up, related, right
-from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
-from skill_health.core.stats.exchange import exchange, over_strata
-from skill_health.core.stats.means import average
-from skill_health.core.stats.multiplicity import benjamini_hochberg, holm
-from skill_health.core.stats.permutation import sign_flip
-from skill_health.core.stats.proportions import clustered_proportion
-from skill_health.core.stats.signed_rank import signed_rank
+from skill_health.stats.hypothesis_tests import exact_mantel_haenszel, sign_flip, signed_rank, t_test_over_strata
+from skill_health.stats.intervals import clustered_proportion, unbounded_mean
+from skill_health.stats.multiplicity import benjamini_hochberg, holm
+from skill_health.stats.resampling import paired_bootstrap, paired_t
 
 REPLICATIONS, LEAST, MARGIN = 3, 6, 0.10
 SUCCESS = (0.5, 0.5, 0.55, 0.6, 0.7, 0.8)
@@ -50,7 +47,7 @@ def _usage(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
         for factor in TOKENS
     ]
     for factor, each in list(zip(TOKENS, used, strict=True))[1:]:
-        yield Hit(f"tokens, x {factor}", factor * mean, average(each.tolist()))
+        yield Hit(f"tokens, x {factor}", factor * mean, unbounded_mean(each.tolist()))
         yield Hit(f"tokens more, x {factor}", (factor - 1) * mean, paired_t((each - used[0]).tolist()))
 
 
@@ -102,8 +99,8 @@ def _biased(found: list[list[NDArray[np.int64]]], tasks: int) -> float | None:
         # A quarter of the tasks are negative controls.
         for arm, last in ((irrelevant, tasks), (irrelevant, tasks // 4), (full, tasks // 4)):
             hits = (arm[:last].sum(axis=1).tolist(), control[:last].sum(axis=1).tolist())
-            within = exchange([((a, REPLICATIONS), (b, REPLICATIONS)) for a, b in zip(*hits, strict=True)])
-            over = over_strata((arm[:last].mean(axis=1) - control[:last].mean(axis=1)).tolist())
+            within = exact_mantel_haenszel([((a, REPLICATIONS), (b, REPLICATIONS)) for a, b in zip(*hits, strict=True)])
+            over = t_test_over_strata((arm[:last].mean(axis=1) - control[:last].mean(axis=1)).tolist())
             ps.append(None if within is None or over is None else max(within, over))
             sizes.append(abs(float(arm[:last].mean() - control[:last].mean())))
     return _least([p if size > MARGIN or p is None else 1.0 for p, size in zip(holm(ps), sizes, strict=True)])

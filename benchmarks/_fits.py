@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from benchmarks._populations import LEVELS, RESAMPLES, SKILLS, Hit, Population, chances, looked_up, right, traits
-from skill_health.core.stats.agreement import fleiss_kappa
-from skill_health.core.stats.position import clustered_slope
+from skill_health.stats.agreement import fleiss_kappa
+from skill_health.stats.position import clustered_slope
 
 
 def agreement(rng: np.random.Generator, population: Population) -> Iterator[Hit]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks._measure import ROOT
-from skill_health.core.frontmatter import read
+from skill_health.skill.frontmatter import read
 
 # Share of the skills -> lines of SKILL.md; between two points the logarithm is linear. The ends are ours.
 LINES = ((0.0, 20), (0.1, 60), (0.5, 146), (0.9, 406), (0.95, 505), (0.99, 824), (1.0, 1500))

@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skill_health.lint import configure, lint
+from skill_health.lint.pipeline import configure, lint
 
 LAST = date(2026, 11, 20)
 """The day of the newest line of all histories."""
@@ -96,10 +96,10 @@ def write_reports(root: Path, size: Size, seed: int, texts: Texts = plain) -> No
 
 def _known(root: Path) -> tuple[dict[str, Any], list[Known]]:
     """The daily line of today and the skills as a run would see them."""
-    from skill_health.history_line import to_record
-    from skill_health.record_digest import digests_now
-    from skill_health.revision import Revision
-    from skill_health.today import check_today
+    from skill_health.core.git import Revision
+    from skill_health.daily.history import to_record
+    from skill_health.daily.today import check_today
+    from skill_health.status.join import digests_now
 
     place, config = configure([str(root)], None, {})
     report, result = lint([str(root)], place, config, LAST, 1, False, score=True)

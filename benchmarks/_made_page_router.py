@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._made_page import Known, Texts, append, write_json
-from skill_health.core.catalog import FULL
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.manifest import digest
+from skill_health.discovery.hosts import FULL
 from skill_health.router.history import history_lines
-from skill_health.router.manifest import digest
-from skill_health.router.orders import presentation
-from skill_health.router.records import NONE, RoutingResult, Usage
+from skill_health.router.plan.orders import presentation
+from skill_health.router.records import NONE, RoutingResult, to_line
 from skill_health.router.report import build_report
-from skill_health.router.results import to_line
 
 # Of the orders: runs with another one are not comparable.
 _SEED = 1

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._made_page import Known, Texts, append, write_json
-from simulators.agents._plan import draw, parse_plan
-from skill_health.effectiveness.conditions import parse_arm
+from simulators.agents.scripted import draw, parse_plan
+from skill_health.bench.manifest import digest
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.history import history_lines
-from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE, TrialResult
-from skill_health.effectiveness.results import to_line
-from skill_health.router.manifest import digest
+from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE, TrialResult, to_line
+from skill_health.effectiveness.run.history import history_lines
+from skill_health.effectiveness.workspace.staging import parse_arm
 
 MODELS, REPLICATIONS, CONTROLS = 2, 5, 2
 _TESTED, _THOROUGH = 6, 3

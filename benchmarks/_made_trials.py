@@ -7,11 +7,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from simulators.agents._plan import draw, parse_plan
-from skill_health.core.frontmatter import write
-from skill_health.effectiveness.conditions import parse_arm
-from skill_health.effectiveness.records import CONDITIONS, TrialResult
-from skill_health.effectiveness.results import to_line
+from simulators.agents.scripted import draw, parse_plan
+from skill_health.effectiveness.records import CONDITIONS, TrialResult, to_line
+from skill_health.effectiveness.workspace.staging import parse_arm
+from skill_health.skill.frontmatter import write
 
 TASKS = 20
 MODELS, REPORTED, REPLICATIONS = 2, 56, 15

@@ -20,9 +20,9 @@ from benchmarks._populations import (
     right,
     traits,
 )
-from skill_health.core.stats.multiplicity import holm
-from skill_health.core.stats.permutation import sign_flip
-from skill_health.core.stats.position import tv_position_test
+from skill_health.stats.hypothesis_tests import sign_flip
+from skill_health.stats.multiplicity import holm
+from skill_health.stats.position import tv_position_test
 
 OFFERED = 15
 LEVELS = (0.5, 0.8, 0.97)

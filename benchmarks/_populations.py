@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skill_health.core.estimates import Estimate
+from skill_health.stats.estimates import Estimate
 
 Floats = NDArray[np.float64]
 LEVELS = (0.5, 0.8, 0.9, 0.97)

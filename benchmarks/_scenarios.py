@@ -27,10 +27,9 @@ from benchmarks._populations import (
     right,
     traits,
 )
-from skill_health.core.stats.agreement import brier
-from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
-from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
-from skill_health.core.stats.quantiles import clustered_quantile
+from skill_health.stats.agreement import brier_score
+from skill_health.stats.intervals import clustered_mean, clustered_proportion, clustered_quantile
+from skill_health.stats.resampling import paired_bootstrap, paired_t
 
 NULL, ABSTAINS, LATER = 0.22, 0.2, (1 / 2, 1 / 3, 1 / 4, 0.0)
 """The share of prompts without a skill; of wrong answers that abstain; and the credit of ranks 2, 3, 4 and none."""
@@ -74,7 +73,9 @@ def leaderboard(rng: np.random.Generator, population: Population) -> Iterator[Hi
             for outcome, share in ((0, 1 - mean), (1, mean))
         )
         labels = np.repeat(clusters, population.replications)
-        yield Hit(f"Brier, {level}", truth, brier(stated.ravel().tolist(), good.ravel().tolist(), labels.tolist()))
+        yield Hit(
+            f"Brier, {level}", truth, brier_score(stated.ravel().tolist(), good.ravel().tolist(), labels.tolist())
+        )
 
 
 def _abstention(

@@ -12,7 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks._measure import ROOT, Failed, Options, environment, python
-from skill_health.core.config import Provider
+from skill_health.config.settings import Provider
 from skill_health.router.records import Catalogue, Prompt, Reply, RoutingRequest
 from skill_health.router.routers import anthropic, gemini, openai, openai_responses
 from skill_health.router.routers._api import Setup

@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks._measure import Options
 from benchmarks._nulls import NULLS
 from benchmarks._scenarios import SCENARIOS
-from skill_health.core.stats.proportions import wilson
-from skill_health.workers import processors
+from skill_health.lint.workers import processors
+from skill_health.stats.intervals import wilson_interval
 
 TITLE = "Coverage of the published intervals, by simulation"
 ROUNDS, QUICK = 1_000, 50
@@ -99,7 +99,7 @@ def _sweeps(seed: int, job: tuple[str, str, int, int]) -> dict[str, Tally]:
 
 def covers(tally: Tally) -> str:
     """Whether the coverage is what is required, allowing for the error of the simulation."""
-    low, high = wilson(tally.hits, tally.given)
+    low, high = wilson_interval(tally.hits, tally.given)
     if high < LEAST:
         return "**too low**"
     return "yes" if low <= MOST else HIGH
@@ -107,7 +107,7 @@ def covers(tally: Tally) -> str:
 
 def errs(tally: Tally) -> str:
     """Whether a test finds what is not there more often than it says."""
-    return "**too often**" if wilson(tally.hits, tally.given)[0] > ERROR else "yes"
+    return "**too often**" if wilson_interval(tally.hits, tally.given)[0] > ERROR else "yes"
 
 
 def shown(table: Table, what: str, without: str, judge: Callable[[Tally], str]) -> str:
@@ -117,7 +117,7 @@ def shown(table: Table, what: str, without: str, judge: Callable[[Tally], str]) 
     for name, row in table.items():
         total = sum(row.values(), Tally())
         cells = [_cell(row[column], judge) if column in row else "-" for column in columns]
-        low, high = wilson(total.hits, total.given) if total.given else (0.0, 1.0)
+        low, high = wilson_interval(total.hits, total.given) if total.given else (0.0, 1.0)
         share = f"**{100 * total.hits / max(total.given, 1):.1f}** ({100 * low:.1f}-{100 * high:.1f})"
         missing = f"{100 * (1 - total.given / total.all):.1f} %"
         # Too wide in one column is safe and is marked there; too narrow anywhere is wrong.

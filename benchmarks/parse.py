@@ -15,20 +15,18 @@ from markdown_it.rules_block import StateBlock
 
 from benchmarks._measure import Options
 from benchmarks._trees import prepare
-from skill_health.check import FileContext, as_findings, load_skill, summary_of
-from skill_health.core.blocks import LightState
-from skill_health.core.config import load_config
-from skill_health.core.corpus import Entry, discover
+from skill_health.config.settings import load_config
 from skill_health.core.files import read_bytes
-from skill_health.core.inline import parser
-from skill_health.core.markdown import parse_document
-from skill_health.core.measure import measure
-from skill_health.core.registries import load_registries
-from skill_health.core.skill import Skill
-from skill_health.ignores import read_ignores
+from skill_health.discovery.corpus import Entry, discover
+from skill_health.lint.check import FileContext, as_findings, load_skill, summary_of
+from skill_health.lint.workers import _SCORED
+from skill_health.registries.records import load_registries
 from skill_health.rules._api import Hit, Rule
 from skill_health.rules._load import all_rules
-from skill_health.workers import _SCORED
+from skill_health.rules.ignores._comments import read_ignores
+from skill_health.skill.markdown import LightState, parse_document, parser
+from skill_health.skill.measure import measure
+from skill_health.skill.model import Skill
 
 TITLE = "Inside one process: the parser and the rules"
 ROUNDS = 5

@@ -9,12 +9,11 @@ from statistics import median
 import numpy as np
 
 from benchmarks._measure import Options
-from skill_health.core.stats.agreement import fleiss_kappa
-from skill_health.core.stats.bootstrap import cluster_bootstrap, paired_bootstrap
-from skill_health.core.stats.permutation import sign_flip
-from skill_health.core.stats.position import clustered_slope, tv_position_test
-from skill_health.core.stats.proportions import clustered_proportion
-from skill_health.core.stats.resampling import RESAMPLES
+from skill_health.stats.agreement import fleiss_kappa
+from skill_health.stats.hypothesis_tests import sign_flip
+from skill_health.stats.intervals import clustered_proportion
+from skill_health.stats.position import clustered_slope, tv_position_test
+from skill_health.stats.resampling import RESAMPLES, cluster_bootstrap, paired_bootstrap
 
 TITLE = "Resampling 1,200 results"
 ROUNDS = 5

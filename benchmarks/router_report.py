@@ -10,9 +10,9 @@ from statistics import median
 from typing import Any
 
 from benchmarks._measure import Command, Options, Sample, environment, interleave, skill_health
-from skill_health.router.orders import presentation
-from skill_health.router.records import NONE, RoutingResult, Usage
-from skill_health.router.results import to_line
+from skill_health.bench.http.messages import Usage
+from skill_health.router.plan.orders import presentation
+from skill_health.router.records import NONE, RoutingResult, to_line
 
 TITLE = "A report of 60,000 results"
 ROUNDS = 3

@@ -14,7 +14,7 @@ from typing import cast
 
 from benchmarks._generate import generate, read_source
 from benchmarks._measure import Command, Failed, Options, environment, interleave, skill_health
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._load import open_choice, resolve

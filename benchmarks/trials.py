@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from benchmarks._made_trials import MODELS, REPLICATIONS, REPORTED, TASKS, write_collection, write_run
 from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, skill_health
-from skill_health.core.config import Effectiveness
-from skill_health.effectiveness.choices import choices
-from skill_health.effectiveness.prepare import PreparedTrials, prepare
-from skill_health.effectiveness.prepare_inputs import load_inputs
+from skill_health.bench.budget import Budget
+from skill_health.config.settings import Effectiveness
+from skill_health.effectiveness.plan.choices import choices
+from skill_health.effectiveness.plan.inputs import load_inputs
+from skill_health.effectiveness.plan.prepare import PreparedTrials, prepare
 from skill_health.effectiveness.records import CONDITIONS
-from skill_health.effectiveness.run import TrialRunner
+from skill_health.effectiveness.run.run import TrialRunner
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.trial import run_trial
-from skill_health.router.budget import Budget
+from skill_health.effectiveness.trial.trial import run_trial
 
 TITLE = "120 trials of an agent that takes a second, and a report of 10,000 trials"
 ROUNDS = 3

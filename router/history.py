@@ -6,14 +6,12 @@ often the run is resumed or reported; lines of others, such as the plan's own ru
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from skill_health.core.history import append_history
-from skill_health.core.history_tail import read_backwards
-from skill_health.router.manifest import digest
+from skill_health.bench.durable import append_once
+from skill_health.bench.manifest import digest
 from skill_health.router.runs import trusted
 
 HISTORY = "router-history.jsonl"
@@ -49,35 +47,6 @@ def record_run(
     return append_once(
         os.path.join(reports, HISTORY), history_lines(manifest, report, check), ("schema", "run_id", "model")
     )
-
-
-def append_once(path: str, lines: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> int:
-    """Append those lines of one run to a history that it lacks; how many those were.
-
-    Two lines with the same texts or numbers in all of these `fields` are the same line. Raises UsageError where the
-    history cannot be read or written.
-    """
-    there = {key for line in lines[:1] for key in _keys_of(path, str(line["run_id"]), fields)}
-    lacking = [line for line in lines if tuple(line[name] for name in fields) not in there]
-    for line in lacking:
-        append_history(path, dict(line))
-    return len(lacking)
-
-
-def _keys_of(path: str, run_id: str, fields: Sequence[str]) -> Iterator[tuple[str | int | None, ...]]:
-    """These fields of the lines that the history has of a run. Lines that are none of ours are passed over."""
-    needle = json.dumps(run_id, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    for _, raw in read_backwards(path):
-        if needle not in raw:
-            continue
-        try:
-            record = json.loads(raw)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict) and record.get("run_id") == run_id:
-            found = tuple(record.get(name) for name in fields)
-            if all(each is None or isinstance(each, str | int) for each in found):
-                yield found
 
 
 def _line(manifest: Mapping[str, Any], model: Mapping[str, Any], passed: bool | None) -> dict[str, Any]:

@@ -7,19 +7,29 @@ but it says that words are gone, or that another skill has taken them.
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
-from skill_health.core.config import RouterSettings
-from skill_health.core.console import clean
+from skill_health.bench.collection import read_collection
+from skill_health.config.settings import Config, RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import terms
-from skill_health.router.comparable import Relisted
+from skill_health.discovery import plugins
+from skill_health.discovery.corpus import Discovery, discover
+from skill_health.discovery.hosts import hosts
+from skill_health.discovery.roots import git_top
+from skill_health.router.compare.comparable import Relisted
+from skill_health.router.inputs import NoPromptsError, catalogue_at, prompts_beside
+from skill_health.router.listing import catalogue
+from skill_health.router.prompts._api import known_skills
+from skill_health.router.prompts._load import load_prompts, refuse_bad_records
 from skill_health.router.records import NONE, Catalogue, Prompt
 from skill_health.router.routers._load import LOCAL, open_choice, resolve
 from skill_health.router.routers._local import LocalRouter
+from skill_health.text.similarity import STOP, terms
+from skill_health.text.terminal import clean
 
 _PROMPT, _DESCRIPTION, _WORDS, _IDS = 200, 400, 12, 20
 
@@ -126,3 +136,104 @@ def _count(number: int, noun: str) -> str:
 def _ids(ids: Sequence[str]) -> str:
     shown = ", ".join(map(clean, ids[:_IDS])) + (f" and {len(ids) - _IDS} more" if len(ids) > _IDS else "")
     return f" ({shown})" if ids else ""
+
+
+def both_catalogues(
+    files: Sequence[str], root: str, config: Config, commit: str, listing: str | None
+) -> tuple[Catalogue | str, Catalogue, Discovery]:
+    """The catalogue at a commit, or why there is none; the one in the work tree; and where that was found.
+
+    Folders mean the skills below them; files stand for the whole collection, which may have had other ones. Raises
+    UsageError where the work tree cannot be listed.
+    """
+    paths = tuple(path for path in files if os.path.isdir(path)) or (root,)
+    inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
+    discovery = discover(paths, config, root)
+    discovery, found = read_collection(discovery, config.router.namesakes)
+    new = catalogue(found.skills, listing or config.router.listing, hosts(config.hosts), found.names)
+    try:
+        return catalogue_at(root, config, commit, listing, inner), new, discovery
+    except UsageError as error:
+        # Two skills of one name, say, which this very commit may mend.
+        return str(error), new, discovery
+
+
+def prompts_of_both(
+    old: Catalogue, new: Catalogue, discovery: Discovery, config: Config, prompt_files: Sequence[str]
+) -> tuple[Prompt, ...]:
+    """The prompts as `load_inputs` finds them. One whose skill has gone is a prompt still: it finds it no longer.
+
+    There may be none, unless files are named. Raises UsageError for records that are no prompts, as every run refuses
+    them: what a broken one expects is not known.
+    """
+    there = {name for skill in (*new.shown, *new.omitted) for name in (skill.name, *skill.aliases)}
+    gone = tuple(
+        replace(skill, aliases=tuple(name for name in skill.aliases if name not in there))
+        for skill in (*old.shown, *old.omitted)
+        if skill.name not in there
+    )
+    known = known_skills(Catalogue((*gone, *new.shown), omitted=new.omitted))
+    try:
+        found = (
+            load_prompts(prompt_files, known, discovery.root)
+            if prompt_files
+            else prompts_beside(discovery, config, known)
+        )
+    except NoPromptsError:
+        return ()
+    refuse_bad_records(found.problems, None)
+    return found.prompts
+
+
+HEAD = "HEAD"
+# What a listing comes from: the skills, and what decides which of them are read and how they are called.
+_FILES = ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore", *plugins.FILES)
+
+
+def base_of(root: str, since: str) -> str | None:
+    """The commit where the current branch left `since`; None where nothing has been committed yet.
+
+    Raises UsageError outside a git repository and for a revision that git does not know.
+    """
+    if git_top(root) is None:
+        raise UsageError(f"{root} is in no git repository: there is no earlier version to compare with")
+    if since.startswith("-"):
+        raise UsageError(f"{since!r} is not a git revision")
+    head = _commit(root, HEAD)
+    commit = _commit(root, since)
+    if not head:
+        return None
+    if not commit:
+        raise UsageError(f"git does not know the revision {since!r}")
+    # Histories that have nothing in common have no such commit.
+    return _git(root, "merge-base", commit, head, missing=1) or commit
+
+
+def is_touched(root: str, commit: str, untracked: bool = True) -> bool:
+    """Whether a file that listings come from differs from `commit` or is new, where `untracked` even to git.
+
+    Raises UsageError where git fails.
+    """
+    where = [f":(top,icase,glob)**/{name}" for name in _FILES]
+    differs = _git(root, "diff", "--name-only", "--no-ext-diff", "--no-renames", commit, "--", *where)
+    return bool(differs or (untracked and _git(root, "ls-files", "--others", "--exclude-standard", "--", *where)))
+
+
+def _commit(root: str, revision: str) -> str:
+    return _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", missing=1)
+
+
+def _git(root: str, *arguments: str, missing: int = 0) -> str:
+    """What git prints, without the line's end; "" where it ends with the exit code `missing`.
+
+    Nothing that the repository configures is run. Raises UsageError for any other exit code.
+    """
+    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", root, *arguments]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError:
+        raise UsageError("git is needed to tell what has changed, and is not installed") from None
+    if done.returncode not in (0, missing):
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise UsageError(f"git cannot tell what has changed: {lines[0] if lines else 'no reason given'}")
+    return "" if done.returncode else done.stdout.decode("utf-8", "surrogateescape").strip()

@@ -6,22 +6,27 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skill_health.core.config import Config, SourceGlobs
-from skill_health.core.corpus import Discovery, discover
+from skill_health.bench.collection import SKIP, read_collection
+from skill_health.config.settings import Config, SourceGlobs
 from skill_health.core.errors import UsageError
-from skill_health.core.hosts import hosts
-from skill_health.core.near import nearest
-from skill_health.core.registries import BadRecord
-from skill_health.core.sources import read_sources
-from skill_health.lint import configure
-from skill_health.router.collection import read_collection
-from skill_health.router.listing import catalogue, listing_notes
-from skill_health.router.naming import SKIP
-from skill_health.router.prompts._api import Known, PromptFile, either, known_skills
-from skill_health.router.prompts._files import EVALS, TRIGGERS, matching, read_file
-from skill_health.router.prompts._load import LoadedPrompts, load_prompts, read_prompts
+from skill_health.discovery.corpus import Discovery, discover
+from skill_health.discovery.hosts import hosts
+from skill_health.lint.pipeline import configure
+from skill_health.registries.records import BadRecord
+from skill_health.registries.sources import read_sources
+from skill_health.router.listing import catalogue, collection_at, listing_notes
+from skill_health.router.prompts._api import Known, PromptFile, known_skills
+from skill_health.router.prompts._load import (
+    EVALS,
+    TRIGGERS,
+    LoadedPrompts,
+    load_prompts,
+    matching,
+    read_file,
+    read_prompts,
+)
 from skill_health.router.records import NONE, Catalogue, Prompt
-from skill_health.router.revisions import collection_at
+from skill_health.text.near import either, nearest
 
 
 @dataclass(frozen=True, slots=True)

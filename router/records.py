@@ -1,10 +1,12 @@
-"""What a router benchmark is made of, once read: frozen values that every module of the package shares."""
+"""What a router benchmark is made of, once read: frozen values that every module of it shares, and results as lines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+from skill_health.bench.http.messages import Usage
 
 NONE = "none"
 """The answer "no skill applies". It is a class of its own, beside the names of the skills."""
@@ -85,22 +87,6 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one call; None where the provider did not say. `raw` is what it said.
-
-    `input_tokens` counts everything that was read, cached or not; `cached_tokens` (read from a cache) and
-    `cache_write_tokens` are parts of it. `reasoning_tokens` are a part of `output_tokens`.
-    """
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    raw: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RoutingRequest:
     """One question to a router: the labelled prompt, the skills in presentation order, and the text that is sent.
 
@@ -131,7 +117,7 @@ class Reply:
     model: str | None = None
     request_id: str | None = None
     stop_reason: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = Usage()  # noqa: RUF009 - it is frozen
     duration_ms: float | None = None
     requests: int = 1
     error: str = ""
@@ -198,3 +184,29 @@ class RoutingResult:
     def primary(self) -> str | None:
         """The first of the ranking, or None."""
         return self.ranking[0] if self.ranking else None
+
+
+_FIELDS = tuple(field.name for field in fields(RoutingResult))
+_USAGE = tuple(field.name for field in fields(Usage))
+_TUPLES = ("ranking", "kinds", "notes", "first_kinds")
+
+
+def to_line(result: RoutingResult) -> dict[str, Any]:
+    """A result as a JSON object; tuples are lists, what is not known is null."""
+    record = {name: getattr(result, name) for name in _FIELDS}
+    for name in _TUPLES:
+        record[name] = list(record[name])
+    record["usage"] = {name: getattr(result.usage, name) for name in _USAGE}
+    return record
+
+
+def from_line(record: Mapping[str, Any]) -> RoutingResult:
+    """The result that a JSON object of ours holds. Raises ValueError where it is none."""
+    try:
+        values = {name: record[name] for name in _FIELDS if name in record}
+        for name in _TUPLES:
+            values[name] = tuple(values.get(name, ()))
+        values["usage"] = Usage(**(values.get("usage") or {}))
+        return RoutingResult(**values)
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"no result: {error}") from None

@@ -12,24 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.router.records import RoutingResult
-from skill_health.router.scores.agreement import agreement
-from skill_health.router.scores.calibration import calibration
-from skill_health.router.scores.comparisons import compare_models
-from skill_health.router.scores.confusion import matrix, pairs
-from skill_health.router.scores.drilldown import prompts
-from skill_health.router.scores.facts import RoutingRunFacts, read_facts
 from skill_health.router.scores.failures import coverage, failures
-from skill_health.router.scores.judge import ModelScores, RunScores, judge
-from skill_health.router.scores.length import length_slope
-from skill_health.router.scores.metrics import PRIMARY, measure
+from skill_health.router.scores.judge import ModelScores, RoutingRunFacts, RunScores, judge, read_facts
+from skill_health.router.scores.metrics import PRIMARY, measure, usage
+from skill_health.router.scores.models import agreement, calibration, compare_models
 from skill_health.router.scores.numbers import number, proportion
-from skill_health.router.scores.places import Tables
-from skill_health.router.scores.position import position, positions
-from skill_health.router.scores.skills import skills
-from skill_health.router.scores.stability import stability
+from skill_health.router.scores.position import Tables, length_slope, position, positions, stability
+from skill_health.router.scores.prompts import prompts
+from skill_health.router.scores.skills import matrix, pairs, skills, thieves
 from skill_health.router.scores.standing import EFFECT, detectable, notes, reasons, statements
-from skill_health.router.scores.steals import thieves
-from skill_health.router.scores.usage import usage
 
 SCHEMA = "skill-health/router-report/1"
 _RUN = (

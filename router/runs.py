@@ -7,20 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.errors import SkillHealthError, UsageError
+from skill_health.bench.journal import RESULTS, Key, read_lines
+from skill_health.bench.run_folder import Kind, Record, read_checked_manifest
 from skill_health.core.files import read_small
-from skill_health.core.near import nearest
 from skill_health.core.strict_json import JsonProblem, parse_object
-from skill_health.core.validation import problems
-from skill_health.router.journal_read import MANIFEST, RESULTS, read_manifest
-from skill_health.router.records import RoutingResult
-from skill_health.router.results import read_results
-from skill_health.router.scores.facts import RoutingRunFacts, read_facts
-from skill_health.router.scores.judge import RunScores, judge
+from skill_health.router.records import ANSWERED, RoutingResult, from_line
+from skill_health.router.scores.judge import RoutingRunFacts, RunScores, judge, read_facts
 
 ROUTER, CHECK = "router", "check.json"
 """The kind of run that this package makes: the folder of its runs, and the first word of its schemas."""
-LAST = "last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,53 +43,9 @@ class RouterRun:
         return trusted(self.check, model)
 
 
-def runs_folder(reports: str, kind: str = ROUTER) -> str:
-    """Where the runs of a kind lie in a folder of reports."""
-    return os.path.join(reports, kind)
-
-
-def find_run(name: str, reports: str, kind: str = ROUTER) -> str:
-    """The folder of a run that is given by its id, its folder or its manifest, or is the "last" one of the reports.
-
-    Raises UsageError with the near ids.
-    """
-    given = os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
-    for folder in (given, os.path.join(runs_folder(reports, kind), name)):
-        if name and os.path.isfile(os.path.join(folder, MANIFEST)):
-            return folder
-    if name == LAST:
-        for folder, _ in earlier_runs(reports, kind):
-            return folder
-    known = list(run_ids(reports, kind))
-    near = nearest(name, known)
-    hint = f"did you mean {near}?" if near else f"the latest is {known[0]}" if known else "there is none there"
-    raise UsageError(f"there is no run {name!r}, neither a folder nor an id in {runs_folder(reports, kind)}: {hint}")
-
-
-def run_ids(reports: str, kind: str = ROUTER) -> Iterator[str]:
-    """The ids of the runs in a folder of reports, in falling order of their names, which begin with their time."""
-    try:
-        names = sorted(os.listdir(runs_folder(reports, kind)), reverse=True)
-    except OSError:
-        return
-    for name in names:
-        if os.path.isfile(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
-            yield name
-
-
-def read_checked_manifest(folder: str, kind: str = ROUTER) -> dict[str, Any]:
-    """The manifest of a run of a kind. Raises UsageError where it is none by the published schema."""
-    manifest = read_manifest(folder)
-    if manifest.get("kind") != kind:
-        raise UsageError(f"{folder} is no run of the {kind} benchmark: its manifest says kind {manifest.get('kind')!r}")
-    for problem in problems(f"{kind}-manifest", manifest):
-        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {problem.message}")
-    return manifest
-
-
 def load_run(folder: str) -> RouterRun:
     """A run with its results. Raises UsageError where a file of it is missing or damaged."""
-    manifest = read_checked_manifest(folder)
+    manifest = read_checked_manifest(folder, ROUTER)
     path = os.path.join(folder, RESULTS)
     results = tuple(read_results(path)) if os.path.exists(path) else ()
     return RouterRun(folder, manifest, read_facts(manifest), results, read_check(folder))
@@ -121,14 +72,37 @@ def trusted(check: Mapping[str, Any] | None, model: str) -> bool | None:
     return True if any(each.get("trusted") for each in own) else None
 
 
-def earlier_runs(reports: str, kind: str = ROUTER) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The folders and manifests of the runs, the latest first, each read when it is asked for.
+FIELDS = ("prompt_id", "model", "replication")
 
-    Folders without a sound manifest are passed over: a damaged one must not keep a sweep from its baseline.
-    """
-    for name in run_ids(reports, kind):
-        folder = os.path.join(runs_folder(reports, kind), name)
-        try:
-            yield folder, read_checked_manifest(folder, kind)
-        except SkillHealthError:
-            continue
+
+def is_missing(record: Record) -> bool:
+    """Whether a result is missing data, which a run that is resumed asks for again; so is one that is damaged."""
+    if record.get("status") not in ANSWERED:
+        return True
+    try:
+        result = from_line(record)
+        names = (*result.ranking, *result.kinds, *result.notes, *result.first_kinds, result.rationale, result.error)
+        numbers = (result.attempts, result.cost_usd or 0, result.confidence or 0, result.duration_ms or 0)
+        return not (all(isinstance(each, str) for each in names) and min(numbers) >= 0)
+    except (TypeError, ValueError):
+        return True
+
+
+def _covered(manifest: Record) -> Any:
+    prompts = [{**prompt, "reason": "", "source": ""} for prompt in manifest["prompts"]]
+    return [prompts, [(skill["name"], skill["text"]) for skill in manifest["catalogue"]]]
+
+
+def _keys(manifest: Record) -> Iterator[Key]:
+    for prompt in manifest["prompts"]:
+        for model in manifest["models"]:
+            for replication in range(model["replications"]):
+                yield prompt["prompt_id"], model["spec"], replication
+
+
+OF_ROUTER = Kind(ROUTER, FIELDS, _keys, _covered, is_missing)
+
+
+def read_results(path: str) -> list[RoutingResult]:
+    """All results of a file, as `read_lines` reads them."""
+    return list(read_lines(path, from_line))

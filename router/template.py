@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.core.digests import blake2b
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_small
-from skill_health.core.patterns import lazy
-from skill_health.router.records import NONE, ListedSkill
+from skill_health.core.files import blake2b, read_small
+from skill_health.router.records import NONE, ListedSkill, Mode
+from skill_health.text.patterns import lazy
 
 PLACEHOLDERS = ("{{SKILL_COUNT}}", "{{SKILL_BLOCK}}", "{{USER_PROMPT}}")
 _FOLDER = os.path.join(os.path.dirname(__file__), "templates")
@@ -112,3 +111,25 @@ def answer_schema(names: Sequence[str], none_allowed: bool) -> Mapping[str, Any]
     return {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
     }  # fmt: skip
+
+
+def question_size(template: Template, skills: Sequence[ListedSkill], mode: Mode) -> Callable[[str], int]:
+    """A function from a prompt's text to the bytes of its question about these skills, in whatever order they stand.
+
+    In json_schema mode the schema that is sent along counts too.
+    """
+    frame = size_of(render(template, skills, ""))
+    if mode == "json_schema":
+        frame += schema_size(answer_schema([skill.name for skill in skills], template.none_allowed))
+    times = template.text.count(PLACEHOLDERS[2])
+    return lambda text: frame + times * size_of(text)
+
+
+def schema_size(schema: Mapping[str, Any] | None) -> int:
+    """The bytes of a schema as JSON; 0 where there is none."""
+    return 0 if schema is None else len(json.dumps(schema))
+
+
+def size_of(text: str) -> int:
+    """The bytes of a text in UTF-8."""
+    return len(text.encode("utf-8", "replace"))

@@ -17,9 +17,9 @@ import click
 
 from skill_health import core
 from skill_health.root import root
-from skill_health.rule_page import page, precision
 from skill_health.rules._api import Rule
 from skill_health.rules._load import all_rules
+from skill_health.rules._page import page, precision
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 HINT = "`make docs` writes them anew"

@@ -17,10 +17,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from skill_health.core.console import markdown_text
-from skill_health.lint import configure, lint
-from skill_health.rule_page import wilson
+from skill_health.lint.pipeline import configure, lint
 from skill_health.rules._load import all_rules
+from skill_health.rules._page import wilson
+from skill_health.text.terminal import markdown_text
 
 HERE = Path(__file__).resolve().parents[1]
 VERDICTS = HERE / "docs" / "precision.jsonl"

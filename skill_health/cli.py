@@ -74,7 +74,7 @@ def _bug(error: Exception) -> int:
 
 def _run(argv: list[str]) -> object:
     if argv[:1] == ["lint"] and COMPLETE not in os.environ:
-        from skill_health.lint_run import flags_only, run_lint
+        from skill_health.commands._lint import flags_only, run_lint
 
         direct = flags_only(argv[1:])
         if direct is not None:

@@ -8,7 +8,7 @@ import click
 
 from skill_health import __version__, commands
 from skill_health.cli import COMPLETE, NAME, fail
-from skill_health.command_group import CommandFolder
+from skill_health.commands._folder import CommandFolder
 from skill_health.core.errors import INTERRUPTED, USAGE
 
 

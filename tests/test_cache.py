@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from skill_health import cache, session
-from skill_health.core.config import config_with, load_config
-from skill_health.core.corpus import discover
-from skill_health.engine import LintResult, run
+from skill_health.config.settings import config_with, load_config
+from skill_health.discovery.corpus import discover
+from skill_health.lint import cache, pipeline
+from skill_health.lint.pipeline import LintResult, run
 
 DAY = date(2026, 11, 21)
 SKILL = """---
@@ -132,15 +132,15 @@ def test_the_day_and_the_selection_are_inputs(tree: Path) -> None:
 def test_new_rules_are_an_input(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lint(tree)
     known = os.listdir(cache.directory())
-    monkeypatch.setattr(session, "rules_stamp", lambda: "another set of rules")
+    monkeypatch.setattr(pipeline, "rules_stamp", lambda: "another set of rules")
     lint(tree)
     assert len(os.listdir(cache.directory())) == len(known) + 1
 
 
 def test_an_unchanged_collection_is_not_parsed_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lint(tree)
-    monkeypatch.setattr("skill_health.workers.check_entries", lambda *_: pytest.fail("checked again"))
-    monkeypatch.setattr("skill_health.corpus_check.check_corpus", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr("skill_health.lint.workers.check_entries", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr("skill_health.lint.pipeline.check_corpus", lambda *_: pytest.fail("checked again"))
     assert lint(tree).findings
 
 

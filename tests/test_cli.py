@@ -217,8 +217,8 @@ def test_the_root_imports_no_command_and_no_metadata(tmp_path: Path) -> None:
     assert ours == [
         "skill_health",
         "skill_health.cli",
-        "skill_health.command_group",
         "skill_health.commands",
+        "skill_health.commands._folder",
         "skill_health.core",
         "skill_health.core.errors",
         "skill_health.root",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skill_health.compat import SECTIONS, check_text
+from skill_health.lint.compat import SECTIONS, check_text
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]

@@ -520,7 +520,7 @@ def test_neither_the_schema_library_nor_a_network_is_loaded(write: Write) -> Non
     code = "import sys\nfrom skill_health.cli import main\nmain(['daily'])\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert "skill_health.daily" in loaded
+    assert "skill_health.daily.run" in loaded
     assert not loaded & {"jsonschema", "httpx", "urllib.request", "numpy", "concurrent.futures"}
 
 

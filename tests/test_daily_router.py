@@ -14,9 +14,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from skill_health.core import validation
-from skill_health.router_history import HISTORY, SCHEMA, read_routing
-from skill_health.router_names import names_now, texts_now
-from skill_health.router_section import TITLE
+from skill_health.daily.drift_report import ROUTER_TITLE
+from skill_health.documents.router_history import HISTORY, SCHEMA, read_routing
+from skill_health.status.join import names_now, texts_now
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -62,7 +62,7 @@ def put(root: Path, text: str | bytes) -> None:
 
 
 def test_without_a_history_nothing_is_said(collection: Path, run: Run) -> None:
-    assert TITLE not in run("daily", DAY).stdout
+    assert ROUTER_TITLE not in run("daily", DAY).stdout
     assert routed(run("daily", DAY, "--format", "json", "--no-write")) is None
 
 
@@ -78,7 +78,7 @@ def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run,
     )
     done = run("daily", DAY)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{TITLE} (2)\n" in done.stdout
+    assert f"{ROUTER_TITLE} (2)\n" in done.stdout
     assert (
         "  lexical:bm25: top-1 0.780 [0.650, 0.880] (n 120), 147 of 150 calls scored (coverage 98.0%), 2026-11-20, run run-1\n"
         "      descriptions changed since that run: plums\n"
@@ -88,7 +88,7 @@ def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run,
     assert "over a part of the prompts only" in done.stdout
     assert "live agent" in done.stdout
     markdown = (collection / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
-    assert f"## {TITLE} (2)" in markdown
+    assert f"## {ROUTER_TITLE} (2)" in markdown
     assert "lexical:bm25: top-1 0.780 \\[0.650, 0.880\\]" in markdown
     router = routed(run("daily", DAY, "--format", "json", "--no-write"))
     assert router is not None
@@ -241,4 +241,4 @@ def test_the_light_path_stays_light(collection: Path) -> None:
         [sys.executable, "-c", code], cwd=collection, env=os.environ, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert TITLE.encode() in done.stdout
+    assert ROUTER_TITLE.encode() in done.stdout

@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Daily
-from skill_health.drift import Drift, compare
-from skill_health.earlier import find_earlier
-from skill_health.history_line import CollectionSummary, HistoryLine, SkillLine, from_record, to_record
-from skill_health.plan_history import plan_line
-from skill_health.renames import renames
-from skill_health.verdict import reasons
+from skill_health.config.settings import Daily
+from skill_health.daily.drift import Drift, compare, renames
+from skill_health.daily.earlier import find_earlier
+from skill_health.daily.history import CollectionSummary, HistoryLine, SkillLine, from_record, plan_line, to_record
+from skill_health.daily.run import reasons
 
 BASE = HistoryLine("2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r")
 ERROR, WARNING, INFO = (f"{word}:LI00{n}:{n:016x}" for n, word in enumerate(("error", "warning", "info"), 1))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.skill import Span
-from skill_health.edits import edit_bytes
+from skill_health.lint.fixes import edit_bytes
 from skill_health.rules._api import Edit
+from skill_health.skill.model import Span
 
 TEXT = st.lists(st.sampled_from(["a", "é", "𝄞", " ", "\n", "\r\n", "\r", "'", ":"]), max_size=30).map("".join)
 SPAN = st.builds(Span, st.integers(1, 8), st.integers(1, 8), st.integers(1, 8), st.integers(1, 8))

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from skill_health.core import validation
-from skill_health.effect_history import HISTORY, Effects, read_effects
-from skill_health.effect_section import TITLE
+from skill_health.daily.drift_report import EFFECT_TITLE
+from skill_health.documents.effect_history import HISTORY, Effects, read_effects
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -192,7 +192,7 @@ def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
     put(collection, line(None, verdict="not testable", delta=number(None, None, None)), line(), simulated, "{")
     done = run("daily", DAY)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{TITLE} (3)\n" in done.stdout
+    assert f"{EFFECT_TITLE} (3)\n" in done.stdout
     assert (
         "  plums, loop:maker:m: helps, +20.0 [+5.0, +35.0] points, 8 tasks, 47 of 48 trials scored, 2026-11-20, run run-1\n"
         "      preliminary: fewer than 30 tasks (8)\n"
@@ -205,7 +205,7 @@ def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
     assert "preliminary: a; b" in done.stdout
     assert f"Note: 1 line of {HISTORY} is damaged and left out." in done.stdout
     markdown = (collection / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
-    assert f"## {TITLE} (3)" in markdown
+    assert f"## {EFFECT_TITLE} (3)" in markdown
     part = effect(run("daily", DAY, "--format", "json", "--no-write"))
     assert part is not None
     assert [(each["model"], each["skill"], each["changed"]) for each in part["effects"]] == [

@@ -20,7 +20,7 @@ import jsonschema
 import pytest
 import yaml
 
-from skill_health.core.registries import SCHEMA_OF
+from skill_health.registries.records import SCHEMA_OF
 from skill_health.rules._load import all_rules, families
 
 ROOT = Path(__file__).resolve().parents[1]

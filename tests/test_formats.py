@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from skill_health import formats
-from skill_health.core.console import clean, markdown_text
-from skill_health.core.corpus import Entry
-from skill_health.formats._api import Report
+from skill_health.discovery.corpus import Entry
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
-from skill_health.scores import Scores
-from skill_health.scoring import Flag, Score, ScorePart, score_corpus
+from skill_health.score.scoring import Flag, Score, ScorePart, Scores, score_corpus
+from skill_health.text.terminal import clean, markdown_text
 
 NASTY = "a\x1b[31m|b\u202e<script>alert(1)</script> & \"q\" 's' %0A::error::x, y:z\n]]> `c` [l](https://x.y) \ud800"
 ENTRY = Entry("skills/a/SKILL.md", "skills/a", "a", "SKILL.md", copies=("skills/b/SKILL.md",))
@@ -34,11 +33,11 @@ def finding(**changes: object) -> Finding:
     return base._replace(**changes)
 
 
-def report(*findings: Finding, scored: bool = False) -> Report:
+def report(*findings: Finding, scored: bool = False) -> LintReport:
     part = ScorePart("sections", 0.2, 1.0, 0.5, "missing: when to use", {"present": 1})
     left_out = ScorePart("claims", 0.1, 0.0, None, "no numeric claims", {})
     scores = {ENTRY.path: Score(0.5, (part, left_out), (Flag("low-score", "score 0.5000 is below 0.60"),))}
-    return Report(
+    return LintReport(
         "1.2.3", "standard", (ENTRY,), findings, prefix="fixtures/", warnings=("a note",),
         scores=Scores("standard", scores, score_corpus(scores.values())) if scored else None,
     )  # fmt: skip
@@ -57,7 +56,7 @@ def schema(name: str) -> dict[str, object]:
     return loaded
 
 
-def render(name: str, given: Report = HOSTILE) -> str:
+def render(name: str, given: LintReport = HOSTILE) -> str:
     text: str = formats.load(name).render(given, False)
     return text
 

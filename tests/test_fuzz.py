@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health import formats
-from skill_health.check import CheckedSkill, FileContext, check_skill
-from skill_health.core.config import Config
-from skill_health.core.parse import DEFECTS, parse_skill, unreadable
-from skill_health.core.registries import Registries
-from skill_health.edits import edit_bytes
-from skill_health.formats._api import Report
+from skill_health.config.settings import Config
+from skill_health.lint.check import CheckedSkill, FileContext, check_skill
+from skill_health.lint.fixes import edit_bytes
+from skill_health.lint.report import LintReport
+from skill_health.registries.records import Registries
 from skill_health.rules._load import all_rules
+from skill_health.skill.parse import DEFECTS, parse_skill, unreadable
 
 HEAD = "---\nname: a\ndescription: Sorts. Use when sorting.\n---\n"
 # What is made to be slow, of any length, and the length at which square time would take hours.
@@ -122,7 +122,7 @@ def test_any_mix_is_checked(text: str) -> None:
 def test_any_bytes_are_checked_and_rendered(data: bytes) -> None:
     findings = check(data).findings
     for name in formats.names():
-        formats.load(name).render(Report("1", "standard", (), findings), False).encode("utf-8")
+        formats.load(name).render(LintReport("1", "standard", (), findings), False).encode("utf-8")
 
 
 @given(st.text(max_size=20).filter(lambda t: "/" not in t and "\0" not in t and t.strip(". ")))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from skill_health import init_hooks
+from skill_health.init import texts
 
 pytestmark = pytest.mark.real
 
@@ -46,7 +46,7 @@ def must(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[init_hooks.Source]:
+def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[texts.PackageSource]:
     """This checkout, as it is on disk, as a git repository of its own at one commit; pre-commit keeps its home beside.
 
     So all tests share the one environment that pre-commit builds for that commit.
@@ -64,14 +64,14 @@ def hooks(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PRE_COMMIT_HOME", str(root / "home"))
         patch.setenv("PIP_CONSTRAINT", str(checkout / "constraints.txt"))
-        yield init_hooks.Source(str(repo), must("git", "rev-parse", "HEAD", cwd=repo).strip())
+        yield texts.PackageSource(str(repo), must("git", "rev-parse", "HEAD", cwd=repo).strip())
 
 
 @pytest.fixture
-def repository(hooks: init_hooks.Source, tmp_path: Path) -> Path:
+def repository(hooks: texts.PackageSource, tmp_path: Path) -> Path:
     """A repository with two good skills, a registry and the two hooks that `init` writes, committed and installed."""
-    lines = init_hooks.lines(hooks, fixtures=True)
-    put(tmp_path, ".pre-commit-config.yaml", init_hooks.new_file(lines))
+    lines = texts.list_hook_lines(hooks, fixtures=True)
+    put(tmp_path, ".pre-commit-config.yaml", texts.format_hooks(lines))
     put(tmp_path, "skills/sort-lists/SKILL.md", skill("sort-lists"))
     put(tmp_path, "skills/sort-trees/SKILL.md", skill("sort-trees", "trees"))
     put(tmp_path, "prompts.jsonl", prompt("p1", "Sort this list.", "sort-lists"))
@@ -82,7 +82,7 @@ def repository(hooks: init_hooks.Source, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def use(root: Path, source: init_hooks.Source, hook: str) -> None:
+def use(root: Path, source: texts.PackageSource, hook: str) -> None:
     """Let the repository use one other hook instead, committed without running any."""
     text = f"repos:\n- repo: {source.repo}\n  rev: {source.rev}\n  hooks:\n  - id: {hook}\n"
     put(root, ".pre-commit-config.yaml", text)
@@ -134,7 +134,7 @@ def test_a_change_beside_the_skill_file_counts(repository: Path) -> None:
     assert "skills/sort-lists/references/table.md:3:" in refused.stderr
 
 
-def test_the_fix_hook_mends_and_stops_the_commit(repository: Path, hooks: init_hooks.Source) -> None:
+def test_the_fix_hook_mends_and_stops_the_commit(repository: Path, hooks: texts.PackageSource) -> None:
     use(repository, hooks, "skill-health-fix")
     path = repository / "skills/sort-lists/SKILL.md"
     put(repository, "skills/sort-lists/SKILL.md", BOM + skill("sort-lists"))
@@ -154,7 +154,7 @@ def test_the_fix_hook_mends_and_stops_the_commit(repository: Path, hooks: init_h
     assert commit(repository).returncode == 0
 
 
-def test_the_fix_hook_renames(repository: Path, hooks: init_hooks.Source) -> None:
+def test_the_fix_hook_renames(repository: Path, hooks: texts.PackageSource) -> None:
     use(repository, hooks, "skill-health-fix")
     put(repository, "skills/sort-maps/skill.md", skill("sort-maps", "maps"))
     stopped = commit(repository)
@@ -225,7 +225,7 @@ README = re.compile(r"```yaml\n(repos:\n.*?)```", re.DOTALL)
 
 
 @pytest.fixture
-def newcomer(hooks: init_hooks.Source, checkout: Path, tmp_path: Path) -> Path:
+def newcomer(hooks: texts.PackageSource, checkout: Path, tmp_path: Path) -> Path:
     """A repository with the three hooks of README.md and nothing else of ours."""
     match = README.search((checkout / "README.md").read_text("utf-8"))
     assert match

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import os
 import subprocess
@@ -15,11 +17,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health import init_hooks, init_workflow
-from skill_health.core.config import load_config
+from skill_health.config.settings import load_config
 from skill_health.core.errors import UsageError
-from skill_health.core.registries import load_registries
-from skill_health.init_config import glob, toml
+from skill_health.init import texts
+from skill_health.init.texts import escape_glob, insert_hooks, quote_toml, uses_our_hooks
+from skill_health.registries.records import load_registries
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -242,7 +244,7 @@ def test_hooks_of_others_are_only_extended_when_asked(run: Run, write: Write, re
     assert "nothing was written" in run("init", "--force").stdout
 
 
-ENTRY = init_hooks.lines(init_hooks.Source("https://example.com/skill-health", "v0.1.0"), fixtures=True)
+ENTRY = texts.list_hook_lines(texts.PackageSource("https://example.com/skill-health", "v0.1.0"), fixtures=True)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +267,7 @@ ENTRY = init_hooks.lines(init_hooks.Source("https://example.com/skill-health", "
     ],
 )
 def test_an_entry_joins_a_file_or_leaves_it_alone(text: str, works: bool) -> None:
-    longer = init_hooks.joined(text, ENTRY)
+    longer = insert_hooks(text, ENTRY)
     assert (longer is not None) == works
     if longer is not None:
         lines, at = (
@@ -274,8 +276,42 @@ def test_an_entry_joins_a_file_or_leaves_it_alone(text: str, works: bool) -> Non
         )
         assert [line.strip() for line in lines[at : at + len(ENTRY)]] == [line.strip() for line in ENTRY]
         assert lines[:at] + lines[at + len(ENTRY) :] == text.splitlines()
-        assert init_hooks.has_hook(longer) and not init_hooks.has_hook(text)
+        assert uses_our_hooks(longer) and not uses_our_hooks(text)
         assert yaml.safe_load(longer)["repos"][-1]["rev"] == "v0.1.0"
+
+
+STYLES = {
+    "two indentations": "repos:\n- repo: x\n  hooks:\n    - id: a\n      args:\n      - b\n",
+    "brackets over lines": "repos:\n  - repo: x\n    hooks:\n      - id: a\n        args:\n          [\n            b, # c\n          ]\n",
+    "a string over lines": 'exclude: "^(a|\\\n  b)$"\nrepos:\n  - repo: x\n    hooks:\n      - id: a\n',
+    "a comment after a dash": "repos:\n  - # slow\n    repo: x\n    hooks:\n      - id: a\n",
+    "aligned values": "repos:\n  - repo:  x\n    hooks:\n      - id:   a\n",
+}
+
+
+@pytest.mark.parametrize("text", STYLES.values(), ids=STYLES)
+def test_every_line_of_a_users_file_stays_as_it_is(text: str) -> None:
+    longer = insert_hooks(text, ENTRY)
+    assert longer is not None and longer.startswith(text)
+    assert [line.strip() for line in longer.removeprefix(text).splitlines()] == [line.strip() for line in ENTRY]
+
+
+@pytest.mark.parametrize("text", STYLES.values(), ids=STYLES)
+def test_a_round_trip_would_change_lines_of_users(text: str) -> None:
+    """Why a file is not parsed and written anew: where this fails, ruamel.yaml has become good enough."""
+    ruamel = pytest.importorskip("ruamel.yaml")
+    for mapping, sequence, offset in itertools.product((2, 4), (2, 3, 4, 6), (0, 2)):
+        parser, written = ruamel.YAML(), io.StringIO()
+        parser.preserve_quotes, parser.width = True, 10**6
+        parser.indent(mapping, sequence, offset)
+        parser.dump(parser.load(text), written)
+        assert written.getvalue() != text
+
+
+def test_names_that_grow_without_end_are_no_hooks_of_ours() -> None:
+    doubled = "".join(f"  - &n{at + 1} [*n{at}, *n{at}]\n" for at in range(60))
+    text = f"names:\n  - &n0 [skill-health]\n{doubled}repos:\n- repo: local\n  hooks:\n  - id: *n60\n"
+    assert uses_our_hooks(text) is False and insert_hooks(text, ENTRY) is None
 
 
 PIECES = st.sampled_from(
@@ -288,8 +324,8 @@ PIECES = st.sampled_from(
     st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map(lambda parts: "repos:\n" + "".join(parts)))
 )
 def test_any_text_is_extended_safely_or_not_at_all(text: str) -> None:
-    init_hooks.has_hook(text)
-    longer = init_hooks.joined(text, ENTRY)
+    uses_our_hooks(text)
+    longer = insert_hooks(text, ENTRY)
     if longer is not None:
         before, after = yaml.safe_load(text), yaml.safe_load(longer)
         assert after == {**before, "repos": [*before["repos"], *yaml.safe_load("\n".join(ENTRY))]}
@@ -297,11 +333,11 @@ def test_any_text_is_extended_safely_or_not_at_all(text: str) -> None:
 
 def test_the_package_and_the_hook_file_name_the_same_hooks(checkout: Path) -> None:
     published = {hook["id"]: hook for hook in yaml.safe_load((checkout / ".pre-commit-hooks.yaml").read_text("utf-8"))}
-    assert set(published) == {*init_hooks.HOOKS, "skill-health-fix", "skill-health-router"}
-    for name, (command, files) in init_hooks.HOOKS.items():
+    assert set(published) == {*texts.HOOKS, "skill-health-fix", "skill-health-router"}
+    for name, (command, files) in texts.HOOKS.items():
         assert (published[name]["entry"], published[name]["files"]) == (command, files)
         assert published[name]["require_serial"] is True
-    assert published["skill-health-fix"]["files"] == init_hooks.HOOKS["skill-health"][1]
+    assert published["skill-health-fix"]["files"] == texts.HOOKS["skill-health"][1]
 
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -309,11 +345,11 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 def test_the_source_is_what_was_installed_from_a_repository_or_nothing() -> None:
     direct = {"url": "https://example.com/x.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}
-    assert init_hooks.source_of(json.dumps(direct)) == ("https://example.com/x.git", COMMIT)
+    assert texts.read_source(json.dumps(direct)) == ("https://example.com/x.git", COMMIT)
     nothing = [None, "", "[]", "no json", '{"vcs_info": {}}', '{"url": "file:///x", "dir_info": {}}']
     odd = [{"vcs_info": {"vcs": "hg", "commit_id": COMMIT}}, {"url": "https://me:secret@example.com/x"}, {"url": 5}]
     for text in (*nothing, *(json.dumps(direct | each) for each in odd)):
-        assert init_hooks.source_of(text) is None
+        assert texts.read_source(text) is None
 
 
 @pytest.mark.parametrize(
@@ -324,7 +360,7 @@ def test_the_source_is_what_was_installed_from_a_repository_or_nothing() -> None
     ],
 )  # fmt: skip
 def test_a_source_is_an_address_and_a_full_commit(text: str) -> None:
-    assert "@".join(init_hooks.parse_source(text)) == text
+    assert "@".join(texts.parse_source(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -361,11 +397,11 @@ def test_the_named_source_is_the_one_that_is_written(run: Run, write: Write, rep
         assert install in steps((repository / FLOW).read_text("utf-8"), job)
 
 
-@pytest.mark.parametrize("source", [None, init_hooks.Source("file:///home/me/x", COMMIT)])
+@pytest.mark.parametrize("source", [None, texts.PackageSource("file:///home/me/x", COMMIT)])
 def test_without_a_source_that_can_be_reached_the_workflow_fails_until_it_is_named(
-    source: init_hooks.Source | None,
+    source: texts.PackageSource | None,
 ) -> None:
-    text = init_workflow.workflow("", "reports", source)
+    text = texts.format_workflow("", "reports", source)
     for job in ("lint", "daily"):
         script = steps(text, job)[2]
         done = subprocess.run(["bash", "-e", "-c", script], capture_output=True, text=True, check=False)
@@ -383,8 +419,8 @@ def test_init_says_what_the_workflow_still_needs(run: Run, write: Write, reposit
 
 
 def test_no_part_of_a_workflow_takes_the_package_by_its_name_alone() -> None:
-    for source in (None, init_hooks.Source("https://example.com/x", COMMIT)):
-        for line in init_workflow.workflow("", "reports", source).splitlines():
+    for source in (None, texts.PackageSource("https://example.com/x", COMMIT)):
+        for line in texts.format_workflow("", "reports", source).splitlines():
             assert "pip install" not in line or "skill-health @ git+" in line
 
 
@@ -448,14 +484,14 @@ def test_names_that_are_no_text(run: Run, repository: Path) -> None:
 
 @pytest.mark.parametrize("text", [*HOSTILE, "tab\t", "'", "é", "\u0085", "😀"])
 def test_text_survives_toml(text: str) -> None:
-    assert tomllib.loads(f"x = {toml(text)}")["x"] == text
+    assert tomllib.loads(f"x = {quote_toml(text)}")["x"] == text
 
 
 def test_a_glob_of_a_name_matches_that_name_only() -> None:
-    from skill_health.core.globs import glob_matcher
+    from skill_health.discovery.globs import glob_matcher
 
     for name in ("a*b", "a?b", "[ab]", "a\\b", "plain"):
-        matches = glob_matcher(glob(name), True)
+        matches = glob_matcher(escape_glob(name), True)
         assert matches is not None and matches(name)
         assert not matches("axb") and not matches("a")
 
@@ -465,8 +501,8 @@ def steps(text: str, job: str) -> list[str]:
 
 
 def test_the_workflow_is_what_it_says() -> None:
-    source = init_hooks.Source("https://example.com/x.git", COMMIT)
-    text = init_workflow.workflow("a b", "reports", source)
+    source = texts.PackageSource("https://example.com/x.git", COMMIT)
+    text = texts.format_workflow("a b", "reports", source)
     assert "skill-health lint --format github 'a b'" in steps(text, "lint")
     assert "skill-health daily 'a b'" in steps(text, "daily")
     assert "skill-health report --format md 'a b' >> \"$GITHUB_STEP_SUMMARY\"" in steps(text, "daily")
@@ -474,11 +510,11 @@ def test_the_workflow_is_what_it_says() -> None:
     assert text.count('path: "a b/reports"\n') == 2
     for name in ("${{ x }}", "a\nb", "$(x)", "-rf", "`x`"):
         with pytest.raises(UsageError):
-            init_workflow.workflow(name, "reports", None)
+            texts.format_workflow(name, "reports", None)
 
 
 def test_only_the_job_that_runs_git_alone_may_write() -> None:
-    jobs = yaml.safe_load(init_workflow.workflow("", "reports", None))
+    jobs = yaml.safe_load(texts.format_workflow("", "reports", None))
     assert jobs["permissions"] == {"contents": "read"}
     assert {name: job.get("permissions") for name, job in jobs["jobs"].items()} == {
         "lint": None, "daily": None, "keep": {"contents": "write"},

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from skill_health.core.config import Config
+from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.named import checkable
+from skill_health.lint.named import checkable
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from skill_health.components import COMPONENTS, SkillFacts
-from skill_health.core.config import RuleLimits
+from skill_health.config.settings import RuleLimits
 from skill_health.core.errors import UsageError
-from skill_health.core.measure import Measures
-from skill_health.core.roles import ROLES
 from skill_health.profiles import PROFILES, SETTINGS, Profile, load_profile, parse_profile
-from skill_health.scoring import Score, score_corpus, score_skill
+from skill_health.score.scoring import COMPONENTS, Score, SkillFacts, score_corpus, score_skill
+from skill_health.skill.measure import Measures
+from skill_health.skill.sections import ROLES
 
 STANDARD, PLAN = load_profile("standard"), load_profile("plan")
 BOTH = pytest.mark.parametrize("profile", [STANDARD, PLAN], ids=lambda profile: profile.name)

@@ -16,17 +16,26 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
-from skill_health.columns import columns
 from skill_health.core import validation
-from skill_health.core.estimates import Estimate
-from skill_health.effect_history import VERDICTS, Effects, ModelEffect
-from skill_health.record_cells import CollectionStatus
-from skill_health.record_markdown import render as as_markdown
-from skill_health.record_next import CommandBuilder, steps
-from skill_health.record_routing import RoutedSkills, SkillRouted, read_skill_routing
-from skill_health.record_text import render as as_text
-from skill_health.router_history import ModelRouting
-from skill_health.skill_record import SkillEffects, SkillHealth, SkillRecord, SkillRouting, _benefit, _route
+from skill_health.documents.effect_history import VERDICTS, Effects, ModelEffect
+from skill_health.documents.router_history import ModelRouting
+from skill_health.stats.estimates import Estimate
+from skill_health.status.next_steps import CommandBuilder, steps
+from skill_health.status.records import (
+    RoutedSkills,
+    SkillEffects,
+    SkillHealth,
+    SkillRecord,
+    SkillRouted,
+    SkillRouting,
+    _benefit,
+    _route,
+    read_skill_routing,
+)
+from skill_health.status.render import CollectionStatus
+from skill_health.status.render import render_records_markdown as as_markdown
+from skill_health.status.render import render_records_text as as_text
+from skill_health.text.terminal import columns
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from skill_health import url_requests
+from skill_health.lint import urls
+from skill_health.lint.urls import UrlResult, check_urls
 from skill_health.rules.links import dead_url
-from skill_health.urls import UrlResult, check_urls
 
 DAY = 86_400
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -235,7 +235,7 @@ def test_what_is_never_asked(site: Site, url: str, reason: str) -> None:
 
 
 def test_a_redirect_leads_to_no_private_address(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(url_requests, "is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr(urls, "is_public", lambda address: address == "127.0.0.1")
     url = site("/elsewhere")
     result = check_urls([url], delay=0)[url]
     assert (result.status, result.reason) == ("error", "a private address")
@@ -250,7 +250,7 @@ def test_a_redirect_leads_to_no_private_address(site: Site, monkeypatch: pytest.
     ],
 )  # fmt: skip
 def test_public_addresses(address: str, public: bool) -> None:
-    assert url_requests.is_public(address) is public
+    assert urls.is_public(address) is public
 
 
 def test_a_proxy_is_asked_for_the_whole_address(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

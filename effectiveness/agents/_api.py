@@ -25,10 +25,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.router.records import Usage
 
 Failure = Literal["", "infrastructure", "quota", "auth", "refusal"]
 

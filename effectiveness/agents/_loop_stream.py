@@ -15,11 +15,11 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from skill_health import __version__
+from skill_health.bench.http.json_values import count, mapping, objects, optional, text
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import Failure, Job, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import one_line, read_stream
-from skill_health.router.http.values import count, mapping, objects, optional, text
-from skill_health.router.records import Usage
 
 SKILLS = ".agents/skills"
 FAILURES = ("infrastructure", "quota", "auth", "refusal")

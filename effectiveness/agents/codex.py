@@ -16,7 +16,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from skill_health.core.patterns import lazy
+from skill_health.bench.http.json_values import count, mapping, objects, optional, part_of, text
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import (
     Command,
     Failure,
@@ -30,8 +31,7 @@ from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream, words_of
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.router.http.values import count, mapping, objects, optional, part_of, text
-from skill_health.router.records import Usage
+from skill_health.text.patterns import lazy
 
 TITLE = "OpenAI Codex"
 PROGRAM = "codex"

@@ -14,16 +14,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from skill_health.bench.http.json_values import added, count, mapping, optional, part_of, text
+from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
-from skill_health.effectiveness.agents._failing import failed, telling
-from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._failures import failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import read_stream, words_of
-from skill_health.effectiveness.agents._transcript import Transcript
+from skill_health.effectiveness.agents._stream import Transcript, read_stream, words_of
 from skill_health.effectiveness.sandbox._host import WORKSPACE
-from skill_health.router.http.values import added, count, mapping, optional, part_of, text
-from skill_health.router.records import Usage
 
 TITLE = "Cursor's agent, known from its documents only; nothing can prove what it is offered, so a run refuses it"
 PROGRAM = "cursor-agent"

@@ -15,16 +15,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from skill_health.core.patterns import lazy
+from skill_health.bench.http.json_values import count, mapping, optional, part_of, text
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
-from skill_health.effectiveness.agents._failing import api_error, failed, telling
-from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._failures import api_error, failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import one_line, read_stream
-from skill_health.effectiveness.agents._transcript import Transcript
+from skill_health.effectiveness.agents._stream import Transcript, one_line, read_stream
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.router.http.values import count, mapping, optional, part_of, text
-from skill_health.router.records import Usage
+from skill_health.text.patterns import lazy
 
 TITLE = "Gemini CLI of Google"
 PROGRAM = "gemini"

@@ -15,15 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from skill_health.bench.http.json_values import count, mapping, objects, optional, part_of, text
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import Command, Failure, Job, ProgramOutput, StreamReading, TrajectoryStep
-from skill_health.effectiveness.agents._failing import api_error, failed, telling
-from skill_health.effectiveness.agents._failures import without_end
+from skill_health.effectiveness.agents._failures import api_error, failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import read_stream, words_of
-from skill_health.effectiveness.agents._transcript import Transcript
+from skill_health.effectiveness.agents._stream import Transcript, read_stream, words_of
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.router.http.values import count, mapping, objects, optional, part_of, text
-from skill_health.router.records import Usage
 
 TITLE = "Qwen Code, with a model of any provider"
 PROGRAM = "qwen"

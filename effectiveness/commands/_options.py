@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from skill_health.router.commands._options import all_of, amount, listed
+from skill_health.bench.command_line import all_of, amount, listed
 
 
 class _Positive(click.FloatRange):

@@ -12,8 +12,8 @@ import click
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 
 if TYPE_CHECKING:
-    from skill_health.effectiveness.agents._installed import Installed
-    from skill_health.effectiveness.agents_look import AgentStatus
+    from skill_health.effectiveness.agents._load import Installed
+    from skill_health.effectiveness.run.probes import AgentStatus
     from skill_health.effectiveness.sandbox._api import BackEnd
 
 
@@ -31,7 +31,7 @@ def command(names: tuple[str, ...], probe: bool, sandbox: str | None, format_: s
     NAME picks agents. With --probe, exit 1 where an installed agent does not see just the skills that are staged for
     it. That asks no model and costs nothing.
     """
-    from skill_health.effectiveness.agents._installed import look_for
+    from skill_health.effectiveness.agents._load import look_for
     from skill_health.effectiveness.sandbox._load import back_ends, pick
 
     if sandbox and not probe:
@@ -50,8 +50,8 @@ def command(names: tuple[str, ...], probe: bool, sandbox: str | None, format_: s
 
 def _picked(names: Sequence[str]) -> list[Any]:
     """The agents that are named, all without a name. Raises UsageError for one that there is not."""
-    from skill_health.core.near import nearest
     from skill_health.effectiveness.agents._load import available
+    from skill_health.text.near import nearest
 
     known = {info.name: info for info in available()}
     for name in names:
@@ -66,7 +66,7 @@ def _looks(found: Iterable[Installed], back_end: str) -> dict[str, AgentStatus]:
     """What the agents that can be started here see, one after the other: they share a processor."""
     import asyncio
 
-    from skill_health.effectiveness.agents_look import inspect_agent
+    from skill_health.effectiveness.run.probes import inspect_agent
 
     async def all_of() -> dict[str, AgentStatus]:
         return {one.info.name: await inspect_agent(one, back_end) for one in found if one.ready}
@@ -98,7 +98,7 @@ def _sandboxes(known: Mapping[str, BackEnd]) -> Iterator[str]:
 
 
 def _probes(looks: Mapping[str, AgentStatus], back_end: str) -> Iterator[str]:
-    from skill_health.core.console import clean
+    from skill_health.text.terminal import clean
 
     if looks:
         yield f"\nProbed in {back_end}, without a model:"
@@ -114,7 +114,7 @@ def _probes(looks: Mapping[str, AgentStatus], back_end: str) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    from skill_health.core.console import clean
+    from skill_health.text.terminal import clean
 
     cells = [head, *rows]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]

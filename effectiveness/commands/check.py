@@ -47,17 +47,16 @@ def command(
     """
     import os
 
-    from skill_health.core.console import clean, echo
+    from skill_health.bench.collection import SKIP
     from skill_health.core.errors import UsageError
-    from skill_health.effectiveness.check import check_tasks
-    from skill_health.effectiveness.check_skills import collection
-    from skill_health.effectiveness.check_text import as_json, as_text
-    from skill_health.effectiveness.naming import settle_names
+    from skill_health.effectiveness.check.check import as_json, as_text, check_tasks
+    from skill_health.effectiveness.check.skills import collection
+    from skill_health.effectiveness.plan.inputs import settle_names
     from skill_health.effectiveness.sandbox._load import back_end, pick
-    from skill_health.effectiveness.script_run import ScriptOptions
     from skill_health.effectiveness.tasks._load import load_tasks
-    from skill_health.lint import configure, prefix
-    from skill_health.router.naming import SKIP
+    from skill_health.effectiveness.workspace.scripts import ScriptOptions
+    from skill_health.lint.pipeline import configure, prefix
+    from skill_health.text.terminal import clean, echo
 
     tasks_root, config = configure(tasks, config_file, {})
     loaded = load_tasks(tasks, tasks_root)

@@ -23,9 +23,9 @@ def command(run: str, baseline: str, format_: str, out: str | None, config_file:
     Both are ids or folders of runs. Tasks that are not the same in both are left out; what else differs is said. Runs
     without a common task, model or pair of arms are not compared.
     """
-    from skill_health.core.console import echo
     from skill_health.effectiveness.commands.report import find
-    from skill_health.effectiveness.compare import compare
+    from skill_health.effectiveness.compare.compare import compare
+    from skill_health.text.terminal import echo
 
     found = compare(find(run, out, config_file), find(baseline, out, config_file))
     echo(rendered(found, format_))
@@ -36,8 +36,8 @@ def rendered(found: dict[str, Any], format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
-    from skill_health.effectiveness.compare_document import document
-    from skill_health.router.blocks import as_markdown, as_text
+    from skill_health.effectiveness.compare.document import document
+    from skill_health.text.blocks import as_markdown, as_text
 
     if format_ == "json":
         return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"

@@ -25,8 +25,8 @@ def command(run: str, format_: str, what: str, out: str | None, config_file: str
 
     Everything is computed anew from the manifest and the results of the run, finished or not.
     """
-    from skill_health.core.console import echo
     from skill_health.effectiveness.reports import load
+    from skill_health.text.terminal import echo
 
     found = find(run, out, config_file)
     if format_ == "csv" and what == "trials":
@@ -43,21 +43,20 @@ def command(run: str, format_: str, what: str, out: str | None, config_file: str
 
 def find(run: str, out: str | None, config_file: str | None) -> Any:
     """A run that is given by its id or folder, with its manifest and results. Raises UsageError."""
-    from skill_health.effectiveness.runs import find_run, load_run
-    from skill_health.lint import configure
-    from skill_health.router.choices import reports_folder
+    from skill_health.bench.run_folder import find_run, reports_folder
+    from skill_health.effectiveness.run.runs import KIND, load_run
+    from skill_health.lint.pipeline import configure
 
     root, config = configure((os.curdir,), config_file, {})
-    return load_run(find_run(run, reports_folder(out, root, config)))
+    return load_run(find_run(run, reports_folder(out, root, config), KIND))
 
 
 def choose_options(format_: str, what: str = TABLES[0]) -> Any:
     """How to show a report on this terminal: as wide as it is, in colour and beyond ASCII as far as it can."""
     from shutil import get_terminal_size
 
-    from skill_health.columns import speaks_unicode
-    from skill_health.core.console import wants_color
     from skill_health.effectiveness.reports import EffectRenderOptions
+    from skill_health.text.terminal import speaks_unicode, wants_color
 
     width = get_terminal_size((100, 24)).columns
     return EffectRenderOptions(wants_color() and format_ == "text", width, what, ascii=not speaks_unicode(sys.stdout))

@@ -40,25 +40,24 @@ def command(
     import asyncio
     import json
 
-    from skill_health.core.console import echo
+    from skill_health.bench.durable import locked
+    from skill_health.bench.run_folder import find_run, reports_folder
     from skill_health.core.errors import AbortedError, UsageError
-    from skill_health.effectiveness.rescore import rescore
-    from skill_health.effectiveness.rescore_write import as_json, as_text, verified_now
-    from skill_health.effectiveness.rescore_write import write as replace
-    from skill_health.effectiveness.runs import find_run, load_run
+    from skill_health.effectiveness.run.rescore import as_json, as_text, rescore, verified_now
+    from skill_health.effectiveness.run.rescore import write as replace
+    from skill_health.effectiveness.run.runs import KIND, load_run
     from skill_health.effectiveness.sandbox._load import back_end, pick
-    from skill_health.effectiveness.script_run import ScriptOptions
     from skill_health.effectiveness.tasks._load import load_tasks
-    from skill_health.lint import configure
-    from skill_health.router.choices import reports_folder
-    from skill_health.router.locks import locked
+    from skill_health.effectiveness.workspace.scripts import ScriptOptions
+    from skill_health.lint.pipeline import configure
+    from skill_health.text.terminal import echo
 
     root, config = configure((os.curdir,), config_file, {})
-    folder = find_run(run, reports_folder(out, root, config))
+    folder = find_run(run, reports_folder(out, root, config), KIND)
     if task_paths:
         tasks = load_tasks(task_paths, root).tasks
     else:
-        from skill_health.effectiveness.prepare_inputs import load_inputs
+        from skill_health.effectiveness.plan.inputs import load_inputs
 
         tasks = load_inputs((), (), config_file, skip_namesakes=True).tasks
     image = config.effectiveness.image

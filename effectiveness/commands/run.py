@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skill_health.bench.command_line import finish, print_lines
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
+from skill_health.core.times import time_option
 from skill_health.effectiveness.commands._options import spending_options, study_options, tasks_options
-from skill_health.router.commands._said import finish, print_lines
-from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from skill_health.effectiveness.conduct import TrialRunOptions
-    from skill_health.effectiveness.prepare import PreparedTrials
-    from skill_health.router.ended import RunOutcome
+    from skill_health.bench.schedule import RunOutcome
+    from skill_health.effectiveness.plan.prepare import PreparedTrials
+    from skill_health.effectiveness.run.conduct import TrialRunOptions
 
 
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
@@ -42,14 +42,13 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     from skill_health.core.extras import STATISTICS, require_modules
 
     require_modules("effectiveness run", (*STATISTICS, "httpx", "h11"))
-    from skill_health.effectiveness.begun_before import said_of_earlier
-    from skill_health.effectiveness.choices import choices
-    from skill_health.effectiveness.conduct import TrialRunOptions, conduct
-    from skill_health.effectiveness.prepare import AT_ONCE, prepare
-    from skill_health.effectiveness.prepare_check import fit_tasks
-    from skill_health.effectiveness.prepare_inputs import load_inputs
+    from skill_health.bench.run_folder import reports_folder
+    from skill_health.effectiveness.plan.choices import choices
+    from skill_health.effectiveness.plan.inputs import load_inputs
+    from skill_health.effectiveness.plan.preflight import fit_tasks, said_of_earlier
+    from skill_health.effectiveness.plan.prepare import AT_ONCE, prepare
+    from skill_health.effectiveness.run.conduct import TrialRunOptions, conduct
     from skill_health.effectiveness.sandbox._load import pick
-    from skill_health.router.choices import reports_folder
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
@@ -88,7 +87,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
 def _refuse(prepared: PreparedTrials, terms: TrialRunOptions, anyway: bool) -> None:
     """Raise UsageError where an agent could spend without a cap, at no known price, or not even for one trial."""
-    from skill_health.router.opening import refuse_spending
+    from skill_health.bench.prices import refuse_spending
 
     asked = [model for model in prepared.plan.models if not model.choice.agent.SIMULATED]
     if not anyway:
@@ -103,7 +102,7 @@ def _refuse(prepared: PreparedTrials, terms: TrialRunOptions, anyway: bool) -> N
 
 
 def _warn(prepared: PreparedTrials, max_runs: int | None, max_usd: float | None) -> None:
-    from skill_health.router.forecast import beyond_caps
+    from skill_health.bench.budget import beyond_caps
 
     told, place = prepared.forecast, prepared.place
     print_lines(beyond_caps(told.trials, told.usd_low, max_runs, max_usd, "trials"))

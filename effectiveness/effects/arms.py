@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.means import average
-from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
-from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts
-from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials
+from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials, TaskFacts, TrialRunFacts
 from skill_health.effectiveness.records import CONTROL
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.intervals import clustered_mean, clustered_proportion, unbounded_mean
 
 FLOOR, CEILING = 0.05, 0.95
 """Where an arm leaves nothing to lose or to gain: docs/statistics.md says why there."""
@@ -94,9 +92,9 @@ def _reward(cells: Sequence[CellTrials]) -> Estimate:
     rewards = [cell.rewards for cell in cells if cell.rewards]
     if all(0 <= reward <= 1 for each in rewards for reward in each):
         return clustered_mean([sum(each) for each in rewards], [len(each) for each in rewards])
-    return average([sum(each) / len(each) for each in rewards], sum(map(len, rewards)))
+    return unbounded_mean([sum(each) / len(each) for each in rewards], sum(map(len, rewards)))
 
 
 def _measured(cells: Sequence[CellTrials], measure: str) -> Estimate:
     means = [mean for cell in cells if (mean := cell.mean(measure)) is not None]
-    return average(means, sum(len(cell.measures[measure]) for cell in cells), 0.0)
+    return unbounded_mean(means, sum(len(cell.measures[measure]) for cell in cells), 0.0)

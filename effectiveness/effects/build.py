@@ -6,21 +6,148 @@ Whatever is shown of a run is rendered from this mapping alone. docs/statistics.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.effects.absence import absence
-from skill_health.effectiveness.effects.arms import arms
-from skill_health.effectiveness.effects.contrasts import as_record, compare
-from skill_health.effectiveness.effects.controls import Control, as_table, controls
-from skill_health.effectiveness.effects.facts import TaskFacts, TrialRunFacts, read_facts
-from skill_health.effectiveness.effects.families import ALL, Families, Scope, families, scopes
-from skill_health.effectiveness.effects.notes import notes
-from skill_health.effectiveness.effects.pairs import calibration, primary
-from skill_health.effectiveness.effects.sheet import ModelTrials, RunTrials, read_sheet
-from skill_health.effectiveness.effects.tables import leaderboard, tasks
+from skill_health.effectiveness.effects.arms import arms, invoked_of
+from skill_health.effectiveness.effects.contrasts import (
+    ALL,
+    ArmPair,
+    Families,
+    Scope,
+    as_record,
+    calibration,
+    compare,
+    families,
+    primary,
+    scopes,
+)
+from skill_health.effectiveness.effects.controls import Control, absence, as_table, controls
+from skill_health.effectiveness.effects.sheet import (
+    MEASURES,
+    Cells,
+    CellTrials,
+    ModelTrials,
+    RunTrials,
+    TaskFacts,
+    TrialRunFacts,
+    read_facts,
+    read_sheet,
+)
 from skill_health.effectiveness.effects.verdicts import ALPHA, VerdictEvidence, verdict
-from skill_health.effectiveness.records import PLACEBO, TARGET, TrialResult
+from skill_health.effectiveness.records import AGAIN, PLACEBO, TARGET, TrialResult
+
+
+def notes(sheet: RunTrials, manifest: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The notes on a run; none says what a verdict says already. `models` are those of the report."""
+    facts = sheet.facts
+    if simulated := [str(model["spec"]) for model in facts.models if model.get("simulated")]:
+        yield f"Simulated: the figures of {', '.join(simulated)} say nothing about any model."
+    if (sandbox := manifest.get("sandbox")) and not sandbox.get("isolates", True):
+        yield "Not isolated: the agents could read and change what is outside their workspaces."
+    if sheet.foreign:
+        yield f"{sheet.foreign} results belong to no planned trial, or are a second one for the same; they are left out."
+    planned = facts.planned(facts.tasks.values())
+    known = [column.spec for column in sheet.columns if column.cost_usd is not None]
+    for column in sheet.columns:
+        yield from _of_column(column, planned, [spec for spec in known if spec != column.spec])
+    for model in models:
+        if (again := model["calibration"]) and again["verdict"] == "differs":
+            found = f"{again['name']}, p = {again['sign_flip_p']:.2g}"
+            yield f"{model['model']}: the target differs from itself ({found}); one run in 20 does so by chance."
+    if not facts.controls:
+        yield "No negative-control task was run: only the arm negative can show that the run is biased."
+    conditions = {arm.condition for arm in facts.arms.values()}
+    if PLACEBO not in conditions:
+        yield "No placebo: a gain may be that of any text of this length."
+    if AGAIN not in conditions:
+        yield "No A/A arm: the run's own noise is known from the replications alone."
+
+
+def _of_column(column: ModelTrials, planned: int, others: Sequence[str]) -> Iterator[str]:
+    """The notes on one model; `others` are those whose trials' cost is known."""
+    spec, results = column.spec, len(column.results)
+    if results < planned:
+        yield f"{spec}: {planned - results} of {planned} planned trials have no result."
+    if missing := results - column.scored:
+        kinds = {
+            word: n for word, n in column.outcomes.items() if word in ("infrastructure", "quota", "auth", "cancelled")
+        }
+        said = ", ".join(f"{n} {word}" for word, n in kinds.items())
+        yield f"{spec}: {missing} trials are missing data, not failures ({said})."
+    scored = [result for result in column.results if result.scored]
+    unknown = sum(MEASURES["cost_usd"](result) is None for result in column.results)
+    if 0 < unknown < results:
+        yield f"{spec}: the cost of {unknown} of {results} trials is not known; the sum is of the others."
+    elif unknown and others:
+        yield f"{spec}: what its trials cost is not known; the sum is of the other models' alone."
+    if again := sum(result.attempts > 1 for result in column.results):
+        yield f"{spec}: {again} trials were tried again; what their earlier attempts took is in no figure."
+    if scored and not any(result.invoked != "not_observable" for result in scored):
+        yield f"{spec}: whether a skill was opened cannot be observed."
+
+
+def tasks(facts: TrialRunFacts, cells: Cells) -> list[dict[str, Any]]:
+    """Every task under all its arms; `flip` is by the contrast that decides verdicts."""
+    pair = primary(facts.arms)
+    return [
+        {
+            "task_id": task.id,
+            "slug": task.slug,
+            "skill": task.skill,
+            "category": task.category,
+            "difficulty": task.difficulty,
+            "arms": {arm: _cell(cells.get((task.id, arm))) for arm in task.arms},
+            "flip": _flip(task, cells, pair),
+            "invoked": invoked_of(task, cells),
+        }
+        for task in facts.tasks.values()
+    ]
+
+
+def _cell(cell: CellTrials | None) -> dict[str, Any]:
+    if cell is None:
+        return {"n": 0, "passes": 0, "success": None, "reward": None}
+    reward = sum(cell.rewards) / len(cell.rewards) if cell.rewards else None
+    return {"n": len(cell.trials), "passes": cell.passes, "success": cell.success, "reward": reward}
+
+
+def _flip(task: TaskFacts, cells: Cells, pair: ArmPair | None) -> str | None:
+    """What the target did to a task; None for one that has no such arm."""
+    if pair is None or pair.arm not in task.arms:
+        return None
+    one, other = cells.get((task.id, pair.arm)), cells.get((task.id, pair.against))
+    if one is None or other is None:
+        return "missing"
+    change = one.passes * len(other.trials) - other.passes * len(one.trials)
+    return "gained" if change > 0 else "lost" if change < 0 else "same"
+
+
+def leaderboard(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Models with the whole collection, then pairs of model and skill, each from the greatest gain to the least.
+
+    Equal gains share a rank. What is biased or has no difference comes last, without one.
+    """
+    whole = [_entry(model, None, model) for model in models]
+    single = [_entry(model, skill["skill"], skill) for model in models for skill in model["skills"]]
+    return [*_ranked(whole), *_ranked(single)]
+
+
+def _entry(model: Mapping[str, Any], skill: str | None, among: Mapping[str, Any]) -> dict[str, Any]:
+    primary = next((each for each in among["contrasts"] if each["kind"] == "primary"), None)
+    missing = {"value": None, "low": None, "high": None, "n": 0, "clusters": 0, "p": None, "p_adjusted": None}
+    delta = primary["delta"] if primary else missing | {"method": "", "note": "the run has no such contrast"}
+    return {"rank": None, "model": model["model"], "skill": skill, "delta": delta, "verdict": among["verdict"]["word"]}
+
+
+def _ranked(entries: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    fair = [each for each in entries if each["verdict"] != "biased" and each["delta"]["value"] is not None]
+    fair.sort(key=lambda each: (-each["delta"]["value"], each["model"], each["skill"] or ""))
+    gains = [each["delta"]["value"] for each in fair]
+    for each in fair:
+        yield each | {"rank": gains.index(each["delta"]["value"]) + 1}
+    yield from (each for each in entries if each not in fair)
+
 
 VERSION, KIND = 1, "effectiveness"
 _DIGITS = 6

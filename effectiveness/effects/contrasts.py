@@ -2,20 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
-from skill_health.core.stats.permutation import sign_flip
-from skill_health.core.stats.power import CLUSTERS as FEW
-from skill_health.core.stats.resampling import RESAMPLES
-from skill_health.core.stats.signed_rank import signed_rank
 from skill_health.effectiveness.effects.arms import arm_json
-from skill_health.effectiveness.effects.facts import TaskFacts
-from skill_health.effectiveness.effects.pairs import ArmPair
-from skill_health.effectiveness.effects.sheet import Cells, CellTrials
+from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, RunTrials, TaskFacts, TrialRunFacts
+from skill_health.effectiveness.records import (
+    AGAIN,
+    CONTROL,
+    FULL,
+    HINT,
+    LEAVE_OUT,
+    NEGATIVE,
+    PLACEBO,
+    PLUS_ONE,
+    PLUS_UNRELATED,
+    TARGET,
+    Arm,
+)
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.hypothesis_tests import sign_flip, signed_rank
+from skill_health.stats.multiplicity import benjamini_hochberg, holm
+from skill_health.stats.power import FEW_CLUSTERS as FEW
+from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
+
+Kind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPair:
+    """Two arms by name: what is compared, and against what."""
+
+    arm: str
+    against: str
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        """The contrast in records."""
+        return f"{self.arm}-{self.against}"
+
+
+_OTHERS: Mapping[str, tuple[tuple[str, Kind], ...]] = {
+    TARGET: ((PLACEBO, "secondary"), (NEGATIVE, "secondary")),
+    PLUS_ONE: ((TARGET, "interaction"),),
+    PLUS_UNRELATED: ((TARGET, "interaction"),),
+    LEAVE_OUT: ((FULL, "secondary"),),
+}
+"""What a condition is compared with beside the control."""
+
+
+def primary(arms: Mapping[str, Arm]) -> ArmPair | None:
+    """The contrast that decides verdicts: the target against the control, None where the run does not have both.
+
+    A run that has the target with the hint only is about that one.
+    """
+    found = next((name for name in (TARGET, TARGET + HINT) if name in arms), None)
+    return ArmPair(found, CONTROL, "primary") if found and CONTROL in arms else None
+
+
+def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
+    """Every contrast of the arms of a run but those of `calibration`, the primary one first.
+
+    Each arm is compared with the control; the control has no hint, since without skills there is nothing to name. An
+    arm with the hint is compared with the same without it, and with the others that its condition is compared with,
+    hint against hint. The target again is not among them: it is there for `calibration`.
+    """
+    first = primary(arms)
+    others = (pair for pair in _pairs(arms) if first is None or pair.name != first.name)
+    return (first, *others) if first else tuple(others)
+
+
+def _pairs(arms: Mapping[str, Arm]) -> Iterator[ArmPair]:
+    for name, arm in arms.items():
+        if arm.condition in (CONTROL, AGAIN):
+            continue
+        if CONTROL in arms:
+            yield ArmPair(name, CONTROL, "secondary")
+        for other, kind in _OTHERS.get(arm.condition, ()):
+            if (against := replace(arm, condition=other, argument="").name) in arms:
+                yield ArmPair(name, against, kind)
+        if arm.hint and (plain := replace(arm, hint=False).name) in arms:
+            yield ArmPair(name, plain, "secondary")
+
+
+def calibration(arms: Mapping[str, Arm]) -> ArmPair | None:
+    """The target again against the target, None where the run does not have both."""
+    both = ((AGAIN + hint, TARGET + hint) for hint in ("", HINT))
+    return next((ArmPair(*names, "calibration") for names in both if set(names) <= set(arms)), None)
+
+
+def negatives(arms: Iterable[Arm]) -> Iterator[tuple[ArmPair, bool]]:
+    """The contrasts that should show nothing, each with whether it is over the negative-control tasks alone.
+
+    There no arm should matter. A skill that is known to be irrelevant should matter in no task at all.
+    """
+    for arm in arms:
+        if arm.condition in (NEGATIVE, FULL):
+            yield ArmPair(arm.name, CONTROL, "calibration"), True
+        if arm.condition == NEGATIVE:
+            yield ArmPair(arm.name, CONTROL, "calibration"), False
+
 
 LEAST = 6
 """Tasks that must differ: fewer cannot give p < 0.05."""
@@ -169,3 +257,87 @@ def note(contrast: Contrast) -> str:
     if not contrast.tasks:
         return "not testable: no task has a scored trial in both arms"
     return f"not testable: {contrast.differing} of {contrast.tasks} tasks differ, {LEAST} are needed"
+
+
+HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"
+_METHODS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]] = {
+    HOLM: holm,
+    FALSE_SHARE: benjamini_hochberg,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a contrast is over: all tasks with a target ("", ""), those of a skill or those of a category."""
+
+    kind: str = ""
+    name: str = ""
+
+
+ALL = Scope()
+Table = dict[tuple[str, Scope], tuple[Contrast, ...]]
+"""The contrasts of each model in each scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Families:
+    """All contrasts, and how many primary ones were tested together: of models, and of models with skills."""
+
+    table: Table
+    models: int
+    skills: int
+
+    def primary(self, spec: str, scope: Scope) -> Contrast | None:
+        """The contrast that decides the verdict; None where the run has no such arms."""
+        return next((each for each in self.table[spec, scope] if each.pair.kind == "primary"), None)
+
+    def find(self, spec: str, scope: Scope, arm: str, against: str) -> Contrast | None:
+        """The contrast of these two arms, if there is one."""
+        found = self.table[spec, scope]
+        return next((each for each in found if (each.pair.arm, each.pair.against) == (arm, against)), None)
+
+
+def scopes(facts: TrialRunFacts) -> dict[Scope, tuple[TaskFacts, ...]]:
+    """The tasks of every scope, in the order of its name; a task that names no skill is in none of a skill."""
+    found: dict[Scope, tuple[TaskFacts, ...]] = {ALL: facts.targets}
+    for skill in sorted({task.skill for task in facts.targets if task.skill is not None}):
+        found[Scope("skill", skill)] = tuple(task for task in facts.targets if task.skill == skill)
+    for category in sorted({task.category for task in facts.targets}):
+        found[Scope("category", category)] = tuple(task for task in facts.targets if task.category == category)
+    return found
+
+
+def families(sheet: RunTrials) -> Families:
+    """Every contrast of every model over all tasks with a target, each skill's, and each category's."""
+    facts = sheet.facts
+    wanted = pairs(facts.arms)
+    table: Table = {}
+    for scope, tasks in scopes(facts).items():
+        asked = [pair for pair in wanted if pair.kind == "primary"] if scope.kind == "category" else wanted
+        for column in sheet.columns:
+            table[column.spec, scope] = tuple(_all(asked, tasks, column, facts.seed))
+    sizes = {}
+    for kinds, primary in ((("",), True), (("skill",), True), (("",), False), (("skill", "category"), False)):
+        sizes[kinds, primary] = _correct(table, kinds, primary)
+    return Families(table, sizes[("",), True], sizes[("skill",), True])
+
+
+def _all(wanted: Iterable[ArmPair], tasks: Sequence[TaskFacts], column: ModelTrials, seed: int) -> Iterable[Contrast]:
+    return (found for pair in wanted if (found := compare(pair, tasks, column.cells, seed)))
+
+
+def _correct(table: Table, kinds: Sequence[str], primary: bool) -> int:
+    """Adjust one family in place; how many of it are testable."""
+    places = [
+        (key, at)
+        for key, found in table.items()
+        for at, each in enumerate(found)
+        if key[1].kind in kinds and (each.pair.kind == "primary" and key[1].kind != "category") == primary
+    ]
+    ps = [table[key][at].delta.p for key, at in places]
+    method = HOLM if primary else FALSE_SHARE
+    for (key, at), adjusted in zip(places, _METHODS[method](ps), strict=True):
+        found = list(table[key])
+        found[at] = found[at].corrected(adjusted, method)
+        table[key] = tuple(found)
+    return sum(p is not None for p in ps)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.core.stats.power import fewest_differing, preliminary
-from skill_health.effectiveness.effects.absence import Absence
 from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arm_json
 from skill_health.effectiveness.effects.contrasts import Contrast
 from skill_health.effectiveness.effects.contrasts import note as why_not
+from skill_health.effectiveness.effects.controls import Absence
+from skill_health.stats.power import fewest_differing, preliminary_reasons
 
 ALPHA = 0.05
 Word = Literal["helps", "no evidence", "harmful", "not testable", "biased"]
@@ -39,7 +39,7 @@ def verdict(evidence: VerdictEvidence) -> dict[str, Any]:
     """The verdict, the one sentence that decided, what to mind beside it, and why it is preliminary."""
     word, reason = _judged(evidence)
     primary = evidence.primary
-    reasons = preliminary(
+    reasons = preliminary_reasons(
         primary.tasks if primary else 0,
         primary.half_width if primary else None,
         evidence.missing,

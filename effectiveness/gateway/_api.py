@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.prices import TieredPrice
-from skill_health.router.records import Usage
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import TieredPrice
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skill_health.bench.http.json_values import mapping
 from skill_health.effectiveness.gateway.exchange import Rejected
 from skill_health.effectiveness.gateway.fields import fields_of
 from skill_health.effectiveness.gateway.refusals import refusal
-from skill_health.router.http.values import mapping
 
 UNSAID = 131_072
 """The tokens that a call is taken to answer at most where it does not say: no model writes more at once."""

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.fetch import decoded
+from skill_health.bench.http.messages import ProviderProtocol
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace, Upstream
 from skill_health.effectiveness.gateway.asked import CallRequest, asked_of, loaded, with_usage
 from skill_health.effectiveness.gateway.exchange import JSON, REQUEST, Exchange, Rejected
@@ -15,9 +18,6 @@ from skill_health.effectiveness.gateway.forward import Forwarder
 from skill_health.effectiveness.gateway.ledger import Ledger
 from skill_health.effectiveness.gateway.replies import FINAL, counted, error, listed
 from skill_health.effectiveness.gateway.routes import GatewayRoute, addressed, find, shows_key
-from skill_health.router.http.body import decoded
-from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import ProviderProtocol
 
 # A value of JSON takes up to a hundred bytes of memory, however short it is.
 _VALUES = 2_000_000

@@ -11,16 +11,15 @@ from typing import cast
 
 import httpx
 
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.http.failures import Failure, error_of, judge
+from skill_health.bench.http.fetch import Transports, _broken, _redirected, _tls, decoded, parsed
+from skill_health.bench.http.messages import ProviderProtocol
 from skill_health.effectiveness.gateway.exchange import JSON, BrokenAnswer, Exchange
 from skill_health.effectiveness.gateway.ledger import GatewayCall, Ledger
 from skill_health.effectiveness.gateway.meter import AnswerMeter
 from skill_health.effectiveness.gateway.passing import KeyFilter, Passing, Unreadable
 from skill_health.effectiveness.gateway.replies import error
-from skill_health.router.http.body import decoded, parsed
-from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.http.failures import Failure, error_of, judge
-from skill_health.router.http.fetch import Transports, _broken, _redirected, _tls
-from skill_health.router.http.messages import ProviderProtocol
 
 _ERROR = 1 << 20
 _CONNECT = 15.0

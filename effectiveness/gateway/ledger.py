@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import at_most, cost
+from skill_health.bench.redact import Scrubber
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
 from skill_health.effectiveness.gateway.evidence import NameWatcher
 from skill_health.effectiveness.gateway.meter import AnswerMeter
 from skill_health.effectiveness.gateway.passing import KeyFilter
-from skill_health.router.http.failures import Failure
-from skill_health.router.http.scrub import Scrubber
-from skill_health.router.prices import at_most, cost
-from skill_health.router.records import Usage
 
 _LOST = 16_384
 """The tokens that are counted for an answer of which nobody saw the end, or what the call allows where that is less."""

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from skill_health.router.http.body import parsed
-from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, ProviderProtocol
-from skill_health.router.http.values import mapping, objects, optional
-from skill_health.router.records import Usage
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.fetch import parsed
+from skill_health.bench.http.json_values import mapping, objects, optional
+from skill_health.bench.http.messages import Completion, ProviderProtocol, Usage
 
 _LINE = 4 << 20
 _WHOLE = 16 << 20

@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from skill_health.bench.redact import MASK, SHORTEST
 from skill_health.effectiveness.gateway.meter import AnswerMeter
-from skill_health.router.redact import MASK, SHORTEST
 
 LIMIT = 64 << 20
 """So many bytes of one answer pass."""

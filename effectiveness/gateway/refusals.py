@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from skill_health.bench.http.json_values import mapping, objects
 from skill_health.effectiveness.gateway.fields import fields_of, normalize_name
-from skill_health.router.http.values import mapping, objects
 
 # Kinds of tools that the agent itself runs; Anthropic's have a date behind them.
 _OWN: Mapping[str, tuple[str, ...]] = {

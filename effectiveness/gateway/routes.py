@@ -9,8 +9,8 @@ from hmac import compare_digest
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
-from skill_health.core.patterns import lazy
 from skill_health.router.routers.openai import below_version
+from skill_health.text.patterns import lazy
 
 Kind = Literal["call", "count", "models"]
 _LONGEST = 4000

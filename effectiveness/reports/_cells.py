@@ -7,7 +7,7 @@ from math import fsum
 from typing import Any
 
 from skill_health.effectiveness.records import CONTROL, SCORED, TARGET
-from skill_health.router.reports._cells import NOTHING, amount, count, p_value, percent, points, share
+from skill_health.text.numbers import NOTHING, amount, count, p_value, percent, points, share
 
 __all__ = ["NOTHING", "amount", "count", "p_value", "percent", "points", "share"]
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from skill_health.columns import columns, cut, padded, squeezed, table_line
-from skill_health.core.console import paint
 from skill_health.effectiveness.reports import EffectRenderOptions
 from skill_health.effectiveness.reports._cells import Number, points
+from skill_health.text.terminal import columns, cut, padded, paint, squeezed, table_line
 
 LEGEND = "● tested, ○ not testable or descriptive; the bar is the 95 % interval, the line is no effect"
 _LABEL, _LEAST, _MOST = 34, 17, 61

@@ -11,10 +11,10 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.columns import table_line
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report
 from skill_health.effectiveness.reports._cells import MEASURES
+from skill_health.text.terminal import table_line
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "method", "note")

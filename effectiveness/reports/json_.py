@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report
-from skill_health.router.reports import json_
+import json
 
-EXTENSION = json_.EXTENSION
+from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report
+
+EXTENSION = ".json"
 
 
 def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
     """Sorted keys, two spaces, a new line at the end."""
-    text: str = json_.render(report)
-    return text
+    return json.dumps(report, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n"

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from skill_health.columns import table_line
 from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
+from skill_health.text.terminal import table_line
 
 EXTENSION = ".xml"
 # Two characters that XML cannot hold and that are neither controls nor halves of a pair.

@@ -8,9 +8,9 @@ from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.errors import UsageError
-from skill_health.core.near import nearest
 from skill_health.effectiveness import sandbox
 from skill_health.effectiveness.sandbox._api import BackEnd
+from skill_health.text.near import nearest
 
 NONE = "none"
 # Without a name the first one that works is taken; one that keeps nothing apart must be asked for.

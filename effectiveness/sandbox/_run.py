@@ -4,18 +4,218 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
+import signal
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits, SandboxSession
-from skill_health.effectiveness.sandbox._disk import Disk
 from skill_health.effectiveness.sandbox._host import SUPERVISOR, interpreter, real_word
-from skill_health.effectiveness.sandbox._leftovers import end_leftovers
-from skill_health.effectiveness.sandbox._streams import Streams, last_words
+
+# How many times as long as a full look takes it is not done again. Free space costs nothing to ask for, and says when
+# to look earlier.
+_USUAL, _URGENT = 50, 5
+_LEAST = 1.0
+_LONGEST = 3_800
+
+
+class Disk:
+    """The folders of one trial. `said` is how a limit was broken, "" as long as none was."""
+
+    def __init__(self, folders: Iterable[str], limits: SandboxLimits) -> None:
+        self.folders, self.limits, self.said = tuple(folders), limits, ""
+        self._free = self._begun = self._left()
+        self._used, self._cost, self._looked = (0, 0), 0.0, time.monotonic()
+
+    async def exceeded(self) -> bool:
+        """Whether more is written than the limits allow; `said` says what."""
+        if not (self.limits.disk_bytes or self.limits.files) or not self._due():
+            return False
+        begun = time.monotonic()
+        free = self._left()
+        # Small trees are the rule: a thread would take longer than looking.
+        quick = self._cost < 0.005
+        size, files = self._look() if quick else await asyncio.to_thread(self._look)
+        self._looked = time.monotonic()
+        self._free, self._used, self._cost = free, (size, files), self._looked - begun
+        if self.said:
+            return True
+        if self.limits.disk_bytes and size > self.limits.disk_bytes:
+            self.said = f"more than {self.limits.disk_bytes:,} bytes were written"
+        elif self.limits.files and files > self.limits.files:
+            self.said = f"more than {self.limits.files:,} files were made"
+        return bool(self.said)
+
+    def _due(self) -> bool:
+        passed = time.monotonic() - self._looked
+        if passed >= max(_LEAST, _USUAL * self._cost):
+            return True
+        if passed < _URGENT * self._cost:
+            return False
+        # Somebody has written a lot since; perhaps it was our program.
+        size, files = (was - now for was, now in zip(self._free, self._left(), strict=True))
+        room = self.limits.disk_bytes - self._used[0]
+        names = self.limits.files - self._used[1]
+        return bool(self.limits.disk_bytes and size > room / 2) or bool(self.limits.files and files > names / 2)
+
+    def _left(self) -> tuple[int, int]:
+        """Free bytes and free names of the file system."""
+        try:
+            state = os.statvfs(self.folders[0])
+        except OSError:
+            return 0, 0
+        return state.f_bavail * state.f_frsize, state.f_ffree
+
+    def _look(self) -> tuple[int, int]:
+        """The bytes on disk and the number of entries; it stops counting where a limit is broken.
+
+        Where a folder is locked against us, all that the file system has lost meanwhile is taken to be in there.
+        """
+        size = count = 0
+        locked = False
+        waiting = list(self.folders)
+        while waiting:
+            if len(folder := waiting.pop()) > _LONGEST:
+                self.said = "folders were made that lie too deep to be looked into"
+                break
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        count += 1
+                        try:
+                            size += entry.stat(follow_symlinks=False).st_blocks * 512
+                            if entry.is_dir(follow_symlinks=False):
+                                waiting.append(entry.path)
+                        except OSError as error:
+                            locked = locked or isinstance(error, PermissionError)
+            except OSError as error:
+                locked = locked or isinstance(error, PermissionError)
+            if 0 < self.limits.files < count or 0 < self.limits.disk_bytes < size:
+                break
+        if locked:
+            lost = [was - now for was, now in zip(self._begun, self._left(), strict=True)]
+            return max(size, lost[0]), max(count, lost[1])
+        return size, count
+
+
+STDOUT, STDERR = 1, 2
+# More than what the supervisor says at last.
+_TAIL = 8 << 10
+
+
+class Streams(asyncio.SubprocessProtocol):
+    """Both streams of a process. `limit` is in bytes for each, 0 for none."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept = {STDOUT: bytearray(), STDERR: bytearray()}
+        self.total = {STDOUT: 0, STDERR: 0}
+        self.tail = b""
+        self.ended = asyncio.Event()
+        self.closed = asyncio.Event()
+
+    @property
+    def most(self) -> int:
+        """How much the busier of the two has printed."""
+        return max(self.total.values())
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Keep what there is room for."""
+        kept = self.kept[fd]
+        self.total[fd] += len(data)
+        kept += data[: max(0, self.limit - len(kept))] if self.limit else data
+        if fd == STDERR:
+            self.tail = (self.tail + data)[-_TAIL:]
+
+    def has(self, nonce: str) -> bool:
+        """Whether the supervisor has said its last words."""
+        return _mark(nonce) in self.tail
+
+    def process_exited(self) -> None:
+        """The process has ended; its streams may still hold something."""
+        self.ended.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The process has ended, and all is read."""
+        self.ended.set()
+        self.closed.set()
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """How the supervisor says that the program ended; `error` is why it could not be started."""
+
+    exit_code: int
+    stopped: str
+    error: str
+
+
+def last_words(streams: Streams, nonce: str) -> LastWords | None:
+    """What the supervisor said at last, taken out of stderr; None where it said nothing.
+
+    It speaks when all others are dead, so nobody can write anything behind its words.
+    """
+    mark = _mark(nonce)
+    at = streams.tail.rfind(mark)
+    if at < 0:
+        return None
+    length = len(streams.tail) - at
+    end = streams.total[STDERR] - length
+    streams.total[STDERR] = end
+    del streams.kept[STDERR][end:]
+    try:
+        code, stopped, error = streams.tail[at + len(mark) :].decode("utf-8", "replace").split(" ", 2)
+        return LastWords(int(code), "" if stopped == "-" else stopped, error.strip())
+    except ValueError:
+        return None
+
+
+def _mark(nonce: str) -> bytes:
+    return f"\0{nonce} ".encode()
+
+
+_ROUNDS = 20
+
+
+def end_leftovers(temporary: str) -> None:
+    """Kill every process of ours that has this folder as its TMPDIR, as all have that a trial started.
+
+    Only for a supervisor that died: who gives itself another environment as well is not found. Does nothing where
+    there is no /proc.
+    """
+    mark = f"TMPDIR={temporary}".encode("utf-8", "surrogateescape")
+    for _ in range(_ROUNDS):
+        found = [pid for pid in _processes() if mark in _environment(pid)]
+        if not found:
+            return
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                continue
+        time.sleep(0.01)
+
+
+def _processes() -> list[int]:
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return []
+    return [int(name) for name in names if name.isdigit() and int(name) != os.getpid()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    """The variables that a process was started with; none for a dead one and for one of somebody else."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as stream:
+            return stream.read().split(b"\0")
+    except OSError:
+        return []
+
 
 MAX_OPEN_FILES = 16_384
 # So many processes more than may be; where the kernel counts them, threads count as well.

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from skill_health.core.digests import blake2b
-from skill_health.core.patterns import lazy
-from skill_health.core.registries import BadRecord
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.tasks._folder import File, Folder
+from skill_health.registries.records import BadRecord
+from skill_health.text.patterns import lazy
 
 NO_SKILL = "none"
 AGENT_TIMEOUT = 600.0

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.near import nearest
-from skill_health.core.registries import BadRecord
 from skill_health.core.validation import problems
 from skill_health.effectiveness.tasks._api import is_safe_id
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.registries.records import BadRecord
+from skill_health.text.near import nearest
 
 _MOST = 3
 _DOTTED = re.compile(r"[\w\[\].-]+")

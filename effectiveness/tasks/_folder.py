@@ -7,8 +7,8 @@ import stat
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
-from skill_health.core.decode import decode
-from skill_health.core.frontmatter import HANDLER
+from skill_health.skill.decode import decode
+from skill_health.skill.frontmatter import HANDLER
 
 MAX_TEXT = 1 << 20
 MAX_FILE = 16 << 20

@@ -11,13 +11,13 @@ from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.errors import UsageError
-from skill_health.core.registries import BadRecord
-from skill_health.core.roots import relative
 from skill_health.core.strict_json import quote
+from skill_health.discovery.roots import relative
 from skill_health.effectiveness import tasks as package
 from skill_health.effectiveness.tasks._api import Task, TaskFormat
 from skill_health.effectiveness.tasks._bad import bad, refused
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.registries.records import BadRecord
 
 MAX_FOLDERS = 20_000
 _SKIPPED = frozenset(("node_modules", "__pycache__"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from skill_health.core.patterns import lazy
 from skill_health.effectiveness.tasks._folder import MAX_TEXT, File
+from skill_health.text.patterns import lazy
 
 WORKSPACE, VERIFIER, ORACLE, REWARDS = "workspace", "verifier", "oracle", "rewards"
 # Where containers keep what is not the task's; a script that needs one of them cannot run here.

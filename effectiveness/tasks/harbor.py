@@ -7,12 +7,11 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.registries import BadRecord
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Task
 from skill_health.effectiveness.tasks._bad import check_schema, check_text, leftover
-from skill_health.effectiveness.tasks._build import TaskParts, build
-from skill_health.effectiveness.tasks._container import network_lines, timeout
+from skill_health.effectiveness.tasks._container import TaskParts, build, network_lines, timeout
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.registries.records import BadRecord
 
 TITLE = "a Harbor task.toml"
 FILE, PROMPT, SCHEMA = "task.toml", "instruction.md", "harbor-task"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.registries import BadRecord, RegistryRecord, parse_registries
-from skill_health.core.sources import MARKS, SourceFile
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, VERIFIER_TIMEOUT, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import bad, check_id, check_text
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.registries.records import BadRecord, RegistryRecord, parse_registries
+from skill_health.registries.sources import MARKS, SourceFile
 
 TITLE = "a folder with task.md and metadata.json"
 PROMPT, METADATA, VERIFIER, ORACLE, STARTING = "task.md", "metadata.json", "verify.sh", "oracle/solve.sh", "starting"

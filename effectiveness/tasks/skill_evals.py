@@ -10,13 +10,12 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.jsonl import read_line
-from skill_health.core.parse import parse_skill
-from skill_health.core.registries import BadRecord
-from skill_health.core.strict_json import quote, top_level
+from skill_health.core.strict_json import quote, read_line, top_level
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, VERIFIER_TIMEOUT, Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import bad, check_id, check_schema, check_text
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile, is_inside
+from skill_health.registries.records import BadRecord
+from skill_health.skill.parse import parse_skill
 
 TITLE = "an agentskills evals/evals.json"
 FILE, SKILL, SCHEMA = "evals/evals.json", "SKILL.md", "skill-eval"
@@ -97,7 +96,7 @@ def _read(folder: Folder) -> tuple[str, dict[str, Any]]:
 
 def _item_lines(text: str) -> Iterator[int]:
     """The line of each item of the list `evals`."""
-    from skill_health.router.prompts._look import item_lines
+    from skill_health.core.strict_json import item_lines
 
     at = next(offset for key, offset in top_level(text) if key == "evals")
     return item_lines(text, at + len('"evals"'))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core import frontmatter
-from skill_health.core.registries import BadRecord
-from skill_health.core.skill import Field
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Task
 from skill_health.effectiveness.tasks._bad import check_keys, check_schema, check_text, leftover
-from skill_health.effectiveness.tasks._build import TaskParts, build
-from skill_health.effectiveness.tasks._container import network_lines, timeout
+from skill_health.effectiveness.tasks._container import TaskParts, build, network_lines, timeout
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.registries.records import BadRecord
+from skill_health.skill import frontmatter
+from skill_health.skill.model import Field
 
 TITLE = "a SkillsBench task.md"
 FILE, SCHEMA = "task.md", "skillsbench-task"

@@ -2,45 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
-from skill_health.router.orders import ORDERS
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def listed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Values that are given one by one or joined with commas, each once; a comma inside a scripted name is kept."""
-    found: list[str] = []
-    for part in ",".join(values).split(","):
-        if found and "=" in part and ":" not in part.partition("=")[0] and ":" in found[-1]:
-            found[-1] += f",{part}"
-        elif part.strip():
-            found.append(part.strip())
-    return tuple(dict.fromkeys(found))
-
-
-def amount(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """A cap in dollars: "nan" and "inf" are numbers to click, and would cap nothing."""
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no amount of dollars")
-    return value
-
-
-def all_of(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Function], Function]:
-    """One decorator for several options, which the help lists in this order."""
-
-    def decorate(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
+from skill_health.bench.command_line import all_of, amount, listed
+from skill_health.router.plan.orders import ORDERS
 
 skip_namesakes_option = click.option(
     "--skip-namesakes", is_flag=True, help="Of skills listed by one name, keep the first (`router.namesakes`)."

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skill_health.bench.command_line import amount
 from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
-from skill_health.router.commands._options import amount, model_options, skip_namesakes_option
+from skill_health.router.commands._options import model_options, skip_namesakes_option
 
 if TYPE_CHECKING:
-    from skill_health.router.instrument_run import InstrumentCheck
+    from skill_health.router.instrument.check import InstrumentCheck
 
 
 @click.command(short_help="Plant a skill and requests for none, and see whether models find their way.")
@@ -48,10 +49,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Three requests that only a planted skill can answer, and three that no skill is for, go the way of every other
     prompt of a run. `router run` does the same before its first call.
     """
-    from skill_health.core.console import clean, echo
+    from skill_health.bench.schedule import INTERRUPTED as BY_USER
     from skill_health.core.errors import AbortedError
-    from skill_health.router.instrument import lines, to_record
-    from skill_health.router.schedule import INTERRUPTED as BY_USER
+    from skill_health.router.instrument.planted import lines, to_record
+    from skill_health.text.terminal import clean, echo
 
     checked = _check(paths, options)
     record = to_record(checked.verdicts)
@@ -70,18 +71,18 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> InstrumentCheck:
     """The check that a command line asks for, made. Raises UsageError."""
     import asyncio
 
-    from skill_health.core.console import echo
-    from skill_health.router.budget import Budget
-    from skill_health.router.choices import choices, reports_folder
-    from skill_health.router.earlier import read_earlier
-    from skill_health.router.forecast_plan import forecast_plan, reservations
+    from skill_health.bench.budget import Budget
+    from skill_health.bench.prices import price_table
+    from skill_health.bench.run_folder import reports_folder
     from skill_health.router.inputs import load_inputs
-    from skill_health.router.instrument_run import DirectAsker, ask_world, open_world
-    from skill_health.router.opening import open_models, refuse_uncapped
-    from skill_health.router.prices import price_table
+    from skill_health.router.instrument.check import DirectAsker, ask_world, open_world
+    from skill_health.router.plan.choices import choices
+    from skill_health.router.plan.forecast import forecast_plan, read_earlier, reservations
+    from skill_health.router.plan.opening import open_models, refuse_uncapped
     from skill_health.router.routers._load import PROVIDER
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template
+    from skill_health.text.terminal import echo
 
     inputs = load_inputs(
         paths, options["config_file"], options["prompt_files"], options["listing"],

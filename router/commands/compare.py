@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
+from skill_health.router.runs import ROUTER
 
 
 @click.command(short_help="Compare two runs of the same prompts, paired.")
@@ -29,15 +30,15 @@ def command(run: str, baseline: str, **options: Any) -> int:
 
     Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared.
     """
-    from skill_health.lint import configure
-    from skill_health.router.choices import reports_folder
-    from skill_health.router.compare import compare
-    from skill_health.router.runs import find_run, load_run
+    from skill_health.bench.run_folder import find_run, reports_folder
+    from skill_health.lint.pipeline import configure
+    from skill_health.router.compare.compare import compare
+    from skill_health.router.runs import load_run
 
     root, config = configure((os.curdir,), options["config_file"], {})
     reports = reports_folder(options["out"], root, config)
     max_loss = config.router.max_loss if options["max_loss"] is None else options["max_loss"]
-    found = compare(load_run(find_run(run, reports)), load_run(find_run(baseline, reports)), max_loss)
+    found = compare(load_run(find_run(run, reports, ROUTER)), load_run(find_run(baseline, reports, ROUTER)), max_loss)
     click.echo(rendered(found, options["format_"]), nl=False)
     return FINDINGS if found["lost"] else CLEAN
 
@@ -46,8 +47,8 @@ def rendered(found: dict[str, Any], format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
-    from skill_health.router.blocks import as_markdown, as_text
-    from skill_health.router.comparison import document
+    from skill_health.router.compare.document import document
+    from skill_health.text.blocks import as_markdown, as_text
 
     if format_ == "json":
         return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"

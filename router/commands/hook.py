@@ -6,8 +6,9 @@ import os
 
 import click
 
+from skill_health.bench.command_line import listed
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.router.commands._options import listed, skip_namesakes_option
+from skill_health.router.commands._options import skip_namesakes_option
 
 
 @click.command(short_help="Before a commit: does every prompt still find its skill?")
@@ -38,9 +39,9 @@ def command(
     that went. No model and no network: the routers of `router.hook-models` are computed here. FILES are those that the
     commit changes (default: all of the collection here); it is always the whole collection that is compared.
     """
-    from skill_health.lint import configure
+    from skill_health.lint.pipeline import configure
+    from skill_health.router.hook import base_of, is_touched
     from skill_health.router.inputs import skipping_namesakes
-    from skill_health.router.touched import base_of, is_touched
 
     root, config = configure(files or (os.curdir,), config_file, {})
     config = skipping_namesakes(config) if skip_namesakes else config
@@ -51,10 +52,9 @@ def command(
     # pre-commit calls this before every commit, for it passes no deleted file; drafts are in no commit.
     if not is_touched(root, commit, untracked=bool(files) or "PRE_COMMIT" not in os.environ):
         return CLEAN
-    from skill_health.core.console import clean
-    from skill_health.router.comparable import changed_skills
-    from skill_health.router.hook import effect, report
-    from skill_health.router.hook_read import both_catalogues, prompts_of_both
+    from skill_health.router.compare.comparable import changed_skills
+    from skill_health.router.hook import both_catalogues, effect, prompts_of_both, report
+    from skill_health.text.terminal import clean
 
     old, new, discovery = both_catalogues(files, root, config, commit, listing)
     if isinstance(old, str):

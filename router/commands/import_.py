@@ -10,6 +10,7 @@ import click
 
 from skill_health.core.errors import CLEAN
 from skill_health.router.commands._options import skip_namesakes_option
+from skill_health.router.runs import ROUTER
 
 
 @click.command(short_help="Import results in the plan's published format.")
@@ -32,13 +33,11 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     PATH is the collection, as it was listed then, and the prompts are those of the run: labels and names of skills are
     taken from them, and raw answers are read again.
     """
-    from skill_health.core.console import clean
-    from skill_health.router.choices import reports_folder
-    from skill_health.router.imports import import_run, write_run
+    from skill_health.bench.run_folder import reports_folder, runs_folder
     from skill_health.router.inputs import load_inputs
-    from skill_health.router.plan_files import read_folder
     from skill_health.router.prompts._load import refuse_bad_records
-    from skill_health.router.runs import runs_folder
+    from skill_health.router.published import import_run, read_folder, write_run
+    from skill_health.text.terminal import clean
 
     plan = read_folder(folder)
     # That runner shows no plugins.
@@ -51,7 +50,7 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     whole, note = _is_fixture(files, plan.about.fixture)
     run = import_run(plan, inputs.prompts, inputs.catalogue, whole)
     place = os.path.join(
-        runs_folder(reports_folder(options["out"], inputs.root, inputs.config)), run.manifest["run_id"]
+        runs_folder(reports_folder(options["out"], inputs.root, inputs.config), ROUTER), run.manifest["run_id"]
     )
     write_run(place, run)
     for line in (*lines, *note, *run.notes):

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import CLEAN, UsageError
 
 
@@ -34,8 +34,8 @@ def command(config_file: str | None, format_: str) -> int:
     `openai:MODEL` stands for any model of that provider, and `NAME:MODEL` for one of [router.providers.NAME]; which
     models there are is not asked. Of a key only the name of its variable is shown, and whether that is set.
     """
-    from skill_health.core.config import load_config
-    from skill_health.core.roots import find_root
+    from skill_health.config.settings import load_config
+    from skill_health.discovery.roots import find_root
 
     rows = list(_rows(load_config(find_root((os.curdir,)), config_file).router))
     click.echo(json.dumps([asdict(row) for row in rows], indent=1) if format_ == "json" else _table(rows))
@@ -63,7 +63,7 @@ def _rows(routing: RouterSettings) -> Iterator[RouterRow]:
 def _provider(
     name: str, provider: Provider | None, routing: RouterSettings, extra: tuple[str, ...], lacks: tuple[str, ...]
 ) -> RouterRow:
-    from skill_health.router.http.endpoint import base_url, key_variable
+    from skill_health.bench.http.endpoint import base_url, key_variable
     from skill_health.router.routers._load import PROVIDER, resolve
 
     module = resolve(f"{name}:MODEL", routing).module
@@ -79,7 +79,7 @@ def _provider(
 
 
 def _table(rows: list[RouterRow]) -> str:
-    from skill_health.core.console import clean
+    from skill_health.text.terminal import clean
 
     head = ("NAME", "KIND", "NEEDS", "STATE", "WHAT IT IS")
     cells = [head] + [(row.name, row.kind, ", ".join(row.needs) or "-", _state(row), row.title) for row in rows]

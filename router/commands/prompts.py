@@ -41,10 +41,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
     Prompts that already have a split keep it, and prompts of one family stay together.
     """
-    from skill_health.core.console import wants_color
-    from skill_health.router.audit import audit
-    from skill_health.router.audit_text import as_json, as_text
+    from skill_health.router.audit import as_json, as_text, audit
     from skill_health.router.inputs import load_inputs
+    from skill_health.text.terminal import wants_color
 
     target = options["write_split"]
     if target:
@@ -79,8 +78,7 @@ def _may_write(target: str, options: dict[str, Any]) -> None:
 
 
 def _split(inputs: RouterInputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
-    from skill_health.router.families import with_families
-    from skill_health.router.splits import SHARES, assign
+    from skill_health.router.splits import SHARES, assign, with_families
 
     seed = inputs.config.router.seed if options["seed"] is None else options["seed"]
     shares = dict(zip(SHARES, options["shares"], strict=True)) if options["shares"] else SHARES
@@ -88,9 +86,9 @@ def _split(inputs: RouterInputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
 
 
 def _write(target: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
-    from skill_health.core.console import clean
     from skill_health.core.files import write_text
-    from skill_health.router.audit_text import prompt_line
+    from skill_health.router.audit import prompt_line
+    from skill_health.text.terminal import clean
 
     if obstacle:
         click.echo(f"{clean(target)} is not written: {obstacle}", err=True)

@@ -9,6 +9,7 @@ import click
 
 from skill_health.core.errors import CLEAN
 from skill_health.router.reports import TABLES, names
+from skill_health.router.runs import ROUTER
 
 
 @click.command(short_help="Show a run: accuracy with intervals, skills, confusions, failures.")
@@ -26,8 +27,8 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
     """
     from shutil import get_terminal_size
 
-    from skill_health.core.console import wants_color
     from skill_health.router.reports import RenderOptions, load
+    from skill_health.text.terminal import wants_color
 
     color = wants_color() and format_ == "text"
     report = _report(run, out, config_file)
@@ -37,11 +38,11 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
 
 
 def _report(run: str, out: str | None, config_file: str | None) -> dict[str, Any]:
-    from skill_health.lint import configure
-    from skill_health.router.choices import reports_folder
+    from skill_health.bench.run_folder import find_run, reports_folder
+    from skill_health.lint.pipeline import configure
     from skill_health.router.report import build_report
-    from skill_health.router.runs import find_run, load_run
+    from skill_health.router.runs import load_run
 
     root, config = configure((os.curdir,), config_file, {})
-    found = load_run(find_run(run, reports_folder(out, root, config)))
+    found = load_run(find_run(run, reports_folder(out, root, config), ROUTER))
     return build_report(found.manifest, found.results, found.check)

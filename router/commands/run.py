@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skill_health.bench.command_line import finish, print_lines
 from skill_health.core.errors import CLEAN
 from skill_health.core.files import here
+from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands._said import finish, print_lines
-from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from skill_health.router.ended import RunOutcome
-    from skill_health.router.prepare import PreparedSweep
+    from skill_health.bench.schedule import RunOutcome
+    from skill_health.router.plan.prepare import PreparedSweep
 
 
 @click.command(short_help="Ask routers and models every prompt, and report.")
@@ -35,11 +35,12 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     A run that was stopped goes on where it was when the same command is given again. Exit 1 where the instrument
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
-    from skill_health.router.choices import choices, reports_folder
-    from skill_health.router.conduct import AT_ONCE, RouterRunOptions, conduct
-    from skill_health.router.opening import refuse_uncapped
-    from skill_health.router.prepare import prepare, read_inputs, selection_of, short_caps
+    from skill_health.bench.run_folder import reports_folder
+    from skill_health.router.plan.choices import choices
+    from skill_health.router.plan.opening import refuse_uncapped
+    from skill_health.router.plan.prepare import prepare, read_inputs, selection_of, short_caps
     from skill_health.router.prompts._load import refuse_bad_records
+    from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions, conduct
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
@@ -77,8 +78,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 def _dry(prepared: PreparedSweep) -> int:
     """Say what would be sent first, and write nothing."""
-    from skill_health.router.plan import Questions
-    from skill_health.router.sizes import schema_size, size_of
+    from skill_health.router.plan.plan import Questions
+    from skill_health.router.template import schema_size, size_of
 
     first = next((call for call in prepared.plan.calls() if call.model.wired), None)
     if first:
@@ -90,7 +91,7 @@ def _dry(prepared: PreparedSweep) -> int:
 
 
 def _end(ended: RunOutcome, format_: str) -> int:
-    from skill_health.core.console import wants_color
+    from skill_health.text.terminal import wants_color
 
     if ended.report is None or sys.stdout is None:
         return finish(ended, "", False)

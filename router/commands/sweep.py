@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from skill_health.bench.command_line import print_lines
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.files import here
+from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands._said import print_lines
 from skill_health.router.commands.run import _dry, _end
-from skill_health.times import time_option
 
 if TYPE_CHECKING:
-    from skill_health.router.basis import SweepBasis
-    from skill_health.router.comparable import Relisted
+    from skill_health.router.compare.comparable import Relisted
+    from skill_health.router.compare.sweep import SweepBasis
     from skill_health.router.inputs import RouterInputs
     from skill_health.router.records import Prompt
     from skill_health.router.runs import RouterRun
@@ -48,9 +48,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1
     beyond --max-loss, for a local router on any that is beyond it, and where the instrument check fails.
     """
-    from skill_health.router.basis import SweepBasis
-    from skill_health.router.choices import choices, reports_folder
-    from skill_health.router.prepare import read_inputs, selection_of
+    from skill_health.bench.run_folder import reports_folder
+    from skill_health.router.compare.sweep import SweepBasis
+    from skill_health.router.plan.choices import choices
+    from skill_health.router.plan.prepare import read_inputs, selection_of
     from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.template import load_template
 
@@ -70,7 +71,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 def _whole(
     inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
 ) -> int:
-    from skill_health.router.basis import last_run
+    from skill_health.router.compare.sweep import last_run
 
     before = last_run(reports, asked, asked.choices.models, [])
     if before is None:
@@ -82,8 +83,7 @@ def _part(
     inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
 ) -> int:
     """The sweep of what changed; nothing is asked where nothing did."""
-    from skill_health.router.basis import other_changes
-    from skill_health.router.sweep import select, sweep_record
+    from skill_health.router.compare.sweep import other_changes, select, sweep_record
     from skill_health.router.template import load_template
 
     before, changed, since = _before(inputs, train, asked, reports, options)
@@ -112,10 +112,10 @@ def _before(
     inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
 ) -> tuple[RouterRun | None, tuple[Relisted, ...], str]:
     """The baseline, what has changed since, and since when; no baseline where nothing has changed."""
-    from skill_health.router.basis import run_at, run_before
-    from skill_health.router.comparable import changed_skills
+    from skill_health.router.compare.comparable import changed_skills
+    from skill_health.router.compare.sweep import run_at, run_before
     from skill_health.router.inputs import catalogue_at
-    from skill_health.router.manifest import bodies_digest
+    from skill_health.router.plan.manifest import bodies_digest
 
     bodies = asked.choices.index == "body"
     if revision := options["since"]:
@@ -145,10 +145,10 @@ def _run(
     """Ask, and compare with what was before."""
     from skill_health.core.files import write_text
     from skill_health.router.commands.compare import rendered
-    from skill_health.router.compare import contrast
-    from skill_health.router.conduct import AT_ONCE, RouterRunOptions, conduct
-    from skill_health.router.opening import refuse_uncapped
-    from skill_health.router.prepare import prepare
+    from skill_health.router.compare.compare import contrast
+    from skill_health.router.plan.opening import refuse_uncapped
+    from skill_health.router.plan.prepare import prepare
+    from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions, conduct
     from skill_health.router.runs import load_run
 
     selection = dict(asked.selection) if record is None else {"kind": "sweep", **record}

@@ -12,18 +12,17 @@ and is pure: it opens nothing and prints nothing. Names of skills in a Prompt ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from skill_health.core.registries import BadRecord
+from skill_health.registries.records import BadRecord
 from skill_health.router.records import Catalogue, Prompt
 
 MAX_BYTES = 64 * 2**20
 MAX_TEXT = 100_000
 MAX_ID = 200
 MAX_LABEL = 200
-_SHOWN = 3
 
 Found = Prompt | BadRecord
 
@@ -113,12 +112,6 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
         if alias:
             found.setdefault(alias, {})[name] = None
     return {alias: tuple(names) for alias, names in found.items()}
-
-
-def either(names: Sequence[str]) -> str:
-    """Some of the names that a label may mean, as a message says them."""
-    shown = [*names[:_SHOWN], *([f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else [])]
-    return f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
 class PromptFormat(Protocol):

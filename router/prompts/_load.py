@@ -2,23 +2,254 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
-from skill_health.core.console import clean
 from skill_health.core.errors import UsageError
-from skill_health.core.registries import BadRecord
+from skill_health.core.files import blake2b, read_bytes
+from skill_health.core.strict_json import quote
+from skill_health.discovery.roots import relative
+from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router import prompts as package
-from skill_health.router.prompts._api import Known, PromptFile, PromptFormat
-from skill_health.router.prompts._files import find_files
+from skill_health.router.prompts._api import MAX_BYTES, MAX_ID, MAX_TEXT, Found, Known, PromptFile, PromptFormat
 from skill_health.router.prompts._look import look_at
-from skill_health.router.prompts._settle import SettledPrompts
-from skill_health.router.records import Prompt
+from skill_health.router.records import NONE, Prompt
+from skill_health.rules.fixtures._records import same_text
+from skill_health.text.near import either, nearest
+
+# Names of files that skills keep beside them; what is in a file decides how it is read.
+TRIGGERS = (
+    "*trigger*.json", "*trigger*.jsonl", "*trigger*.csv", "eval_queries*.json", "eval-queries*.json",
+    "eval_set*.json", "eval-set*.json",
+)  # fmt: skip
+
+
+EVALS = ("evals.json",)
+
+
+_REGISTRIES = ("prompts.jsonl", "activation-cases.jsonl")
+
+
+_SKIPPED = frozenset(("node_modules", "__pycache__"))
+
+
+_MAX_FOLDERS = 20_000
+
+
+def find_files(paths: Sequence[str], known: Known, root: str) -> tuple[PromptFile, ...]:
+    """The named files, and below a named folder those that have the name of prompts, each once.
+
+    Raises UsageError where a path does not exist, and where a folder holds no such file.
+    """
+    found: dict[str, PromptFile] = {}
+    for path in paths:
+        if not os.path.exists(path):
+            raise UsageError(f"no such file or folder of prompts: {path}")
+        is_folder = os.path.isdir(path)
+        files = sorted(_below(path)) if is_folder else [path]
+        if not files:
+            names = ", ".join((*_REGISTRIES, *TRIGGERS[:1], *EVALS))
+            raise UsageError(f"no file of prompts below {path}: looked for {names} and the like; name the file")
+        for file in files:
+            found.setdefault(os.path.realpath(file), read_file(file, known, root, not is_folder))
+    return tuple(found.values())
+
+
+def read_file(path: str, known: Known, root: str, named: bool = True) -> PromptFile:
+    """A file with its bytes. It is named by its path relative to the root, or by its own name where it lies outside."""
+    real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    inner = relative(real, root) if root else None
+    shown = os.path.basename(path) if inner is None else inner
+    try:
+        if os.path.getsize(path) > MAX_BYTES:
+            return PromptFile(shown, problem=f"the file is larger than {MAX_BYTES // 2**20} MiB")
+    except OSError as error:
+        return PromptFile(shown, problem=f"the file cannot be read ({error.strerror or 'unknown error'})")
+    raw, problem = read_bytes(path)
+    fault = f"the file cannot be read ({problem})" if problem else ""
+    return PromptFile(shown, raw, known.owner(inner, real.replace(os.sep, "/")), fault, named)
+
+
+def matching(names: Iterable[str], patterns: Sequence[str]) -> Iterator[str]:
+    """The paths whose last part matches one of the patterns, without regard to case."""
+    for name in names:
+        last = name.rpartition("/")[2].lower()
+        if any(fnmatch(last, pattern) for pattern in patterns):
+            yield name
+
+
+def _below(folder: str) -> Iterator[str]:
+    """The files below a folder that have the name of prompts. Links are not followed, hidden folders not entered."""
+    for nth, (place, folders, files) in enumerate(os.walk(folder)):
+        if nth >= _MAX_FOLDERS:
+            return
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
+        yield from (os.path.join(place, name) for name in matching(sorted(files), (*TRIGGERS, *EVALS, *_REGISTRIES)))
+
+
+_CLASH = "Decide which label is right and remove the other."
+_FOREIGN = 3  # so many unknown names and no known one: the file belongs to another collection
+
+
+def content_id(text: str) -> str:
+    """The id of a request that has none: a hash of its text."""
+    return "q-" + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+@dataclass(slots=True)
+class SettledPrompts:
+    """What has been read so far, over all files. `texts` finds a prompt by its text, however it is spelled."""
+
+    prompts: dict[str, Prompt] = field(default_factory=dict)
+    problems: list[BadRecord] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    texts: dict[str, Prompt] = field(default_factory=dict)
+
+    def add(self, path: str, found: Iterable[Found], known: Known) -> int:
+        """Take in the records of one file; returns how many of them are prompts."""
+        records = list(found)
+        if foreign := _foreign(path, records, known):
+            self.problems.append(foreign)
+            return 0
+        unknown: dict[str, None] = {}
+        count = 0
+        for record in records:
+            one = record if isinstance(record, BadRecord) else self._settle(record, known, unknown)
+            if isinstance(one, BadRecord):
+                self.problems.append(one)
+            else:
+                self.prompts[one.prompt_id] = one
+                text = same_text(one.text)
+                if self.texts.setdefault(text, one).prompt_id == one.prompt_id:
+                    self.texts[text] = one
+                count += 1
+        if unknown:
+            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            shown = ", ".join(quote(name) for name in list(unknown)[:3])
+            self.notes.append(
+                f"{path}: no skill is called {shown}{more}; labels that accept or reject it are passed over"
+            )
+        return count
+
+    def _settle(self, prompt: Prompt, known: Known, unknown: dict[str, None]) -> Found:
+        if fault := _fault(prompt, known):
+            return _bad(prompt, *fault)
+        prompt = _resolved(prompt, known, unknown)
+        if not prompt.known and not prompt.rejected:
+            return _bad(prompt, "the skill that must not fire is not in this collection", "Correct its name.")
+        own = prompt.prompt_id
+        prompt = prompt if own else replace(prompt, prompt_id=content_id(prompt.text))
+        earlier = self.prompts.get(prompt.prompt_id)
+        if earlier and (own or earlier.text != prompt.text):
+            message = f"the id {quote(prompt.prompt_id)} is taken by {earlier.source}"
+            return _bad(prompt, message, "Give this record an id of its own.")
+        earlier = earlier or self.texts.get(same_text(prompt.text))
+        if earlier and (fault := _at_odds(earlier, prompt)):
+            return _bad(prompt, *fault)
+        return _merged(earlier, prompt) if earlier and earlier.prompt_id == prompt.prompt_id else prompt
+
+
+def _foreign(path: str, records: list[Found], known: Known) -> BadRecord | None:
+    """One problem for a file that names several skills, none of which is in the collection."""
+    prompts = [record for record in records if isinstance(record, Prompt)]
+    names = {name for prompt in prompts for name in _labels(prompt)}
+    if len(names) < _FOREIGN or any(known.name_of(name) or known.several(name) for name in names):
+        return None
+    message = f"none of the {len(names)} skills that are named here is in this collection"
+    line = int(prompts[0].source.rpartition(":")[2])
+    return BadRecord(path, line, 1, message, "Name the folder of their collection, or another file.", "prompts")
+
+
+def _labels(prompt: Prompt) -> Iterator[str]:
+    yield from (prompt.expected,) if prompt.expected is not None else ()
+    yield from prompt.acceptable
+    yield from prompt.rejected
+
+
+def _fault(prompt: Prompt, known: Known) -> tuple[str, str] | None:
+    """What is wrong with a prompt by itself, and what to do."""
+    if len(prompt.text) > MAX_TEXT:
+        return f"the request has {len(prompt.text):,} characters; {MAX_TEXT:,} are allowed", "Shorten it."
+    if len(prompt.prompt_id) > MAX_ID or not (prompt.prompt_id or "-").isprintable():
+        return f"the id {quote(prompt.prompt_id)} is unusable", f"Take up to {MAX_ID} characters that can be printed."
+    for label in _labels(prompt):
+        if several := known.several(label):
+            return f"{quote(label)} may be {either(several)}", "Say which of them is meant."
+    expected = prompt.expected
+    if expected is not None and known.name_of(expected) is None:
+        if expected.strip().casefold() == NONE:
+            return f"the expected skill is {quote(expected)}", "Write null where no skill applies."
+        near = nearest(expected, known.names)
+        hint = f" (did you mean {quote(near)}?)" if near else ""
+        message = f"no skill of this collection is called {quote(expected)}"
+        return message, f"Correct the name{hint}, or remove the record."
+    name = known.name_of(expected)
+    if name and name in map(known.name_of, prompt.rejected):
+        return f"{quote(name)} is expected and rejected", _CLASH
+    return None
+
+
+def _resolved(prompt: Prompt, known: Known, unknown: dict[str, None]) -> Prompt:
+    """The prompt with every label as the name of a skill; those that name nobody are left out and noted."""
+    groups: list[tuple[str, ...]] = []
+    for labels in (prompt.acceptable, prompt.rejected):
+        names = {label: known.name_of(label) for label in labels}
+        unknown.update(dict.fromkeys(label for label, name in names.items() if name is None))
+        groups.append(tuple(dict.fromkeys(name for name in names.values() if name is not None)))
+    expected = known.name_of(prompt.expected)
+    accepted = tuple(name for name in groups[0] if name != expected)
+    return replace(prompt, expected=expected, acceptable=accepted, rejected=groups[1])
+
+
+def _at_odds(earlier: Prompt, prompt: Prompt) -> tuple[str, str] | None:
+    """Where the same request has been labelled otherwise before."""
+    where = earlier.source
+    if earlier.known and prompt.known and earlier.expected != prompt.expected:
+        return f"the same request expects {_name(prompt)} here and {_name(earlier)} in {where}", _CLASH
+    for one, two, verbs in ((prompt, earlier, ("accepted", "rejected")), (earlier, prompt, ("rejected", "accepted"))):
+        accepted = {*one.acceptable, *([one.expected] if one.expected else [])}
+        if both := sorted(accepted & set(two.rejected)):
+            here, there = verbs
+            return f"for the same request {quote(both[0])} is {here} here and {there} in {where}", _CLASH
+    if earlier.prompt_id == prompt.prompt_id and earlier.split and prompt.split and earlier.split != prompt.split:
+        return (
+            f"the same request is in the split {quote(prompt.split)} here and in {quote(earlier.split)} in {where}",
+            _CLASH,
+        )
+    return None
+
+
+def _merged(earlier: Prompt, later: Prompt) -> Prompt:
+    """What two records of one request say together, which each speak of one skill."""
+    known = earlier if earlier.known else later
+    return replace(
+        earlier,
+        expected=known.expected,
+        known=known.known,
+        acceptable=tuple(dict.fromkeys((*earlier.acceptable, *later.acceptable))),
+        rejected=tuple(dict.fromkeys((*earlier.rejected, *later.rejected))),
+        family=earlier.family or later.family,
+        tags=tuple(dict.fromkeys((*earlier.tags, *later.tags))),
+        split=earlier.split or later.split,
+        reason=earlier.reason or later.reason,
+    )
+
+
+def _name(prompt: Prompt) -> str:
+    return "no skill" if prompt.expected is None else quote(prompt.expected)
+
+
+def _bad(prompt: Prompt, message: str, advice: str) -> BadRecord:
+    path, _, line = prompt.source.rpartition(":")
+    return BadRecord(path, int(line), 1, message, advice, "prompts", prompt.prompt_id)
+
 
 MAX_PER_FILE = 100
 MAX_NAMED = 5
@@ -59,13 +290,6 @@ def read_prompts(files: Iterable[PromptFile], known: Known) -> LoadedPrompts:
     if merged := read - len(settled.prompts):
         notes.append(f"{merged} of the records are about a request that stands elsewhere, too: the labels are joined")
     return LoadedPrompts(tuple(settled.prompts.values()), tuple(_capped(settled.problems)), tuple(notes))
-
-
-def problem_line(problem: BadRecord) -> str:
-    """A bad record as one line, safe to print: `path:line: what is wrong; what to do`."""
-    advice = problem.help[:1].lower() + problem.help[1:].removesuffix(".")
-    text = f"{problem.path}:{problem.line}: {problem.message}" + (f"; {advice}" if advice else "")
-    return clean(" ".join(text.split()))
 
 
 def refuse_bad_records(problems: Sequence[BadRecord], skip: bool | None) -> list[str]:

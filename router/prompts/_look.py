@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.jsonl import read_line
-from skill_health.core.patterns import lazy
-from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.core.strict_json import JsonProblem, parse_object, read_line
 from skill_health.router.prompts._api import FileShape
+from skill_health.text.patterns import lazy
 
 BOM = b"\xef\xbb\xbf"
 TEXT_KEYS = frozenset(("query", "prompt", "question"))
@@ -66,32 +64,12 @@ def read_object(raw: bytes) -> tuple[str, dict[str, Any]]:
     return text, parse_object(text)
 
 
-def item_lines(text: str, at: int) -> Iterator[int]:
-    """The line, from 1, of each item of the JSON list that begins at or after the offset `at` of a valid text."""
-    import json
-
-    decoder = json.JSONDecoder()
-    at = text.index("[", at) + 1
-    line, counted = 1, 0
-    while text[at := _skip(text, at)] != "]":
-        at = _skip(text, at + 1) if text[at] == "," else at
-        line, counted = line + text.count("\n", counted, at), at
-        yield line
-        _, at = decoder.raw_decode(text, at)
-
-
 def _decode(raw: bytes) -> str:
     try:
         return raw.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as error:
         offset = len(raw[: error.start].decode("utf-8", "replace"))
         raise JsonProblem("bytes that are not UTF-8", offset, "Save the file as UTF-8.") from None
-
-
-def _skip(text: str, at: int) -> int:
-    while text[at] in " \t\r\n":
-        at += 1
-    return at
 
 
 def _keys_within(head: bytes) -> frozenset[str]:

@@ -2,15 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from skill_health.core.registries import BadRecord
-from skill_health.core.strict_json import JsonProblem, kind_of
+from skill_health.core.strict_json import JsonProblem, kind_of, quote
 from skill_health.core.validation import problems
+from skill_health.registries.records import ID_OF, BadRecord, RegistryRecord, parse_registries
+from skill_health.registries.sources import SourceFile
 from skill_health.router.prompts._api import Found, Known, PromptFile
-from skill_health.router.prompts._label import LabelFault, read_label, subject_of
-from skill_health.router.records import Prompt
+from skill_health.router.records import NONE, Prompt
+
+_CLASH = "Decide which label is right and remove the other."
+
+
+class Label(NamedTuple):
+    """The label of a request. `expected` is None for no skill; it counts only where `is_known`."""
+
+    expected: str | None
+    is_known: bool = True
+    rejected: tuple[str, ...] = ()
+
+
+class LabelFault(NamedTuple):
+    """What is wrong with a label, and what to do."""
+
+    message: str
+    advice: str
+
+
+def read_label(row: Mapping[str, Any], known: Known, skill: str, default: bool | None) -> Label | LabelFault:
+    """The label of a record; `skill` and `default` as in `row_prompt`."""
+    subject = _subject(row, known, skill)
+    key = next((key for key in ("expected", "expected_skill") if key in row), "")
+    fires = row.get("should_trigger")
+    if fires is None and key:
+        return _by_expected(row[key], subject or "", known)
+    fires = default if fires is None else fires
+    if fires is None:
+        return LabelFault("the label is missing", "Say in `should_trigger` whether the request is meant for the skill.")
+    if subject is None or (fires and not subject):
+        return LabelFault("no skill is named", "Name it in `skill`, or keep the file in the folder of the skill.")
+    other = known.name_of(row[key]) if key else None
+    nobody = bool(key) and _is_nobody(row[key])
+    if fires:
+        if nobody or other not in (None, subject):
+            named = "no skill" if nobody else quote(other)
+            return LabelFault(f"should_trigger is true for {quote(subject)}, but {named} is expected", _CLASH)
+        return Label(subject)
+    if subject and other == subject:
+        return LabelFault(f"should_trigger is false for {quote(subject)}, but it is the one expected", _CLASH)
+    return Label(other, other is not None or nobody or not subject, (subject,) if subject else ())
+
+
+def subject_of(row: Mapping[str, Any], known: Known, skill: str) -> str:
+    """The skill that a record is about; "" where it is about none."""
+    return _subject(row, known, skill) or ""
+
+
+def _subject(row: Mapping[str, Any], known: Known, skill: str) -> str | None:
+    """The skill that a record is about; "" where it says that there is none, None where it says nothing."""
+    named = next((row[key] for key in ("skill", "skill_name") if key in row), skill or ...)
+    if named is ...:
+        return None
+    return "" if _is_nobody(named) else known.name_of(named) or str(named)
+
+
+def _by_expected(given: object, subject: str, known: Known) -> Label:
+    """The label of a record that only names who is expected; a name that nobody has is found out later."""
+    expected = None if _is_nobody(given) else known.name_of(given) or str(given)
+    return Label(expected, True, (subject,) if subject and subject != expected else ())
+
+
+def _is_nobody(value: object) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().casefold() == NONE)
+
 
 SCHEMA = "labelled-query"
 _FIELDS = f"The fields are described by the schema skill-health/{SCHEMA}/1."
@@ -78,3 +143,47 @@ def _within(skill: str, record_id: object) -> str:
         return ""
     text = str(record_id)
     return f"{skill}:{text}" if skill and not text.startswith(skill) else text
+
+
+UNKNOWN = "expected_known"
+
+
+def read_records(file: PromptFile, kind: str) -> Iterator[Found]:
+    """The records of a registry of this kind ("prompts" or "activation"), in the order of the file."""
+    found = parse_registries((SourceFile(kind, file.path, file.raw),))
+    good: tuple[RegistryRecord, ...] = getattr(found, kind) or ()
+    entries: list[RegistryRecord | BadRecord] = [*good, *found.bad]
+    for entry in sorted(entries, key=lambda entry: entry.line):
+        yield entry if isinstance(entry, BadRecord) else _prompt(entry, kind)
+
+
+def _prompt(record: RegistryRecord, kind: str) -> Found:
+    data = record.data
+    if fault := _odd(data):
+        advice = "The fields are described by the schema skill-health/router-prompt/1."
+        return BadRecord(record.path, record.line, 1, fault, advice, kind, data[ID_OF[kind]])
+    return Prompt(
+        prompt_id=data[ID_OF[kind]],
+        text=data["prompt"],
+        expected=data["expected_primary_skill"],
+        known=data.get(UNKNOWN) is not False,
+        acceptable=tuple(data.get("acceptable_secondary_skills", ())),
+        rejected=tuple(data.get("rejected_skills", ())),
+        source=f"{record.path}:{record.line}",
+        **extras(data),
+    )
+
+
+def _odd(data: Mapping[str, Any]) -> str:
+    """What is wrong with fields that the schema of activation cases does not know; "" where nothing is."""
+    for key in ("family", "split"):
+        if not isinstance(data.get(key, ""), str):
+            return f"{key} must be text"
+    tags = data.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
+        return "tags must be a list of text"
+    if not isinstance(data.get(UNKNOWN, True), bool):
+        return f"{UNKNOWN} must be true or false"
+    if data.get(UNKNOWN) is False and data["expected_primary_skill"] is not None:
+        return f"{UNKNOWN} is false, but expected_primary_skill names a skill"
+    return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._records import read_records
+from skill_health.router.prompts._rows import read_records
 
 TITLE = "activation cases"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.registries import BadRecord
-from skill_health.core.strict_json import JsonProblem, kind_of, top_level
+from skill_health.core.strict_json import JsonProblem, item_lines, kind_of, top_level
+from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._look import PLAN_KEYS, SET_KEYS, item_lines, read_object
+from skill_health.router.prompts._look import PLAN_KEYS, SET_KEYS, read_object
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "prompts of eval sets"

@@ -10,8 +10,8 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from skill_health.core.registries import BadRecord
 from skill_health.core.strict_json import quote
+from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import BOM, TEXT_KEYS, column_name, look_at
 from skill_health.router.prompts._rows import row_prompt

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.jsonl import read_line, read_lines
-from skill_health.core.strict_json import JsonProblem
+from skill_health.core.strict_json import JsonProblem, read_line, read_lines
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, look_at
 from skill_health.router.prompts._rows import row_prompt, unreadable

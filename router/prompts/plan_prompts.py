@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import PLAN_KEYS
-from skill_health.router.prompts._records import read_records
+from skill_health.router.prompts._rows import read_records
 
 TITLE = "router prompts"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.strict_json import JsonProblem
+from skill_health.core.strict_json import JsonProblem, item_lines
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._look import TEXT_KEYS, item_lines, read_list
+from skill_health.router.prompts._look import TEXT_KEYS, read_list
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "trigger queries"

@@ -10,8 +10,8 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from skill_health.core.console import clean
 from skill_health.router.reports import PLAIN, RenderOptions, Report
+from skill_health.text.terminal import clean
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "coverage", "p", "p_adjusted", "note")

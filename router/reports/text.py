@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.core.console import clean, paint
 from skill_health.router.reports import PLAIN, RenderOptions, Report, _cells
-from skill_health.router.reports._cells import share
+from skill_health.text import numbers
+from skill_health.text.numbers import share
+from skill_health.text.terminal import clean, paint
 
 EXTENSION = ".txt"
 _MOST, _MODELS, _NARROW = 5, 20, 40
@@ -54,7 +55,7 @@ def _head(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     run, counts = report["run"], report["counts"]
     yield paint(_cut(f"router run {run['run_id']}", width), "bold", look.color)
     yield _cut(
-        f"{_cells.count(counts['prompts'], 'prompt')} ({counts['null']} for no skill), {_cells.count(counts['listed'], 'skill')}, "
+        f"{numbers.count(counts['prompts'], 'prompt')} ({counts['null']} for no skill), {numbers.count(counts['listed'], 'skill')}, "
         f"mode {run['mode']}, listing {run['listing']}",
         width,
     )
@@ -112,14 +113,14 @@ def _thieves(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     yield from _section(f"Picked where they should not be{_together(report)}", lines, look, width)
 
 
-def _share(number: _cells.Number) -> str:
+def _share(number: numbers.Number) -> str:
     """A share with all that belongs to it, in words."""
     interval = (
         "no interval"
         if number["low"] is None
-        else f"{_cells.percent(number['low'])} to {_cells.percent(number['high'])}"
+        else f"{numbers.percent(number['low'])} to {numbers.percent(number['high'])}"
     )
-    return f"{_cells.percent(number['value'])} % of {_cells.count(number['n'], 'call')} ({interval})"
+    return f"{numbers.percent(number['value'])} % of {numbers.count(number['n'], 'call')} ({interval})"
 
 
 def _together(report: Report) -> str:
@@ -151,7 +152,7 @@ def _failures(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{model['model']}: no usable answer in {_share(failed['rate'])}, counted as wrong: {_cells.kinds(failed)}"
         if calls["missing"]:
             absent = calls["planned"] - calls["scored"]
-            yield f"{model['model']}: {absent} of {_cells.count(calls['planned'], 'call')} missing: {_cells.missing(calls)}"
+            yield f"{model['model']}: {absent} of {numbers.count(calls['planned'], 'call')} missing: {_cells.missing(calls)}"
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from skill_health.core.config import Provider
+from skill_health.config.settings import Provider
 from skill_health.router.records import Catalogue, Mode, Prompt, Reply, RoutingRequest
 
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from skill_health.core.config import Provider
+from skill_health.bench.http.endpoint import Endpoint, base_url, open_endpoint
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol, Turn
+from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
-from skill_health.router.http.endpoint import Endpoint, base_url, open_endpoint
-from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Conversation, ProviderProtocol, Turn
 from skill_health.router.records import Reply, RoutingRequest, Status
 from skill_health.router.routers._api import Setup
 
 if TYPE_CHECKING:
-    from skill_health.router.http.client import CallOutcome, Client, Timing
+    from skill_health.bench.http.client import CallOutcome, Client, Timing
 
 _STATUS: Mapping[str, Status] = {"model": "model_unavailable", "refusal": "refusal"}
 
@@ -63,9 +63,9 @@ class ProviderRouter:
         if self._endpoint is None:
             raise RuntimeError(f"{self._setup.spec} was opened without a key, to be described only")
         if self._client is None:
-            from skill_health.router.http.shared import borrow
+            from skill_health.bench.http.client import borrow_client
 
-            self._client = borrow(self._endpoint, self._timing)
+            self._client = borrow_client(self._endpoint, self._timing)
         conversation = Conversation(
             self._setup.model, (Turn("user", request.text),), schema=request.schema, max_output_tokens=self._limit
         )
@@ -77,10 +77,10 @@ class ProviderRouter:
     async def close(self) -> None:
         """Let go of connections."""
         if self._client is not None and self._endpoint is not None:
-            from skill_health.router.http.shared import give_back
+            from skill_health.bench.http.client import give_client_back
 
             self._client = None
-            await give_back(self._endpoint, self._timing)
+            await give_client_back(self._endpoint, self._timing)
 
 
 def reply_of(outcome: CallOutcome) -> Reply:

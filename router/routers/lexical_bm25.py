@@ -7,8 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from skill_health.router.routers._api import Router, Setup
-from skill_health.router.routers._local import in_order, indexed, local_router
-from skill_health.router.routers._words import by_name, shared_words
+from skill_health.router.routers._local import by_name, in_order, indexed, local_router, shared_words
 
 TITLE = "BM25 of the prompt and the description"
 KIND = "local"

@@ -5,11 +5,9 @@ A word is counted once, function words are left out, and rare words weigh as muc
 
 from __future__ import annotations
 
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import terms
 from skill_health.router.routers._api import Router, Setup
-from skill_health.router.routers._local import in_order, indexed, local_router
-from skill_health.router.routers._words import by_name, shared_words
+from skill_health.router.routers._local import by_name, in_order, indexed, local_router, shared_words
+from skill_health.text.similarity import STOP, terms
 
 TITLE = 'Shared words of the prompt and the description with its "when to use" section'
 KIND = "local"

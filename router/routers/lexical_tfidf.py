@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import frequencies, terms, vectors
 from skill_health.router.routers._api import Router, Setup
-from skill_health.router.routers._local import in_order, indexed, local_router
-from skill_health.router.routers._words import by_name, shared_words
+from skill_health.router.routers._local import by_name, in_order, indexed, local_router, shared_words
+from skill_health.text.similarity import STOP, frequencies, terms, vectors
 
 TITLE = "TF-IDF cosine of the prompt and the description"
 KIND = "local"

@@ -6,10 +6,18 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from skill_health.router.http.failures import Failure
-from skill_health.router.http.messages import Completion, Conversation, End, Outgoing, ProviderProtocol, ToolCall, Turn
-from skill_health.router.http.values import arguments, count, mapping, objects, optional, part_of, text, without
-from skill_health.router.records import Usage
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.json_values import arguments, count, mapping, objects, optional, part_of, text, without
+from skill_health.bench.http.messages import (
+    Completion,
+    Conversation,
+    End,
+    Outgoing,
+    ProviderProtocol,
+    ToolCall,
+    Turn,
+    Usage,
+)
 from skill_health.router.routers._api import Setup
 from skill_health.router.routers._provider import ProviderRouter, open_provider
 from skill_health.router.routers.openai import REFUSED_KEYWORDS, below_version

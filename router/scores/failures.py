@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from skill_health.router.records import ANSWERED, RoutingResult, Status
-from skill_health.router.scores.facts import RoutingRunFacts
-from skill_health.router.scores.judge import ModelScores, missing
+from skill_health.router.scores.judge import ModelScores, RoutingRunFacts, missing
 from skill_health.router.scores.numbers import number, share
 
 _FORMAT = "format_failure"

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from skill_health.core import stats
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats._numbers import tidy
-from skill_health.core.stats.proportions import clustered_mean, clustered_proportion
+from skill_health import stats
 from skill_health.router.scores.judge import Judged
+from skill_health.stats.distributions import round_figure
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.intervals import clustered_mean, clustered_proportion
 
 Number = Mapping[str, Any]
 """An estimate as a report holds it; what is empty in it is left out, `value`, `low`, `high`, `n`, `clusters` never."""
@@ -55,9 +55,9 @@ def difference(
     """The mean difference of two sides and its sign-flip p, from rows (sum, prompts), one for each cluster."""
     shares, weights = [total / n for total, n in rows], [n for _, n in rows]
     if not stats.installed():
-        return Estimate(tidy(math.fsum(total for total, _ in rows) / sum(weights)), note=stats.LEFT_OUT)
-    from skill_health.core.stats.bootstrap import paired_bootstrap, paired_t
-    from skill_health.core.stats.permutation import sign_flip
+        return Estimate(round_figure(math.fsum(total for total, _ in rows) / sum(weights)), note=stats.LEFT_OUT)
+    from skill_health.stats.hypothesis_tests import sign_flip
+    from skill_health.stats.resampling import paired_bootstrap, paired_t
 
     estimate = paired_t(shares, weights) if interval == "Student's" else paired_bootstrap(shares, weights, seed=seed)
     return replace(estimate, p=sign_flip([round(total, 9) for total, _ in rows], seed=seed))

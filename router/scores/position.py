@@ -1,18 +1,68 @@
-"""Whether the place of a skill in the list decides: over the places that were picked, and over being right."""
+"""What should make no difference: the place of a skill in the list, another asking, the length of a description."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from skill_health.core import stats
-from skill_health.router.orders import Orders, presentation
+from skill_health import stats
+from skill_health.router.plan.orders import Orders, presentation
 from skill_health.router.records import NONE, RoutingResult
-from skill_health.router.scores.facts import RoutingRunFacts
-from skill_health.router.scores.judge import Judged, ModelScores, RunScores
-from skill_health.router.scores.numbers import Number, left_out, not_testable, number
-from skill_health.router.scores.places import Tables, places
+from skill_health.router.scores.judge import Judged, ModelScores, RoutingRunFacts, RunScores
+from skill_health.router.scores.numbers import Number, left_out, mean, not_testable, number, proportion
+
+SINGLE = 12
+"""So many listed skills have a place each; more share ten groups of places that are as even as can be."""
+_GROUPS = 10
+_NOBODY = "no right skill was listed there"
+Tables = Sequence[Sequence[Sequence[int]]]
+
+
+def places(listed: int, tables: Tables, rows: Sequence[Judged]) -> list[dict[str, Any]]:
+    """The places from the top of the list down, one by one or in groups, `first` to `last`; [] where none is listed.
+
+    `picked` is the share of the first answers that stood there, `calls` how many those are, and `expected` the share if
+    the orders of each prompt were exchanged among its calls: all over the calls of `tables` (see `position.positions`),
+    so that they are null where no prompt has two calls with a pick. `right` is the share of right answers among those
+    `rows` whose right skill stood there.
+    """
+    groups = listed if listed <= SINGLE else _GROUPS
+    edges = [at * listed // groups for at in range(groups + 1)] if groups else []
+    picked, expected = _picked(tables)
+    calls = picked.total()
+    found = []
+    for before, last in pairwise(edges):
+        here = range(before + 1, last + 1)
+        there = [row for row in rows if row.result.target_position in here]
+        n = sum(picked[place] for place in here)
+        found.append({
+            "first": before + 1, "last": last, "calls": n, "picked": n / calls if calls else None,
+            "expected": _expected(expected, here) / calls if calls else None,
+            "right": number(proportion(there, lambda row: row.right, _NOBODY)),
+        })  # fmt: skip
+    return found
+
+
+def _picked(tables: Tables) -> tuple[Counter[int], Counter[tuple[int, int]]]:
+    """How often each place was picked, and how often it stands in tables of each size."""
+    picked: Counter[int] = Counter()
+    expected: Counter[tuple[int, int]] = Counter()
+    for table in tables:
+        # As in the test of the distance: with one call there is no order to exchange.
+        if len(table) > 1:
+            picked.update(row[at] for at, row in enumerate(table))
+            expected.update((len(table), place) for row in table for place in row)
+    return picked, expected
+
+
+def _expected(counts: Counter[tuple[int, int]], here: Iterable[int]) -> float:
+    """How many picks of these places are expected: each of a table's columns weighs one of its calls."""
+    sizes = sorted({size for size, _ in counts})
+    among = list(here)
+    return sum(sum(counts[size, place] for place in among) / size for size in sizes)
+
 
 LOCAL = "local"
 _LOCAL = "it is computed here, and does not depend on the order"
@@ -75,7 +125,7 @@ def _distance(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, 
         return not_testable("its orders of presentation cannot be made again")
     if not stats.installed():
         return left_out()
-    from skill_health.core.stats.position import tv_position_test
+    from skill_health.stats.position import tv_position_test
 
     return number(tv_position_test(tables[column.model.spec], len(facts.shown), seed=facts.seed))
 
@@ -84,7 +134,77 @@ def _slope(rows: Sequence[Judged]) -> Number:
     """The change of the log odds of a right answer for each place further down, on prompts whose skill is listed."""
     if not stats.installed():
         return left_out()
-    from skill_health.core.stats.position import clustered_slope
+    from skill_health.stats.position import clustered_slope
 
     down = [float(row.result.target_position or 0) for row in rows]
     return number(clustered_slope(down, [row.right for row in rows], [row.cluster for row in rows]))
+
+
+_ONCE = "each prompt was asked once"
+
+
+def stability(column: ModelScores) -> dict[str, Any]:
+    """Modal share and flip rate of the first answer, over all prompts that were answered more than once.
+
+    The modal share of a prompt is that of its most frequent first answer; the flip rate is the share of pairs of its
+    replications whose first answers differ. Having no valid answer is an answer here. Both measure order and chance
+    together. `changed` counts the prompts whose first answers are not all the same.
+    """
+    if column.model.replications < 2:
+        return {"modal_share": not_testable(_ONCE), "flip_rate": not_testable(_ONCE), "prompts": 0, "changed": 0}
+    answers: defaultdict[str, list[str | None]] = defaultdict(list)
+    clusters: dict[str, int] = {}
+    for row in column.scored:
+        answers[row.prompt.prompt_id].append(row.picked)
+        clusters[row.prompt.prompt_id] = row.cluster
+    modal: defaultdict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    flips: defaultdict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    repeated = {prompt: each for prompt, each in answers.items() if len(each) > 1}
+    for prompt, each in repeated.items():
+        counts = Counter(each)
+        cluster = clusters[prompt]
+        modal[cluster][0] += max(counts.values()) / len(each)
+        modal[cluster][1] += 1
+        pairs = len(each) * (len(each) - 1) / 2
+        flips[cluster][0] += 1 - sum(n * (n - 1) / 2 for n in counts.values()) / pairs
+        flips[cluster][1] += 1
+    calls = sum(map(len, repeated.values()))
+    return {
+        "modal_share": _mean(modal, calls),
+        "flip_rate": _mean(flips, calls),
+        "prompts": len(repeated),
+        "changed": sum(len(set(each)) > 1 for each in repeated.values()),
+    }
+
+
+def _mean(sums: Mapping[int, Sequence[float]], calls: int) -> Number:
+    return number(mean([sums[cluster] for cluster in sorted(sums)], calls, "no prompt was answered twice"))
+
+
+PER = 100
+LEAST = 10
+
+
+def length_slope(rows: Iterable[Judged], facts: RoutingRunFacts) -> Number:
+    """The change of the log odds of a right first answer for each 100 characters more of the listed description.
+
+    All prompts of a skill share its length, so that skills are the clusters: with a handful of them there is no
+    telling, whatever the number of calls.
+    """
+    lengths, right, clusters = [], [], []
+    for row in rows:
+        skill = row.prompt.expected
+        if row.tested and skill is not None and skill in facts.shown:
+            lengths.append(len(facts.shown[skill].text) / PER)
+            right.append(row.right)
+            clusters.append(skill)
+    tried = len(set(clusters))
+    if tried < LEAST:
+        return not_testable(f"{tried} skills with scored calls; at least {LEAST} are needed", len(right), tried)
+    if len(set(lengths)) < 2:
+        return not_testable("all descriptions are of one length", len(right), tried)
+    if not stats.installed():
+        return left_out()
+    from skill_health.stats.position import clustered_slope
+
+    return number(clustered_slope(lengths, right, clusters))

@@ -1,9 +1,4 @@
-"""Each skill by itself: how often it is found where it is expected, and how often it is right where it is picked.
-
-Abstentions and answers without a valid ranking stay in the denominator of recall; missing calls are shown beside it.
-`p` asks whether a skill's recall differs from that of all other skills: its clusters' recalls, averaged over the
-models, against random sets of as many clusters. It is corrected by Benjamini and Hochberg (1995) over the skills.
-"""
+"""Each skill by itself: how often it is found, what is picked instead of it, and what it takes that is not its own."""
 
 from __future__ import annotations
 
@@ -12,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from skill_health.core import stats
-from skill_health.core.estimates import Estimate
-from skill_health.core.stats.multiplicity import benjamini_hochberg
+from skill_health import stats
 from skill_health.router.records import NONE
-from skill_health.router.scores.facts import RoutingRunFacts
-from skill_health.router.scores.judge import Judged, RunScores
+from skill_health.router.scores.judge import Judged, RoutingRunFacts, RunScores
 from skill_health.router.scores.numbers import Number, number, share
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.multiplicity import benjamini_hochberg
+from skill_health.text.similarity import STOP, cosine, frequencies, terms, vectors
 
 FEW = 5
 """Fewer independent prompts than this say little about one skill; a report says so."""
@@ -114,7 +109,7 @@ def _tests(pooled: Mapping[str, _Tally], facts: RoutingRunFacts) -> dict[str, tu
     """For each skill that prompts expect, p and p corrected."""
     if not stats.installed():
         return {}
-    from skill_health.core.stats.groups import group_deviations
+    from skill_health.stats.hypothesis_tests import group_permutation_test
 
     values: list[float] = []
     groups: list[str] = []
@@ -124,7 +119,7 @@ def _tests(pooled: Mapping[str, _Tally], facts: RoutingRunFacts) -> dict[str, tu
             by_cluster[cluster].append(value)
         values += [sum(of_models) / len(of_models) for _, of_models in sorted(by_cluster.items())]
         groups += [name] * len(by_cluster)
-    ps = group_deviations(values, groups, seed=facts.seed)
+    ps = group_permutation_test(values, groups, seed=facts.seed)
     adjusted = benjamini_hochberg(list(ps.values()))
     return {name: (p, q) for (name, p), q in zip(ps.items(), adjusted, strict=True)}
 
@@ -149,3 +144,124 @@ def _notes(prompts: int, recall: Number, precision: Number) -> list[str]:
     if precision["value"] is None and prompts:
         notes.append("never picked, so its precision is not testable")
     return notes
+
+
+PAIRS = 200
+WORDS = 8
+_FEW = 2
+"""A word in so many texts may tell two of them apart from the rest; in more, only if most do not have it."""
+
+
+def matrix(rows: Iterable[Judged]) -> list[dict[str, Any]]:
+    """The cells that are not 0, by the expected class and then the picked one.
+
+    Both may be "none"; a picked null stands for an answer without a valid ranking. `prompts` counts distinct ones.
+    """
+    calls: Counter[tuple[str, str | None]] = Counter()
+    prompts: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
+    for row in rows:
+        if row.tested:
+            cell = (row.prompt.target or NONE, row.picked)
+            calls[cell] += 1
+            prompts[cell].add(row.prompt.prompt_id)
+    order = sorted(calls, key=lambda cell: (cell[0], cell[1] is None, cell[1] or ""))
+    return [
+        {"expected": cell[0], "picked": cell[1], "calls": calls[cell], "prompts": len(prompts[cell])} for cell in order
+    ]
+
+
+def pairs(sheet: RunScores) -> list[dict[str, Any]]:
+    """Two skills of which one was picked where the other was expected, over all models, the most frequent first.
+
+    `rate` is over the calls that expect `expected`; `similarity` is the cosine of the two texts as they are listed.
+    """
+    wrong: defaultdict[tuple[str, str], list[Judged]] = defaultdict(list)
+    calls: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    for row in sheet.scored:
+        if row.tested and row.prompt.expected is not None:
+            calls[row.prompt.expected][row.cluster] += 1
+            if row.picked is not None and row.picked not in (NONE, row.prompt.expected):
+                wrong[row.prompt.expected, row.picked].append(row)
+    texts = _Texts(sheet.facts)
+    order = sorted(wrong, key=lambda pair: (-len(wrong[pair]), pair))
+    return [
+        {
+            "expected": expected, "picked": picked, "calls": len(wrong[expected, picked]),
+            "prompts": len({row.prompt.prompt_id for row in wrong[expected, picked]}),
+            "acceptable": sum(row.accepted for row in wrong[expected, picked]),
+            "rate": number(_rate(wrong[expected, picked], calls[expected])),
+            **texts.compare(expected, picked),
+        }
+        for expected, picked in order[:PAIRS]
+    ]  # fmt: skip
+
+
+def _rate(rows: Iterable[Judged], calls: Mapping[int, int]) -> Any:
+    hits = Counter(row.cluster for row in rows)
+    return share([(hits[cluster], calls[cluster]) for cluster in sorted(calls)])
+
+
+class _Texts:
+    """The listed texts as vectors, so that two of them can be compared."""
+
+    def __init__(self, facts: RoutingRunFacts) -> None:
+        texts = [terms(skill.text, STOP) for skill in facts.shown.values()]
+        self._vectors = dict(zip(facts.shown, vectors(texts), strict=True))
+        self._usual = {word for word, n in frequencies(texts).items() if n > max(_FEW, len(texts) / 2)}
+
+    def compare(self, one: str, other: str) -> dict[str, Any]:
+        """Similarity and the words that weigh most in it; None where a text is not listed or has no words.
+
+        Words that most of the texts have, such as "use", are no reason to take one skill for another.
+        """
+        a, b = self._vectors.get(one) or {}, self._vectors.get(other) or {}
+        if not a or not b:
+            return {"similarity": None, "shared_words": []}
+        shared = sorted((-a[word] * b[word], word) for word in a.keys() & b.keys() - self._usual)
+        return {"similarity": cosine(a, b), "shared_words": [word for _, word in shared[:WORDS]]}
+
+
+MOST = 20
+
+
+def thieves(rows: Iterable[Judged]) -> dict[str, Any]:
+    """Who steals how often, the worst first.
+
+    A skill's rate is over the calls in which it is neither expected nor acceptable, on prompts with a known answer.
+    """
+    rows = [row for row in rows if row.tested]
+    taken: defaultdict[str, list[Judged]] = defaultdict(list)
+    for row in rows:
+        if row.picked is not None and row.fired and not row.accepted:
+            taken[row.picked].append(row)
+    calls = Counter(row.cluster for row in rows)
+    own = _own(rows)
+    order = sorted(taken, key=lambda skill: (-len(taken[skill]), skill))
+    found = [_thief(skill, taken[skill], calls, own.get(skill, {})) for skill in order[:MOST]]
+    return {"skills": len(taken), "thieves": found}
+
+
+def _own(rows: Sequence[Judged]) -> Mapping[str, Counter[int]]:
+    """In how many calls of each cluster a skill is expected or acceptable."""
+    found: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    for row in rows:
+        for skill in {row.prompt.target or NONE, *row.prompt.acceptable}:
+            found[skill][row.cluster] += 1
+    return found
+
+
+def _thief(skill: str, taken: Sequence[Judged], calls: Mapping[int, int], own: Mapping[int, int]) -> dict[str, Any]:
+    hits = Counter(row.cluster for row in taken)
+    sums = [(hits[at], chances) for at in sorted(calls) if (chances := calls[at] - own.get(at, 0)) > 0]
+    return {
+        "skill": skill,
+        "calls": len(taken),
+        "prompts": len({row.prompt.prompt_id for row in taken}),
+        "rate": number(share(sums)),
+        "from": [
+            {"expected": expected, "calls": n}
+            for expected, n in sorted(
+                Counter(row.prompt.target or NONE for row in taken).items(), key=lambda item: (-item[1], item[0])
+            )[:5]
+        ],
+    }

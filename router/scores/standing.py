@@ -6,12 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core import stats
-from skill_health.core.stats.power import mde_paired, preliminary
-from skill_health.router.scores.facts import NULL, WHY, RoutingRunFacts
-from skill_health.router.scores.judge import ModelScores, RunScores
+from skill_health import stats
+from skill_health.router.scores.judge import NULL, WHY, ModelScores, RoutingRunFacts, RunScores
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.splits import TRAIN
+from skill_health.stats.power import mde_paired, preliminary_reasons
 
 EFFECT = 0.10
 """The difference in top-1 that a run is declared to be about; an interval whose half is wider is preliminary."""
@@ -134,7 +133,7 @@ def reasons(column: ModelScores, facts: RoutingRunFacts, top1: Mapping[str, Any]
     half = None if top1["low"] is None else (top1["high"] - top1["low"]) / 2
     planned = _planned(column, facts)
     missing = (planned - len(column.scored)) / planned if planned else 0.0
-    found = list(preliminary(top1["clusters"], half, missing))
+    found = list(preliminary_reasons(top1["clusters"], half, missing))
     if half is not None and half > effect:
         # Without the width itself, which the interval shows, models share the sentence.
         found.append(f"half of the interval is wider than the declared effect of {100 * effect:.1f} points")

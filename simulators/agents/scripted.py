@@ -25,19 +25,266 @@ effects are differences of shares, 0 unless said otherwise:
 from __future__ import annotations
 
 import json
+import math
 import os
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
 
-from simulators.agents._parse import ScriptPlan, parse_plan
-from simulators.agents._plan import Drawn, draw
+from skill_health.bench.http.messages import Usage
+from skill_health.core.errors import UsageError
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.agents._api import Command, Job
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
-from skill_health.effectiveness.check_runs import FINAL
-from skill_health.effectiveness.conditions import parse_arm
+from skill_health.effectiveness.check.verifier_runs import FINAL
+from skill_health.effectiveness.records import (
+    AGAIN,
+    CONTROL,
+    FULL,
+    LEAVE_OUT,
+    NEGATIVE,
+    ORDER,
+    PLACEBO,
+    PLUS_ONE,
+    PLUS_UNRELATED,
+    TARGET,
+    Arm,
+)
 from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import ORACLE, WORKSPACE, replace_places, text_of
+from skill_health.effectiveness.workspace.staging import parse_arm
+from skill_health.text.near import nearest
+
+NAME = "scripted"
+FAILURES = {
+    "fail": "infrastructure", "quota": "quota", "auth": "auth", "refusal": "refusal", "hang": "timeout",
+}  # fmt: skip
+"""Keys of the ways to end early -> the outcome of the trial."""
+EFFECTS = {
+    "target": TARGET, "negative": NEGATIVE, "full": FULL, "plus_one": PLUS_ONE, "plus_unrelated": PLUS_UNRELATED,
+    "placebo": PLACEBO, "aa": AGAIN, "order": ORDER, "leave_one_out": "leave_one_out", "hint": "hint",
+}  # fmt: skip
+"""Keys of effects -> the condition that has it; `hint` comes on top in every arm with the hint."""
+_CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
+_SHARES = ("base", "invoke", "stray", "partial", *FAILURES)
+_AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
+_WHOLE = ("seed", "difficulty")
+_SKILL = "skill."
+_KEYS = (*_SHARES, *EFFECTS, *_CONTROLS, *_AMOUNTS, *_WHOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptPlan:
+    """What a scripted agent pretends.
+
+    `base` is the share of successes without any skill, `spread` the standard deviation of the tasks' difficulty in
+    logits. `effects` and `control_effects` (of negative controls) have the conditions that were given, `skills` the
+    effect of a target by its name. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost`
+    is in dollars.
+    """
+
+    seed: int = 1
+    difficulty: int = 1
+    base: float = 0.35
+    spread: float = 1.0
+    invoke: float = 0.9
+    stray: float = 0.0
+    partial: float = 0.5
+    tokens: float = 12_000.0
+    cost: float = 0.01
+    duration: float = 60.0
+    sleep: float = 0.0
+    effects: Mapping[str, float] = field(default_factory=dict)
+    control_effects: Mapping[str, float] = field(default_factory=dict)
+    skills: Mapping[str, float] = field(default_factory=dict)
+    failures: Mapping[str, float] = field(default_factory=dict)
+
+
+def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
+    """Read `scripted`, `scripted:key=value,...` or the keys alone; `seed` holds where none is given.
+
+    Raises UsageError for an unknown or repeated key, a value out of its range, and failures of more than 1 in all.
+    """
+    text = "" if spec == NAME else spec.removeprefix(f"{NAME}:")
+    given: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = (each.strip() for each in part.partition("="))
+        named = key.removeprefix(_SKILL) if key.startswith(_SKILL) else ""
+        if not equals or not (key in _KEYS or named):
+            near = nearest(key, _KEYS)
+            raise UsageError(f"{NAME}: there is no {part[:60]!r}; {f'did you mean {near}=?' if near else _all()}")
+        if key in given:
+            raise UsageError(f"{NAME}: {key[:60]} is given twice")
+        given[key] = _value(key, value)
+    failures = {FAILURES[key]: value for key, value in given.items() if key in FAILURES and value}
+    if sum(failures.values()) > 1 + 1e-9:
+        raise UsageError(f"{NAME}: {', '.join(key for key in FAILURES if given.get(key))} come to more than 1 in all")
+    plain: dict[str, Any] = {key: given[key] for key in (*_SHARES, *_AMOUNTS) if key in given and key not in FAILURES}
+    return ScriptPlan(
+        **plain,
+        seed=int(given.get("seed", seed)),
+        difficulty=int(given.get("difficulty", ScriptPlan().difficulty)),
+        effects={EFFECTS[key]: value for key, value in given.items() if key in EFFECTS},
+        control_effects={_CONTROLS[key]: value for key, value in given.items() if key in _CONTROLS},
+        skills={key.removeprefix(_SKILL): value for key, value in given.items() if key.startswith(_SKILL)},
+        failures=failures,
+    )
+
+
+def _value(key: str, text: str) -> float:
+    if key in _WHOLE:
+        if text.isascii() and text.isdigit() and len(text) < 19:
+            return int(text)
+        raise UsageError(f"{NAME}: {key}={text[:60]!r}: take a whole number of at most 18 digits")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    low, high = (0.0, 1.0) if key in _SHARES else (0.0, _AMOUNTS[key]) if key in _AMOUNTS else (-1.0, 1.0)
+    if not low <= value <= high:
+        raise UsageError(f"{NAME}: {key[:60]}={text[:60]!r}: take a number from {low:g} to {high:,g}")
+    return value
+
+
+def _all() -> str:
+    return f"the keys are {', '.join(_KEYS)} and {_SKILL}NAME"
+
+
+_NORMAL = NormalDist()
+_POINTS = 400
+_TARGET_EFFECT = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What happens in one trial. `failure` is the outcome that it ends in before there is anything to judge, or "".
+
+    `invoked` says whether a staged skill is opened, `partial` whether a trial without success leaves something behind.
+    `duration_ms` is for simulations; a trial that really takes place is timed.
+    """
+
+    success: bool
+    invoked: bool
+    partial: bool
+    usage: Usage
+    cost_usd: float
+    turns: int
+    tool_calls: int
+    duration_ms: float
+    failure: str = ""
+
+
+def effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+    """The change of the share of successes against the control, before it is clipped."""
+    if arm.condition == CONTROL:
+        return 0.0
+    return _effect(plan, target_skill, arm, is_control) + (plan.effects.get("hint", 0.0) if arm.hint else 0.0)
+
+
+def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+    condition = arm.condition
+    if is_control:
+        return plan.control_effects.get(NEGATIVE if condition == NEGATIVE else FULL, 0.0)
+    if condition == LEAVE_OUT and arm.argument == target_skill:
+        return 0.0
+    target = plan.skills.get(target_skill or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    if condition == TARGET:
+        return target
+    if condition in (NEGATIVE, PLACEBO):
+        return plan.effects.get(condition, 0.0)
+    if condition in (ORDER, LEAVE_OUT):
+        return plan.effects.get(condition, plan.effects.get(FULL, target))
+    return plan.effects.get(condition, target)
+
+
+def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, is_control: bool = False) -> float:
+    """The probability of success of one task in one arm, where the trial comes to an end."""
+    share = min(1.0, max(0.0, plan.base + effect(plan, target_skill, arm, is_control)))
+    if share in (0.0, 1.0):
+        return share
+    hard = _NORMAL.inv_cdf(next(_units(plan.difficulty, task_id, "difficulty")))
+    return _expit(_location(share, plan.spread) + plan.spread * hard)
+
+
+def draw(
+    plan: ScriptPlan,
+    task_id: str,
+    target_skill: str | None,
+    arm: Arm,
+    replication: int,
+    is_control: bool = False,
+    attempt: int = 1,
+) -> Drawn:
+    """What happens in one trial. Only whether it fails early depends on the attempt."""
+    unit = _units(plan.seed, task_id, arm.name, replication)
+    success = next(unit) < chance(plan, task_id, target_skill, arm, is_control)
+    invoked = next(unit) < _opens(plan, target_skill, arm, is_control)
+    partial = next(unit) < plan.partial
+    turns = 2 + invoked + int(8 * next(unit))
+    # Medians are what was asked for; whoever reads a skill reads more.
+    amount = math.exp(0.35 * _NORMAL.inv_cdf(next(unit))) * (1.15 if invoked else 1.0)
+    tokens = round(plan.tokens * amount)
+    written = round(plan.tokens * amount * (0.02 + 0.1 * next(unit)))
+    cached = round(tokens * 0.9 * next(unit))
+    duration = round(1000 * plan.duration * amount**0.5 * math.exp(0.25 * _NORMAL.inv_cdf(next(unit))), 3)
+    return Drawn(
+        success=success,
+        invoked=invoked,
+        partial=partial and not success,
+        usage=Usage(tokens, written, cached),
+        cost_usd=round(plan.cost * amount, 6),
+        turns=turns,
+        tool_calls=turns - 1,
+        duration_ms=duration,
+        failure=_failure(plan, next(_units(plan.seed, task_id, arm.name, replication, "attempt", attempt))),
+    )
+
+
+def _opens(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+    """The share of trials in which a skill is opened: one that is meant for the task, or just any."""
+    if arm.condition == CONTROL:
+        return 0.0
+    gone = arm.condition == LEAVE_OUT and arm.argument == target_skill
+    return plan.stray if is_control or gone or arm.condition == NEGATIVE else plan.invoke
+
+
+def _failure(plan: ScriptPlan, drawn: float) -> str:
+    for outcome, share in plan.failures.items():
+        if (drawn := drawn - share) < 0:
+            return outcome
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def _location(share: float, spread: float) -> float:
+    """The constant for which the mean of expit(constant + spread * normal) is the share; by bisection on quantiles."""
+    if spread == 0:
+        return math.log(share / (1 - share))
+    draws = [spread * _NORMAL.inv_cdf((nth + 0.5) / _POINTS) for nth in range(_POINTS)]
+    low, high = -60.0, 60.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        mean = math.fsum(_expit(middle + drawn) for drawn in draws) / _POINTS
+        low, high = (middle, high) if mean < share else (low, middle)
+    return (low + high) / 2
+
+
+def _expit(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
+
+
+def _units(*parts: object) -> Iterator[float]:
+    """Numbers between 0 and 1, neither of them included, that depend on the parts alone (52 bits each of a hash)."""
+    text = json.dumps(parts, ensure_ascii=True).encode("ascii")
+    for block in range(1 << 16):
+        whole = blake2b(text, digest_size=64, salt=block.to_bytes(2, "big")).digest()
+        for start in range(0, 64, 8):
+            yield ((int.from_bytes(whole[start : start + 8], "big") >> 12) + 0.5) / 2**52
+
 
 __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 

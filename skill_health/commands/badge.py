@@ -32,11 +32,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Health is checked now; routing and effect are read from the histories of the last runs. What is not known is grey,
     and what a simulated run found says so.
     """
-    from skill_health.core.console import clean, echo
-    from skill_health.core.files import write_text
-    from skill_health.page.asked import asked, page_of, skill_path
+    from skill_health.core.files import check, write_text
     from skill_health.page.badge import badge, endpoint, svg
-    from skill_health.page.replacing import check
+    from skill_health.page.request import asked, page_of, skill_path
+    from skill_health.text.terminal import clean, echo
 
     page = page_of(asked(paths, options), options)
     made = badge(page, options["what"], skill_path(page, options["skill"]) if options["skill"] else None)

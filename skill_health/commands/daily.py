@@ -11,7 +11,7 @@ import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.times import time_option
+from skill_health.core.times import time_option
 
 
 def _share(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -41,9 +41,9 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
 
     Writes skill-health.json (the snapshot), skill-health-drift.md and one line of skill-health-history.jsonl.
     """
-    from skill_health import daily
-    from skill_health.core.config import config_with
-    from skill_health.lint import configure
+    from skill_health.config.settings import config_with
+    from skill_health.daily import run
+    from skill_health.lint.pipeline import configure
 
     paths = paths or (".",)
     overrides = {"profile": options["profile"]} if options["profile"] else {}
@@ -55,28 +55,28 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     as_of: date = options["as_of"]
     if options["time"] and ctx.get_parameter_source("as_of") is click.core.ParameterSource.DEFAULT:
         as_of = time.date()
-    outcome = daily.run_daily(
+    outcome = run.run_daily(
         paths, root, config_with(config, daily=limits), as_of, f"{time:%Y-%m-%dT%H:%M:%SZ}", folder, options["jobs"],
         not options["no_cache"],
     )  # fmt: skip
-    written = () if options["no_write"] else daily.write(outcome, folder)
+    written = () if options["no_write"] else run.write(outcome, folder)
     _show(outcome, written, options["format_"])
     return FINDINGS if outcome.reasons else CLEAN
 
 
 def _show(outcome: Any, written: Iterable[str], format_: str) -> None:
     """Print the drift; what was written goes beside it where the output is for a program."""
-    from skill_health import daily
-    from skill_health.core.console import clean, wants_color
     from skill_health.core.files import here
+    from skill_health.daily import run
+    from skill_health.text.terminal import clean, wants_color
 
     files = list(map(here, written))
     text = format_ == "text"
     if text:
         color = wants_color()
-        click.echo(daily.as_text(outcome, color), nl=False, color=color)
+        click.echo(run.as_text(outcome, color), nl=False, color=color)
     else:
-        click.echo(daily.as_json(outcome) if format_ == "json" else daily.as_markdown(outcome), nl=False)
+        click.echo(run.as_json(outcome) if format_ == "json" else run.as_markdown(outcome), nl=False)
         for reason in outcome.reasons:
             click.echo(f"drift: {clean(reason)}", err=True)
     if files:

@@ -1,5 +1,19 @@
 """`skill-health effectiveness`."""
 
-from skill_health.effectiveness.cli import command
+from __future__ import annotations
+
+import click
+
+from skill_health.commands._folder import CommandFolder
+from skill_health.effectiveness import commands
+
+
+@click.group("effectiveness", cls=CommandFolder, package=commands)
+def command() -> None:
+    """Does loading a skill make an agent better at its task?
+
+    Agents do tasks with and without the skill, under the same conditions otherwise; verifiers judge what is left.
+    """
+
 
 __all__ = ["command"]

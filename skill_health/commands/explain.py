@@ -7,8 +7,8 @@ from difflib import get_close_matches
 import click
 
 from skill_health.core.errors import UsageError
-from skill_health.rule_page import page
 from skill_health.rules._load import all_rules
+from skill_health.rules._page import page
 
 
 @click.command(short_help="Explain a rule.")

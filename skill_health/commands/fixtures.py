@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from skill_health.commands._lint import known_format, write_report
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN
-from skill_health.lint_run import known_format, verdict, write_report
+from skill_health.lint.report import judge_report
 from skill_health.rules._api import Severity
 
 
@@ -29,11 +30,11 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Registries are the claims, mechanisms, activation cases, router prompts and tasks that the configuration names.
     What the rules that see the whole collection find in them is reported, and nothing else.
     """
-    from skill_health.core.console import clean
-    from skill_health.core.registries import load_registries
-    from skill_health.core.sources import KINDS
-    from skill_health.fixture_check import check_fixtures, count
-    from skill_health.lint import configure, prefix
+    from skill_health.lint.fixtures import check_fixtures, count
+    from skill_health.lint.pipeline import configure, prefix
+    from skill_health.registries.records import load_registries
+    from skill_health.registries.sources import KINDS
+    from skill_health.text.terminal import clean
 
     known_format(options["format_"])
     overrides = {key: options[key] for key in ("profile", "fail_on") if options[key] is not None}
@@ -46,8 +47,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     report = check_fixtures(root, config, options["as_of"], options["jobs"], not options["no_cache"])
     report = report._replace(prefix=prefix(root), subject=counts)
     if config.baseline:
-        from skill_health.baseline import with_baseline
+        from skill_health.lint.baseline import with_baseline
 
         report = with_baseline(report, root, config, None, False)
     write_report(report, options["format_"], options["output"], options["color"])
-    return verdict(report, config.fail_on, config.fail_under)
+    return judge_report(report, config.fail_on, config.fail_under)

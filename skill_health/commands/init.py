@@ -27,20 +27,19 @@ def command(
     Looks first where the skills and registries are. What is there already is left alone, unless --force is given, and
     nothing outside the repository is written.
     """
-    from skill_health.init import Wanted, plan
-    from skill_health.init_write import carry_out, following, found
+    from skill_health.init.plan import SetupOptions, carry_out, describe_repository, plan_setup, suggest_commands
 
-    decided = plan(path, Wanted(profile, workflow, baseline, force, source))
-    for line in found(decided):
+    plan = plan_setup(path, SetupOptions(profile, workflow, baseline, force, source))
+    for line in describe_repository(plan):
         click.echo(line)
     click.echo()
-    for line in carry_out(decided, dry_run):
+    for line in carry_out(plan, dry_run):
         click.echo(line)
-    if all(step.action == "keep" for step in decided.steps):
+    if all(file.action == "keep" for file in plan.files):
         click.echo("nothing was written")
-        if not any(step.add for step in decided.steps):
+        if not any(file.add for file in plan.files):
             return CLEAN
     click.echo("\nnext:")
-    for line in following(decided):
+    for line in suggest_commands(plan):
         click.echo(f"  {line}")
     return CLEAN

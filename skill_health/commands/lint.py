@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from skill_health.lint_run import LintOptions, run_lint
+from skill_health.commands._lint import LintOptions, run_lint
 from skill_health.rules._api import Severity
 
 

@@ -28,9 +28,9 @@ _HEAD = 8
 @common_options
 def command(name: str | None, paths: tuple[str, ...], **options: Any) -> int:
     """Write the picture of this name; without one, list the names and titles of all that there are data for."""
-    from skill_health.core.console import clean, echo
-    from skill_health.page.asked import asked, page_of, skill_path
     from skill_health.page.pictures._load import collection_pictures, skill_pictures
+    from skill_health.page.request import asked, page_of, skill_path
+    from skill_health.text.terminal import clean, echo
 
     if options["list_"]:
         name, paths = None, (*((name,) if name else ()), *paths)
@@ -51,7 +51,7 @@ def command(name: str | None, paths: tuple[str, ...], **options: Any) -> int:
 
 def _named(pictures: Sequence[Any], name: str) -> Any:
     """The picture of this name. Raises UsageError, with the nearest name, where there is none."""
-    from skill_health.core.near import nearest
+    from skill_health.text.near import nearest
 
     for each in pictures:
         if each.name == name:
@@ -66,8 +66,7 @@ def _named(pictures: Sequence[Any], name: str) -> Any:
 
 
 def _write(picture: Any, file: str, dark: bool, scale: float) -> None:
-    from skill_health.core.files import write_bytes
-    from skill_health.page.replacing import check
+    from skill_health.core.files import check, write_bytes
 
     try:
         from skill_health.page.drawing.draw import png, svg_file

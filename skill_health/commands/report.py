@@ -36,9 +36,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     kept, its state beside it (index.state.json) is enough. The exit code is 0 whatever it says: `lint` and `daily`
     are the gates.
     """
-    from skill_health.core.console import clean, echo
     from skill_health.core.files import here, write_text
-    from skill_health.page.asked import PAGE, asked, page_of
+    from skill_health.page.request import PAGE, asked, page_of
+    from skill_health.text.terminal import clean, echo
 
     about = asked(paths, options)
     form, page_file = options["format_"], os.path.join(about.folder, PAGE)
@@ -67,11 +67,11 @@ _TOPICS = {1: "gates:", 2: "routing:", 3: "effect:", 4: "together:"}
 
 def _render(page: Page, form: str) -> str:
     if form == "json":
-        from skill_health.page.data.document import render as as_json
+        from skill_health.page.data.gather import render as as_json
 
         return as_json(page)
     if form == "md":
-        from skill_health.page.summary import render as as_markdown
+        from skill_health.page.sections.summary import render as as_markdown
 
         return as_markdown(page)
     from skill_health.page.html import render as as_html
@@ -81,13 +81,13 @@ def _render(page: Page, form: str) -> str:
 
 def _check(output: str, form: str) -> None:
     """Raise UsageError where the output cannot be written, or is somebody else's."""
-    from skill_health.page.asked import PAGE
+    from skill_health.page.request import PAGE
 
     if os.path.isdir(output) or output.endswith(os.sep):
         raise UsageError(f"cannot write {output}: it is a folder; name a file, such as {os.path.join(output, PAGE)}")
     if form == "html":
+        from skill_health.core.files import foreign
         from skill_health.page.data.changes import read_page_file
-        from skill_health.page.replacing import foreign
 
         if read_page_file(output) is None:
             raise foreign(output)
@@ -97,8 +97,7 @@ def _check(output: str, form: str) -> None:
 
 def _check_head(output: str, text: str) -> None:
     """Raise UsageError where there is a file that does not begin like what is to replace it."""
-    from skill_health.core.files import read_bytes
-    from skill_health.page.replacing import foreign
+    from skill_health.core.files import foreign, read_bytes
 
     if os.path.lexists(output):
         raw, problem = read_bytes(output)
@@ -116,9 +115,8 @@ def _kind(text: bytes) -> bytes:
 
 def _keep_state(page: Page, output: str) -> None:
     """Write the state beside the page. Raises UsageError where something else is in its place."""
-    from skill_health.core.files import write_text
+    from skill_health.core.files import check, write_text
     from skill_health.page.data.changes import HEAD, state_file, state_text
-    from skill_health.page.replacing import check
 
     check(state_file(output), HEAD.encode())
     write_text(state_file(output), state_text(page.own["state"].value))

@@ -27,9 +27,9 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     """
     import gc
 
-    from skill_health.core.console import echo
-    from skill_health.page.serving.live import site
     from skill_health.page.serving.server import Server
+    from skill_health.page.serving.site import site
+    from skill_health.text.terminal import echo
 
     named = ctx.get_parameter_source("as_of") is not click.core.ParameterSource.DEFAULT
 

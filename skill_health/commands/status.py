@@ -23,9 +23,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Health is checked now; routing and effect are read from the histories of the last runs. A skill that fails a
     question needs no later one. Nothing is run and nothing written.
     """
-    from skill_health.core.console import echo
-    from skill_health.lint import configure
-    from skill_health.status import read_status
+    from skill_health.lint.pipeline import configure
+    from skill_health.status.join import read_status
+    from skill_health.text.terminal import echo
 
     paths = paths or (".",)
     overrides = {"profile": options["profile"]} if options["profile"] else {}
@@ -35,11 +35,11 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         paths, root, config, options["as_of"], folder, options["jobs"], not options["no_cache"]
     )
     if options["format_"] == "json":
-        from skill_health.record_json import render as as_json
+        from skill_health.status.render import render_records_json as as_json
 
         echo(as_json(status, digests))
     elif options["format_"] == "md":
-        from skill_health.record_markdown import render as as_markdown
+        from skill_health.status.render import render_records_markdown as as_markdown
 
         echo(as_markdown(status))
     else:
@@ -50,8 +50,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 def _text(status: Any) -> str:
     from shutil import get_terminal_size
 
-    from skill_health.columns import speaks_unicode
-    from skill_health.core.console import wants_color
-    from skill_health.record_text import render
+    from skill_health.status.render import render_records_text
+    from skill_health.text.terminal import speaks_unicode, wants_color
 
-    return render(status, get_terminal_size((80, 24)).columns, wants_color(), not speaks_unicode(sys.stdout))
+    return render_records_text(
+        status, get_terminal_size((80, 24)).columns, wants_color(), not speaks_unicode(sys.stdout)
+    )

@@ -1,14 +1,11 @@
-"""One JSON object in a text, read more strictly than `json.loads` does.
-
-A repeated key, NaN, Infinity, a number beyond a double, half of a surrogate pair and nesting deeper than MAX_DEPTH
-are problems, because the next reader takes each of them differently.
-"""
+"""JSON objects and JSON lines, read more strictly than `json.loads` does, and what is wrong in plain words."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
 
 MAX_DEPTH = 32
 _WORDS = {
@@ -166,3 +163,75 @@ def _encodable(data: Any) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class JsonLine(NamedTuple):
+    """One line that is not blank: its number from 1, its text, and its object or the problem with it."""
+
+    number: int
+    text: str
+    data: dict[str, Any] | None = None
+    problem: JsonProblem | None = None
+
+
+def read_lines(raw: bytes) -> Iterator[JsonLine]:
+    """The lines of a JSONL file. A byte-order mark, CRLF and blank lines are no problem."""
+    if raw.startswith(_BOMS):
+        yield JsonLine(1, "", problem=JsonProblem("the file is UTF-16", help="Save it as UTF-8."))
+        return
+    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if line.strip():
+            yield read_line(line.removesuffix(b"\r"), number)
+
+
+def read_line(raw: bytes, number: int = 1) -> JsonLine:
+    """One JSON object, as bytes; it may span several lines where it is a whole file."""
+    try:
+        text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        offset = len(raw[: error.start].decode("utf-8", "replace"))
+        text = raw.decode("utf-8", "replace")
+        return JsonLine(
+            number, text, problem=JsonProblem("bytes that are not UTF-8", offset, "Save the file as UTF-8.")
+        )
+    try:
+        return JsonLine(number, text, parse_object(text))
+    except JsonProblem as problem:
+        return JsonLine(number, text, problem=problem)
+
+
+def escape_surrogates(text: str) -> str:
+    """The text without what UTF-8 cannot hold: half of a surrogate pair, or a byte of a file name."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def plain_values(value: Any) -> Any:
+    """JSON values without what UTF-8 cannot hold, in keys and texts; a tuple is a list."""
+    if isinstance(value, str):
+        return escape_surrogates(value)
+    if isinstance(value, Mapping):
+        return {escape_surrogates(key): plain_values(each) for key, each in value.items()}
+    return [plain_values(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def item_lines(text: str, at: int) -> Iterator[int]:
+    """The line, from 1, of each item of the JSON list that begins at or after the offset `at` of a valid text."""
+    import json
+
+    decoder = json.JSONDecoder()
+    at = text.index("[", at) + 1
+    line, counted = 1, 0
+    while text[at := _skip_space(text, at)] != "]":
+        at = _skip_space(text, at + 1) if text[at] == "," else at
+        line, counted = line + text.count("\n", counted, at), at
+        yield line
+        _, at = decoder.raw_decode(text, at)
+
+
+def _skip_space(text: str, at: int) -> int:
+    while text[at] in " \t\r\n":
+        at += 1
+    return at

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skill_health.core.near import nearest
 from skill_health.core.strict_json import kind_of, quote
+from skill_health.text.near import nearest
 
 SCHEMAS = Path(__file__).with_name("schemas")
 _TYPES = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from skill_health.core.console import clean
-from skill_health.formats._api import Report
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Severity
+from skill_health.text.terminal import clean
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: LintReport, color: bool = False) -> str:
     """One workflow command for each finding (GitHub, "Workflow commands", 2026), escaped as it asks for."""
     lines = []
     for f in report.findings:

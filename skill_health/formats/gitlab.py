@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from skill_health.core.console import clean
-from skill_health.formats._api import Report
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Severity
+from skill_health.text.terminal import clean
 
 _LEVELS = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: LintReport, color: bool = False) -> str:
     """A JSON array of issues with unique fingerprints."""
     seen: Counter[str] = Counter()
     issues = []

@@ -6,13 +6,13 @@ import json
 from collections import Counter
 from typing import Any
 
-from skill_health.formats._api import Report
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
 
 SCHEMA = "skill-health/report/1"
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: LintReport, color: bool = False) -> str:
     """The whole report as JSON, keys in a fixed order, without a clock, a host name or an absolute path.
 
     One skill and one finding is one line each: easy to compare, and an indented whole would be made of millions of
@@ -31,7 +31,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False)
 
 
-def document(report: Report) -> dict[str, Any]:
+def document(report: LintReport) -> dict[str, Any]:
     """The report as JSON values (see core/schemas/report.schema.json)."""
     corpus = report.scores.corpus if report.scores else None
     counts = Counter((f.skill, f.severity) for f in report.findings)
@@ -56,7 +56,7 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def _skill(report: Report, entry: Any, counts: Counter[tuple[str, Severity]]) -> dict[str, Any]:
+def _skill(report: LintReport, entry: Any, counts: Counter[tuple[str, Severity]]) -> dict[str, Any]:
     score = report.scores.skills.get(entry.path) if report.scores else None
     return {
         "path": entry.path,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from xml.sax.saxutils import escape, quoteattr
 
-from skill_health.core.console import clean
-from skill_health.formats._api import Report
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
+from skill_health.text.terminal import clean
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: LintReport, color: bool = False) -> str:
     """The report as JUnit XML; information stands in system-out and fails nothing."""
     known = {entry.path for entry in report.skills}
     grouped: defaultdict[str, list[Finding]] = defaultdict(list)
@@ -28,7 +28,7 @@ def render(report: Report, color: bool = False) -> str:
     )
 
 
-def _case(report: Report, path: str, findings: list[Finding]) -> str:
+def _case(report: LintReport, path: str, findings: list[Finding]) -> str:
     name = _attribute(report.shown(path))
     serious = [f for f in findings if f.severity is not Severity.INFO]
     notes = [f for f in findings if f.severity is Severity.INFO]
@@ -42,7 +42,7 @@ def _case(report: Report, path: str, findings: list[Finding]) -> str:
     return f'<testcase classname="skill-health" name={name} time="0">{inner}</testcase>'
 
 
-def _line(report: Report, f: Finding) -> str:
+def _line(report: LintReport, f: Finding) -> str:
     return clean(f"{report.shown(f.path)}:{f.line}:{f.col}: {f.severity.value} {f.code} {f.message}")
 
 

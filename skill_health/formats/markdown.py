@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.console import markdown_text as md
-from skill_health.formats._api import Report
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Severity
+from skill_health.text.terminal import markdown_text as md
 
 _MOST = 200
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: LintReport, color: bool = False) -> str:
     """A summary, the scores where there are any, and the findings; everything from a skill is escaped."""
     counts = ", ".join(
         f"{report.number(s)} {s.value}{'s' * (report.number(s) != 1 and s.value != 'info')}" for s in Severity
@@ -23,7 +23,7 @@ def render(report: Report, color: bool = False) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _scores(report: Report) -> Iterator[str]:
+def _scores(report: LintReport) -> Iterator[str]:
     if report.scores is None or report.scores.corpus.mean is None:
         return
     corpus = report.scores.corpus
@@ -36,7 +36,7 @@ def _scores(report: Report) -> Iterator[str]:
     yield ""
 
 
-def _findings(report: Report) -> Iterator[str]:
+def _findings(report: LintReport) -> Iterator[str]:
     if not report.findings:
         return
     yield "| | rule | where | what |"
@@ -49,7 +49,7 @@ def _findings(report: Report) -> Iterator[str]:
         yield f"{len(report.findings) - _MOST} more findings are not shown."
 
 
-def _statistics(report: Report) -> Iterator[str]:
+def _statistics(report: LintReport) -> Iterator[str]:
     yield "| n | rule | severity |"
     yield "|---|---|---|"
     for f, n in report.by_rule():

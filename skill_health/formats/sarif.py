@@ -7,16 +7,16 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
-from skill_health.core.console import clean
-from skill_health.formats._api import Report
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Rule, Severity
 from skill_health.rules._load import all_rules
+from skill_health.text.terminal import clean
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def render(report: Report, color: bool = False) -> str:
+def render(report: LintReport, color: bool = False) -> str:
     """One run with the rules that found something and one result for each finding."""
     codes = sorted({f.code for f in report.findings})
     rules = {rule.code: rule for rule in all_rules()}
@@ -52,7 +52,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(report: Report, f: Finding, index: int, nth: int) -> dict[str, Any]:
+def _result(report: LintReport, f: Finding, index: int, nth: int) -> dict[str, Any]:
     region: dict[str, Any] = {"startLine": f.line, "startColumn": f.col}
     if f.end_line > f.line or (f.end_line == f.line and f.end_col > f.col):
         region |= {"endLine": f.end_line, "endColumn": max(1, f.end_col)}

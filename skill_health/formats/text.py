@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.console import clean, paint
-from skill_health.formats._api import Report
+from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
+from skill_health.text.terminal import clean, paint
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _WIDTH = 100
 _MARKED = 40
 
 
-def render(report: Report, color: bool) -> str:
+def render(report: LintReport, color: bool) -> str:
     """The findings grouped by file, then what they add up to."""
     lines: list[str] = []
     if report.statistics:
@@ -22,14 +22,12 @@ def render(report: Report, color: bool) -> str:
         for finding in report.findings:
             lines += _finding(report, finding, color)
     if report.scores is not None:
-        from skill_health.formats._scores import score_lines
-
         lines += score_lines(report, color)
     lines += _summary(report, color)
     return "\n".join(lines) + "\n"
 
 
-def _finding(report: Report, finding: Finding, color: bool) -> Iterator[str]:
+def _finding(report: LintReport, finding: Finding, color: bool) -> Iterator[str]:
     place = f"{clean(report.shown(finding.path))}:{finding.line}:{finding.col}:"
     severity = paint(finding.severity.value, _COLORS[finding.severity], color)
     code = paint(finding.code, "bold", color)
@@ -60,7 +58,7 @@ def excerpt(finding: Finding, color: bool) -> Iterator[str]:
     yield paint(f"    {' ' * len(number)} | ", "dim", color) + " " * len(before) + paint(caret, "green", color)
 
 
-def _statistics(report: Report, color: bool) -> Iterator[str]:
+def _statistics(report: LintReport, color: bool) -> Iterator[str]:
     rows = report.by_rule()
     width = max((len(str(n)) for _, n in rows), default=1)
     for finding, n in rows:
@@ -70,7 +68,7 @@ def _statistics(report: Report, color: bool) -> Iterator[str]:
         yield ""
 
 
-def _summary(report: Report, color: bool) -> Iterator[str]:
+def _summary(report: LintReport, color: bool) -> Iterator[str]:
     for warning in report.warnings:
         yield f"{paint('note:', 'yellow', color)} {clean(warning)}"
     copies = [(entry.path, entry.copies) for entry in report.skills if entry.copies]
@@ -93,3 +91,45 @@ def _summary(report: Report, color: bool) -> Iterator[str]:
     yield paint(text, worst, color)
     if fixable:
         yield f"{fixable} with a fix: --diff shows the safe ones, --diff --unsafe-fixes all; --fix applies them"
+
+
+_BAR = 20
+
+
+def score_lines(report: LintReport, color: bool) -> Iterator[str]:
+    """A bar, a number and the parts that cost most for each skill; the mean with its range below."""
+    if report.scores is None:
+        return
+    scores = sorted(report.scores.skills.items(), key=lambda item: (item[1].value, item[0]))
+    width = min(44, max((len(_name(path)) for path, _ in scores), default=0))
+    for path, score in scores:
+        filled = round(score.value * _BAR)
+        bar = paint("█" * filled, "red" if score.flagged else "green", color) + "·" * (_BAR - filled)
+        lost = sorted(
+            (
+                (part.share * (1 - part.value), part)
+                for part in score.parts
+                if part.value is not None and part.value < 1
+            ),
+            key=lambda item: (-item[0], item[1].name),
+        )
+        weak = ", ".join(f"{part.name} {part.value:.2f}" for _, part in lost[:3])
+        line = f"{clean(_name(path))[:width]:{width}}  {bar}  {score.value:.4f}  {weak}"
+        yield line.rstrip() + ("  " + paint("flagged", "red", color) if score.flagged else "")
+    corpus = report.scores.corpus
+    left_out = sorted(
+        {part.name for score in report.scores.skills.values() for part in score.parts if part.value is None}
+    )
+    if corpus.mean is not None:
+        yield ""
+        yield (
+            f"collection {corpus.mean:.4f} (mean of {corpus.n}; {corpus.min:.4f} to {corpus.max:.4f}, "
+            f"{corpus.flagged} flagged), profile {report.scores.profile}"
+        )
+        if left_out:
+            yield f"left out where they do not apply, weights renormalised: {', '.join(left_out)}"
+    yield ""
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[0].rpartition("/")[2] or path

@@ -13,15 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from skill_health.columns import cut
 from skill_health.page.drawing.theme import BAD, GOOD, UNKNOWN, WARN
-from skill_health.page.figures import points, score, share
-from skill_health.page.model import TONES, Page, PageCell, Tone
-from skill_health.page.origin import JsonNode
-from skill_health.page.text import escape_text
-from skill_health.page.verdict.telling import effect_first
+from skill_health.page.figures import escape_text, points, score, share
+from skill_health.page.model import TONES, JsonNode, Page, PageCell, Tone
+from skill_health.page.verdict.ranking import effect_first
 from skill_health.page.verdict.verdicts import hedged
-from skill_health.skill_record import LOST
+from skill_health.status.records import LOST
+from skill_health.text.terminal import cut
 
 What = Literal["health", "routing", "effect", "verdict"]
 COLORS: Mapping[Tone, str] = {"good": GOOD, "warn": WARN, "bad": BAD, "unknown": UNKNOWN}

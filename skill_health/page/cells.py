@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
-from skill_health.page.figures import MISSING
+from skill_health.page.figures import MISSING, escape_text
 from skill_health.page.model import NumberTable, PageCell
-from skill_health.page.text import escape_text
 
 _INSIDE = re.compile(r"(?!//)(?:#|\.{0,2}/|[\w.~%-])[\w.~%/#!,()@+-]*", re.ASCII)
 

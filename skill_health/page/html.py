@@ -2,27 +2,75 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
+import re
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
-from skill_health.page.anchors import anchor
 from skill_health.page.cells import cell_html, table_html
-from skill_health.page.changed import changes, tasks
 from skill_health.page.drawing import palette
 from skill_health.page.drawing.drawn import drawn
-from skill_health.page.marks import LEGEND
-from skill_health.page.model import QUESTIONS, Page
-from skill_health.page.origins import ORIGINS, shortened
-from skill_health.page.overview import rows
-from skill_health.page.policy import policy
-from skill_health.page.text import escape_text
+from skill_health.page.figures import LEGEND, escape_text
+from skill_health.page.model import QUESTIONS, Page, anchor
+from skill_health.page.sections.changed import changes, tasks
+from skill_health.page.sections.overview import rows
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+ORIGINS = "skill-health-origins"
+_FROM = re.compile(r' data-from="([^"]*)"')
+_LONG, _MARK = 8, 5
+
+
+def shortened(document: str) -> tuple[str, list[str]]:
+    """The document with its origins written short, and the list of the parts that were taken out of them."""
+    counts = Counter(part for origin in _FROM.findall(document) for part in origin.split("/") if len(part) >= _LONG)
+    worth = [part for part, n in counts.items() if (len(part) - _MARK) * n > len(part)]
+    worth.sort(key=lambda part: (-counts[part], part))
+    marks = {part: f"~:{at}" for at, part in enumerate(worth)}
+
+    def short(found: re.Match[str]) -> str:
+        return f' data-from="{"/".join(marks.get(part, part) for part in found[1].split("/"))}"'
+
+    return _FROM.sub(short, document), [unescape(part) for part in worth]
+
+
+def whole(origin: str, parts: Sequence[str]) -> str:
+    """An origin as it was before it was shortened."""
+    return "/".join(parts[int(part[2:])] if part.startswith("~:") else part for part in origin.split("/"))
+
+
+def source(text: str) -> str:
+    """The source expression that allows an inlined style sheet or script of exactly this text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def policy(style: str, script: str, live: bool = False) -> str:
+    """The Content-Security-Policy of a page with this style sheet and this script.
+
+    A `live` page may ask the server that it came from whether it was rebuilt; any other reaches nothing at all.
+    """
+    parts = (
+        "default-src 'none'",
+        f"style-src {source(style)}",
+        f"script-src {source(script)}",
+        "img-src data:",
+        *(("connect-src 'self'",) if live else ()),
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(parts)
+
 
 _HERE = os.path.dirname(__file__)
 _SIGNS = {"good": "✓", "warn": "▲", "bad": "✕", "unknown": "○"}

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.roles import ROLES
+from skill_health.skill.sections import ROLES
 
 PROFILES = ("standard", "plan")
 COMPAT = "plan-v2.3.0"  # scored by the published checker's own rules, see compat.py

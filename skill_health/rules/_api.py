@@ -24,11 +24,11 @@ from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from skill_health.core.skill import Document, Skill, Span
+from skill_health.skill.model import Document, Skill, Span
 
 if TYPE_CHECKING:
-    from skill_health.core.config import Config
-    from skill_health.core.registries import Registries
+    from skill_health.config.settings import Config
+    from skill_health.registries.records import Registries
 
 
 class Severity(str, Enum):

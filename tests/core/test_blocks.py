@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
-from skill_health.core.blocks import LightState, dispatch
+from skill_health.skill.markdown import LightState, dispatch
 
 PLAIN = MarkdownIt("commonmark").enable("table")
 FAST = dispatch(MarkdownIt("commonmark").enable("table"))

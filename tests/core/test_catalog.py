@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, CatalogEntry, simulate
-from skill_health.core.hosts import Host, hosts
+from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, CatalogEntry, Host, hosts, simulate
 
 PLAIN = Host("plain", budget=40, entry="{name}: {description}\n", bare="{name}\n")
 pairs = st.lists(st.tuples(st.text("abc", min_size=1, max_size=4), st.text("xyü ", max_size=30)), max_size=12)

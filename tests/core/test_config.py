@@ -15,8 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from skill_health.core import config_values
-from skill_health.core.config import (
+from skill_health.config import values
+from skill_health.config.load import holds_settings
+from skill_health.config.settings import (
     Config,
     ModelPrice,
     PerPath,
@@ -26,17 +27,14 @@ from skill_health.core.config import (
     config_with,
     load_config,
 )
-from skill_health.core.config_file import holds_settings
-from skill_health.core.config_mistakes import Mistake, line_of
-from skill_health.core.config_values import build
+from skill_health.config.values import Mistake, build, line_of
 from skill_health.core.errors import UsageError
-from skill_health.core.hosts import Host
+from skill_health.core.validation import SCHEMAS
+from skill_health.discovery.hosts import Host
 
 Write = Callable[[Mapping[str, str]], Path]
 
-SCHEMA: dict[str, Any] = json.loads(
-    Path(config_values.__file__).with_name("schemas").joinpath("config.schema.json").read_text(encoding="utf-8")
-)
+SCHEMA: dict[str, Any] = json.loads((SCHEMAS / "config.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 EXAMPLE = """\
@@ -344,7 +342,7 @@ def test_the_numbers_of_hosts_are_those_of_the_simulator() -> None:
     numbers = {
         name.replace("_", "-") for name, default in Host("x")._asdict().items() if isinstance(default, (int, float))
     }
-    assert set(config_values.HOST_NUMBERS) == numbers
+    assert set(values.HOST_NUMBERS) == numbers
     assert SCHEMA["properties"]["hosts"]["additionalProperties"]["properties"].keys() == numbers
 
 
@@ -364,7 +362,7 @@ def agree(settings_: dict[str, Any]) -> None:
 
 KEYS = st.sampled_from(
     sorted(
-        {*config_values.dotted_keys()}
+        {*values.dotted_keys()}
         | {"router.providers.x", "router.providers.x.timeout", "router.prices.a:b", "router.providers.X.timeout"}
         | {"fail_on", "zzz", "hosts.x.budget", "hosts.x.y", "hosts.X_Y.budget", "severity.FM"}
     )
@@ -416,7 +414,7 @@ def test_schema_and_loader_agree_on_tables(tree: dict[str, Any]) -> None:
     agree(tree)
 
 
-@given(st.sampled_from(sorted(config_values.dotted_keys())), VALUES)
+@given(st.sampled_from(sorted(values.dotted_keys())), VALUES)
 def test_what_is_accepted_has_the_type_of_its_field(dotted: str, value: Any) -> None:
     *tables, key = dotted.split(".")
     try:
@@ -451,7 +449,7 @@ def test_every_setting_changes_the_digest() -> None:
             *({key: ["x"]} for key in ("select", "extend-select", "ignore", "exclude")),
             {"profile": "x"}, {"severity": {"A": "info"}}, {"per-path": [{"glob": "x"}]}, {"baseline": "x"},
             {"fail-on": "info"}, {"fail-under": 0.5}, {"hosts": {"x": {"budget": 1}}}, {"daily": {"reports": "x"}},
-            *({"limits": {key: 1}} for key in config_values.keys_of(RuleLimits)),
+            *({"limits": {key: 1}} for key in values.keys_of(RuleLimits)),
             *({"sources": {key: []}} for key in Config().sources._asdict()),
             {"volatility": {"high": 1}}, {"daily": {"window": 1}},
         )
@@ -462,7 +460,9 @@ def test_every_setting_changes_the_digest() -> None:
 
 
 def test_the_digest_is_the_same_in_every_process() -> None:
-    code = "from skill_health.core.config import *; print(config_digest(Config(severity={'B': 'info', 'A': 'error'})))"
+    code = (
+        "from skill_health.config.settings import *; print(config_digest(Config(severity={'B': 'info', 'A': 'error'})))"
+    )
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -489,7 +489,7 @@ def test_overrides() -> None:
 def test_reading_a_configuration_needs_no_schema_library(write: Write) -> None:
     root = write({"skill-health.toml": EXAMPLE})
     code = (
-        "import sys; from skill_health.core.config import load_config; load_config(sys.argv[1]);"
+        "import sys; from skill_health.config.settings import load_config; load_config(sys.argv[1]);"
         "print(*sorted({'jsonschema', 'difflib', 'tomllib', 'typing_extensions', 'json'} & {*sys.modules}))"
     )
     output = subprocess.run([sys.executable, "-c", code, str(root)], check=True, capture_output=True, text=True).stdout

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core import corpus, listing, walk
-from skill_health.core.config import Config
-from skill_health.core.corpus import Discovery, Entry, discover, find_root
+from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
+from skill_health.discovery import corpus, listing, walk
+from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 
 Write = Callable[[Mapping[str, str]], Path]
 CONFIG = Config()
@@ -438,7 +438,7 @@ def test_a_copy_that_is_asked_for_makes_its_skill_a_target(tree: Write) -> None:
 
 def test_large_copies_are_not_compared(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree({"a/s/SKILL.md": "same", "b/s/SKILL.md": "same"})
-    monkeypatch.setattr("skill_health.core.copies.MAX_BYTES", 3)
+    monkeypatch.setattr("skill_health.discovery.corpus.MAX_BYTES", 3)
     assert len(discover([str(root)], CONFIG).entries) == 2
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skill_health.core.files import read_bytes
-from skill_health.effect_history import estimate
+from skill_health.documents.effect_history import estimate
 
 
 def test_a_named_pipe_is_unreadable_at_once(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.fingerprints import (
+from skill_health.text.fingerprints import (
     GRAM,
     GUARANTEE,
     WINDOW,

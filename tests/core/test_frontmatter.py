@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.decode import decode
-from skill_health.core.frontmatter import HANDLER, read, write
-from skill_health.core.parse import parse_skill
+from skill_health.skill.decode import decode
+from skill_health.skill.frontmatter import HANDLER, read, write
+from skill_health.skill.parse import parse_skill
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path for path in (ROOT / "fixtures").rglob("*.md") if path.is_file())

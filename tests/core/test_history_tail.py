@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.core.history_tail import read_backwards
+from skill_health.core.history import read_backwards
 
 
 @given(

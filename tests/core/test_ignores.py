@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from skill_health.core.globs import glob_matcher
-from skill_health.core.ignores import MAX_BYTES, Patterns, compile_patterns, ignored, ignored_within, read_patterns
+from skill_health.discovery.globs import glob_matcher
+from skill_health.discovery.ignores import MAX_BYTES, Patterns, compile_patterns, ignored, ignored_within, read_patterns
 
 TREE = [
     f"{folder}{name}"

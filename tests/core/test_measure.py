@@ -9,9 +9,9 @@ from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.measure import Measures, estimate_tokens, measure, measures_from
-from skill_health.core.parse import parse_skill
-from skill_health.core.roles import ROLES, plain_title, roles_of
+from skill_health.skill.measure import Measures, estimate_tokens, measure, measures_from
+from skill_health.skill.parse import parse_skill
+from skill_health.skill.sections import ROLES, plain_title, roles_of
 
 HEAD = "---\nname: tiny\ndescription: Sorts lists. Use when a list is long.\n---\n"
 

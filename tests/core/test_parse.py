@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.files import read_bytes
-from skill_health.core.parse import DEFECTS, parse_skill, unreadable
-from skill_health.core.skill import Skill
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import DEFECTS, parse_skill, unreadable
 
 PATH = "skills/a/SKILL.md"
 HEAD = "---\nname: a\ndescription: Sorts. Use when sorting.\n---\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from skill_health.core.plugins import Plugins
+from skill_health.discovery.plugins import Plugins
 
 Write = Callable[[Mapping[str, str]], Path]
 PLUGIN, MARKET = ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json"

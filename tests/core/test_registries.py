@@ -15,13 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from skill_health.core.claim_dates import due_claims, reviews
-from skill_health.core.config import SourceGlobs, Volatility
-from skill_health.core.jsonl import read_lines
-from skill_health.core.registries import SCHEMA_OF, Registries, from_json, load_registries, parse_registries
-from skill_health.core.sources import SourceFile, digest, expand, read_sources
-from skill_health.core.strict_json import JsonProblem, parse_object, top_level
+from skill_health.config.settings import SourceGlobs, Volatility
+from skill_health.core.strict_json import JsonProblem, parse_object, read_lines, top_level
 from skill_health.core.validation import load_schema, problems
+from skill_health.registries.records import (
+    SCHEMA_OF,
+    Registries,
+    due_claims,
+    from_json,
+    load_registries,
+    parse_registries,
+    reviews,
+)
+from skill_health.registries.sources import SourceFile, digest, expand, read_sources
 
 PROMPT = {"prompt_id": "p1", "prompt": "Sort.", "expected_primary_skill": None}
 CLAIM = {
@@ -266,7 +272,7 @@ def test_reviews_and_what_is_due() -> None:
 def test_jsonschema_is_not_loaded_without_records(tmp_path: Path) -> None:
     put(tmp_path, "prompts.jsonl", "not json, but a prompt_id\n")
     code = (
-        "import sys; from skill_health.core.config import SourceGlobs; from skill_health.core.registries import *;"
+        "import sys; from skill_health.config.settings import SourceGlobs; from skill_health.registries.records import *;"
         f"load_registries({str(tmp_path)!r}, SourceGlobs(prompts=('prompts.jsonl',)));"
         "sys.exit('jsonschema' in sys.modules or 'difflib' in sys.modules)"
     )

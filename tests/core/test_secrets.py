@@ -11,8 +11,8 @@ from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core import secrets
-from skill_health.core.secrets import entropy, find_secrets, redact
+from skill_health.text import secrets
+from skill_health.text.secrets import entropy, find_secrets, redact
 
 BASE62 = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"

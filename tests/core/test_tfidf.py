@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core import tfidf
+from skill_health.text import similarity
 
 TEXTS = [
     "Formats Python code with ruff. Use when Python files changed.",
@@ -52,41 +52,41 @@ def plain_cosine(a: list[str], b: list[str], all_texts: list[list[str]]) -> floa
 
 
 def test_terms_are_lower_case_words_of_two_or_more_characters() -> None:
-    assert tfidf.terms("A Snake_case v2, ÄPFEL and x") == ["snake_case", "v2", "äpfel", "and"]
-    assert tfidf.terms("use the tool", {"use", "the"}) == ["tool"]
-    assert tfidf.terms("") == []
+    assert similarity.terms("A Snake_case v2, ÄPFEL and x") == ["snake_case", "v2", "äpfel", "and"]
+    assert similarity.terms("use the tool", {"use", "the"}) == ["tool"]
+    assert similarity.terms("") == []
 
 
 def test_cosine_is_that_of_scikit_learn() -> None:
-    vectors = tfidf.vectors([tfidf.terms(text) for text in TEXTS])
-    found = [tfidf.cosine(vectors[i], vectors[j]) for i in range(5) for j in range(i + 1, 5)]
+    vectors = similarity.vectors([similarity.terms(text) for text in TEXTS])
+    found = [similarity.cosine(vectors[i], vectors[j]) for i in range(5) for j in range(i + 1, 5)]
     assert found == pytest.approx(SKLEARN, abs=1e-12)
 
 
 @given(texts)
 def test_cosine_is_the_textbook_formula(given_texts: list[list[str]]) -> None:
-    vectors = tfidf.vectors(given_texts)
+    vectors = similarity.vectors(given_texts)
     for i, a in enumerate(given_texts):
         for j, b in enumerate(given_texts):
-            assert tfidf.cosine(vectors[i], vectors[j]) == pytest.approx(plain_cosine(a, b, given_texts), abs=1e-9)
+            assert similarity.cosine(vectors[i], vectors[j]) == pytest.approx(plain_cosine(a, b, given_texts), abs=1e-9)
 
 
 @given(texts)
 def test_vectors_have_length_one(given_texts: list[list[str]]) -> None:
-    for text, vector in zip(given_texts, tfidf.vectors(given_texts), strict=True):
+    for text, vector in zip(given_texts, similarity.vectors(given_texts), strict=True):
         assert math.fsum(v * v for v in vector.values()) == pytest.approx(1.0 if text else 0.0)
 
 
 @given(texts, st.sampled_from([0.05, 0.3, 0.5, 0.75, 0.9, 0.999, 1.0]))
 def test_similar_pairs_are_all_pairs_above_the_threshold(given_texts: list[list[str]], threshold: float) -> None:
-    vectors = tfidf.vectors(given_texts)
+    vectors = similarity.vectors(given_texts)
     expected = [
-        (i, j, tfidf.cosine(vectors[i], vectors[j]))
+        (i, j, similarity.cosine(vectors[i], vectors[j]))
         for j in range(len(vectors))
         for i in range(j)
-        if tfidf.cosine(vectors[i], vectors[j]) >= threshold
+        if similarity.cosine(vectors[i], vectors[j]) >= threshold
     ]
-    assert list(tfidf.similar_pairs(vectors, threshold)) == expected
+    assert list(similarity.similar_pairs(vectors, threshold)) == expected
 
 
 @given(texts, st.sampled_from([0.1, 0.5, 2 / 3, 0.9, 1.0]), st.integers(0, 4))
@@ -101,13 +101,13 @@ def test_contained_pairs_are_all_pairs_above_the_threshold(
                 share = len(a & b) / len(a)
                 if share >= threshold:
                     expected.append((small, large, share))
-    assert list(tfidf.contained_pairs(given_texts, threshold, least)) == expected
+    assert list(similarity.contained_pairs(given_texts, threshold, least)) == expected
 
 
 def test_containment_is_the_share_of_the_smaller_set() -> None:
-    assert tfidf.containment(["a", "b"], ["b", "c", "d"]) == 0.5
-    assert tfidf.containment([], ["a"]) == 0.0
+    assert similarity.containment(["a", "b"], ["b", "c", "d"]) == 0.5
+    assert similarity.containment([], ["a"]) == 0.0
 
 
 def test_frequencies_count_texts_and_not_occurrences() -> None:
-    assert tfidf.frequencies([["a", "a", "b"], ["b"]]) == Counter({"b": 2, "a": 1})
+    assert similarity.frequencies([["a", "a", "b"], ["b"]]) == Counter({"b": 2, "a": 1})

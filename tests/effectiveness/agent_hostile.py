@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from skill_health.bench.http.messages import Usage
 from skill_health.core.validation import problems
 from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
-from skill_health.effectiveness.trajectory import to_atif
-from skill_health.router.records import Usage
+from skill_health.effectiveness.trial.files import to_atif
 
 Read = Callable[[ProgramOutput, Job], StreamReading]
 

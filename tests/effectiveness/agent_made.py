@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from skill_health.effectiveness.agents._api import Job, ProgramOutput
-from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.workspace.copies import make_copy
 
 STREAMS = Path(__file__).with_name("streams")
 BODY = "# Steps\n\nWrite the {name} number onto the invoice twice.\nNever forget the stripes of {name}, which matter.\n"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from skill_health.router.records import Usage
+from skill_health.bench.http.messages import Usage
 
 USAGE = Usage(input_tokens=1000, output_tokens=40, cached_tokens=200, cache_write_tokens=50, reasoning_tokens=10)
 """What each answer is said to have cost; protocols without a word for writing a cache leave that out."""

@@ -23,7 +23,7 @@ import agent_wire_openai
 import agent_wire_responses
 from agent_play import USAGE, Call, Play, move, offered, strings
 
-from skill_health.router.records import Usage
+from skill_health.bench.http.messages import Usage
 
 __all__ = ["USAGE", "AgentServer", "Call", "Play", "Request", "offered"]
 

@@ -18,19 +18,19 @@ import pytest
 from agent_server import AgentServer, Play
 from scripted_bench import fixture_copies, fixture_tasks
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.validation import problems
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
 from skill_health.effectiveness.gateway._api import Upstream
-from skill_health.effectiveness.probe import Probe, run_probe
-from skill_health.effectiveness.probe import problems as problems_of
 from skill_health.effectiveness.records import SkillCopy, TrialResult
+from skill_health.effectiveness.run.probes import Probe, run_probe
+from skill_health.effectiveness.run.probes import problems as problems_of
 from skill_health.effectiveness.sandbox import bubblewrap
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.effectiveness.trial import run_trial
-from skill_health.router.http.endpoint import Endpoint
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.trial.trial import run_trial
+from skill_health.effectiveness.workspace.staging import parse_arm, prompt_of, staged
 
 VARIABLE = "SKILL_HEALTH_AGENTS"
 """Names a folder with a prefix of npm for each agent."""

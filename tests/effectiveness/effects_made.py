@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulators.agents._plan import draw, parse_plan
-from skill_health.effectiveness.conditions import OF_CONTROLS, parse_arm
+from simulators.agents.scripted import draw, parse_plan
 from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, TrialResult
+from skill_health.effectiveness.workspace.staging import OF_CONTROLS, parse_arm
 
 MODEL = "scripted"
 

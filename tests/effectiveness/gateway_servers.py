@@ -21,11 +21,11 @@ from typing import Any
 
 import httpx
 
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.effectiveness.gateway._api import GatewayLimits, Upstream
 from skill_health.effectiveness.gateway.server import Gateway, open_gateway
-from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.prices import Rates, TieredPrice
-from skill_health.router.records import Usage
 
 PROTOCOLS = ("anthropic", "openai", "openai-responses", "gemini")
 KEY = "sk-real-SECRET/0123456789abcdef"

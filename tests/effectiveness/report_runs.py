@@ -10,9 +10,8 @@ from typing import Any
 
 from effects_made import MODEL, fixture_like, manifest, scripted
 
-from skill_health.effectiveness.records import CONDITIONS, TrialResult
-from skill_health.effectiveness.results import to_line
-from skill_health.effectiveness.runs import EffectRun
+from skill_health.effectiveness.records import CONDITIONS, TrialResult, to_line
+from skill_health.effectiveness.run.runs import EffectRun
 
 SKILLS = tuple(f"skill-{n}" for n in range(12))
 _MORE = {

@@ -11,28 +11,27 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from simulators.agents._plan import draw, parse_plan
-from skill_health.core.config import Provider, RouterSettings
+from simulators.agents.scripted import draw, parse_plan
+from skill_health.bench.budget import Budget
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.journal import Journal
+from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
+from skill_health.bench.run_folder import find_place
+from skill_health.config.settings import Provider, RouterSettings
+from skill_health.core.git import Revision
 from skill_health.effectiveness.agents._api import Agent, Command
 from skill_health.effectiveness.agents._load import AgentChoice
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.choices import TrialChoices
-from skill_health.effectiveness.conditions import parse_arms
-from skill_health.effectiveness.copies import make_copy
-from skill_health.effectiveness.manifest import OF_TRIALS
-from skill_health.effectiveness.plan import AgentModel, Sandbox, TrialPlan, stage
-from skill_health.effectiveness.prepare_manifest import to_manifest
-from skill_health.effectiveness.probe import Probe
+from skill_health.effectiveness.plan.choices import TrialChoices
+from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, Sandbox, TrialPlan, stage
+from skill_health.effectiveness.plan.prepare import to_manifest
 from skill_health.effectiveness.records import CONDITIONS, SkillCopy, TrialResult
-from skill_health.effectiveness.run import TrialRunner
+from skill_health.effectiveness.run.probes import Probe
+from skill_health.effectiveness.run.run import TrialRunner
 from skill_health.effectiveness.tasks._api import Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.revision import Revision
-from skill_health.router.budget import Budget
-from skill_health.router.journal import Journal
-from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
-from skill_health.router.records import Usage
-from skill_health.router.run_folder import find_place
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.workspace.copies import make_copy
+from skill_health.effectiveness.workspace.staging import parse_arms
 
 PRICE = TieredPrice((Rates(10.0, 10.0, 10.0, 10.0),))
 TIME = datetime(2026, 3, 1, tzinfo=UTC)

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
-from skill_health.effectiveness.check_process import clean_environment
-from skill_health.effectiveness.check_skills import collection
-from skill_health.effectiveness.check_workspace import Places, make_places, remove_tree, write_files
-from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
-from skill_health.effectiveness.copies import copies
+from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._load import load_tasks
-from skill_health.effectiveness.trial_verify import Verified, verify
-from skill_health.effectiveness.workspace import workplace
+from skill_health.effectiveness.trial.verify import Verified, verify
+from skill_health.effectiveness.workspace.copies import copies
+from skill_health.effectiveness.workspace.folders import Places, make_places, remove_tree, write_files
+from skill_health.effectiveness.workspace.process import clean_environment
+from skill_health.effectiveness.workspace.staging import parse_arm, prompt_of, staged
+from skill_health.effectiveness.workspace.workspace import workplace
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 

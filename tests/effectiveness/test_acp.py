@@ -14,10 +14,10 @@ from agent_made import STREAMS, made_job, made_skill, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents import acp
 from skill_health.effectiveness.agents._api import Command, ProgramOutput, StreamReading
-from skill_health.router.records import Usage
 
 WORDS = ["some-agent", "--acp", "--model={model}", "{not this}"]
 ENV = {"SETTINGS": '{"url": "{base_url}/v1", "key": "{key}"}', "PLACE": "{home}|{workspace}", "OPENAI_MODEL": "other"}

@@ -15,7 +15,7 @@ from trial_bench import running
 
 from skill_health.effectiveness.agents import acp
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
-from skill_health.effectiveness.check_workspace import write_files
+from skill_health.effectiveness.workspace.folders import write_files
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("acp")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.cli import command
 
 # Speaks like Claude Code, and sees what is staged but for one skill, and another one always.
 FAKE = """#!{python} -IS

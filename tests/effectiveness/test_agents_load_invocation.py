@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from skill_health.effectiveness.agents._api import ToolUse
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.workspace.copies import make_copy
 
 FOLDER = ".agents/skills"
 ZEBRA, APPLE = made_skill("zebra"), made_skill("apple")

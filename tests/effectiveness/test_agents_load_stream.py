@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.console import clean
 from skill_health.effectiveness.agents import _stream
 from skill_health.effectiveness.agents._stream import one_line, read_stream, words_of
+from skill_health.text.terminal import clean
 
 
 @pytest.mark.parametrize(

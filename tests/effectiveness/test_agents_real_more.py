@@ -17,17 +17,17 @@ from agent_server import AgentServer, Play
 from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
 from trial_bench import needs_bubblewrap
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.check_workspace import write_files
 from skill_health.effectiveness.gateway._api import Upstream
-from skill_health.effectiveness.probe import problems, run_probe
 from skill_health.effectiveness.records import TrialResult
+from skill_health.effectiveness.run.probes import problems, run_probe
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.router.http.endpoint import Endpoint
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.workspace.folders import write_files
 
 pytestmark = pytest.mark.real
 TASKS = tasks()

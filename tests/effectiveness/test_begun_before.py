@@ -7,10 +7,10 @@ from typing import Any
 
 from report_runs import frozen, kept, run
 
-from skill_health.effectiveness.begun_before import said_of_earlier
-from skill_health.effectiveness.manifest import OF_TRIALS
-from skill_health.effectiveness.runs import EffectRun
-from skill_health.router.run_folder import RunLocation
+from skill_health.bench.run_folder import RunLocation
+from skill_health.effectiveness.plan.plan import OF_TRIALS
+from skill_health.effectiveness.plan.preflight import said_of_earlier
+from skill_health.effectiveness.run.runs import EffectRun
 
 FIRST, SECOND = "20261121T050000Z-aaaaaaaa", "20261122T050000Z-bbbbbbbb"
 

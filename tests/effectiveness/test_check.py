@@ -18,17 +18,16 @@ import pytest
 from click.testing import CliRunner
 from trial_bench import SANDBOXES, needs_bubblewrap
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.check import TaskCheck, check_tasks
-from skill_health.effectiveness.check_process import MAX_OUTPUT, clean_environment, run_process
-from skill_health.effectiveness.check_skills import collection
-from skill_health.effectiveness.check_text import as_json, as_text
-from skill_health.effectiveness.check_workspace import differences, snapshot
-from skill_health.effectiveness.cli import command
+from skill_health.effectiveness.check.check import TaskCheck, as_json, as_text, check_tasks
+from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._load import load_tasks
+from skill_health.effectiveness.workspace.folders import differences, snapshot
+from skill_health.effectiveness.workspace.process import MAX_OUTPUT, clean_environment, run_process
+from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
 Files = Mapping[str, str]
 BOTH = pytest.mark.parametrize("sandbox", SANDBOXES)
@@ -470,7 +469,7 @@ def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     mark = tmp_path / "begun"
     slow = {**TASK, "metadata.json": json.dumps(META | {"target_skill": "poems", "irrelevant_skill": "x"})}
     write(tmp_path / "tasks/one", {**slow, "oracle/solve.sh": f"touch {mark}; sleep 3000\n"})
-    code = "from skill_health.effectiveness.cli import command; command.main(['check', 'tasks', '--skills', 'skills', '--sandbox', 'none'])"
+    code = "from skill_health.commands.effectiveness import command; command.main(['check', 'tasks', '--skills', 'skills', '--sandbox', 'none'])"
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

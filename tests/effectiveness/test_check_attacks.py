@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from test_check import BOTH, META, POEMS, SKILL, TASK, write
 from trial_bench import needs_bubblewrap
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.sandbox import bubblewrap, docker, podman
 
 KEY = "planted-13579246801357924680"
@@ -42,10 +42,10 @@ SHELL = "cat /proc/$PPID/environ /proc/*/environ @file@ 2>/dev/null | tr '\\0' '
 # The check in a process of its own, which has the key in its environment from the start, as that of a user has.
 CHECKING = """
 import json, sys
-from skill_health.effectiveness.check import check_tasks
-from skill_health.effectiveness.check_skills import collection
+from skill_health.effectiveness.check.check import check_tasks
+from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.script_run import ScriptOptions
+from skill_health.effectiveness.workspace.scripts import ScriptOptions
 from skill_health.effectiveness.tasks._load import load_tasks
 root, skills = collection((), None, sys.argv[1])
 (checked,) = check_tasks(load_tasks([sys.argv[1] + "/tasks"], sys.argv[1]).tasks, skills, root, ScriptOptions(back_end(sys.argv[2])))

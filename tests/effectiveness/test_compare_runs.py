@@ -16,17 +16,16 @@ from markdown_it import MarkdownIt
 from report_nasty import NASTY, UNSAFE, everywhere
 from report_runs import SKILLS, forced, frozen, kept, run, tasks
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
-from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.commands.compare import rendered
-from skill_health.effectiveness.compare import compare
-from skill_health.effectiveness.compare_numbers import changes
+from skill_health.effectiveness.compare.compare import changes, compare
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.effects.pairs import ArmPair
+from skill_health.effectiveness.effects.contrasts import ArmPair
 from skill_health.effectiveness.effects.sheet import CellTrials
 from skill_health.effectiveness.records import TrialResult
-from skill_health.effectiveness.runs import EffectRun
+from skill_health.effectiveness.run.runs import EffectRun
 
 ARMS = ("control", "target", "full")
 

@@ -10,13 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.core.parse import parse_skill
-from skill_health.effectiveness.conditions import parse_arm, parse_arms, prompt_of, refuse_unknown, staged
-from skill_health.effectiveness.copies import copies, make_copy, with_own
-from skill_health.effectiveness.placebo import placebo
 from skill_health.effectiveness.records import CONDITIONS, Arm, SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.workspace.copies import copies, make_copy, with_own
+from skill_health.effectiveness.workspace.staging import (
+    parse_arm,
+    parse_arms,
+    placebo,
+    prompt_of,
+    refuse_unknown,
+    staged,
+)
+from skill_health.skill.parse import parse_skill
 
 TASK = Task("001", "one", "tasks/001-one", "plan_directory", "Do it.\n", "b", "a", "c", "d")
 

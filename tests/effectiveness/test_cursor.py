@@ -15,13 +15,13 @@ from agent_made import made_job, made_skill
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import RouterSettings
+from skill_health.bench.http.messages import Usage
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents import cursor
 from skill_health.effectiveness.agents._api import Agent, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.probe import problems, run_probe
-from skill_health.router.records import Usage
+from skill_health.effectiveness.run.probes import problems, run_probe
 
 KEY = "key_0123456789abcdef"
 JOB = replace(made_job(made_skill("zebra-invoices"), prompt="-p x"), workspace="/var/tmp/job-1/workspace", key="")

@@ -18,12 +18,12 @@ from jsonschema import Draft202012Validator
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from skill_health.bench.http.messages import Usage
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.conditions import parse_arm, parse_arms
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.effects.pairs import calibration, pairs
+from skill_health.effectiveness.effects.contrasts import calibration, pairs
 from skill_health.effectiveness.records import CONDITIONS, SCORED, TrialResult
-from skill_health.router.records import Usage
+from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms
 
 ALL_ARMS = (
     *CONDITIONS,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from skill_health.commands.effectiveness import command
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.cli import command
 
 SKILL = """---
 name: {name}

@@ -34,7 +34,7 @@ from gateway_servers import (
     works,
 )
 
-from skill_health.router.records import Usage
+from skill_health.bench.http.messages import Usage
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

@@ -29,13 +29,13 @@ from gateway_servers import (
     works,
 )
 
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import FREE, Rates, TieredPrice, at_most
 from skill_health.core.errors import AbortedError
 from skill_health.effectiveness.gateway import connection
 from skill_health.effectiveness.gateway._api import GatewayLimits, Upstream
 from skill_health.effectiveness.gateway.server import Gateway, open_gateway
-from skill_health.router.http.endpoint import Endpoint
-from skill_health.router.prices import FREE, Rates, TieredPrice, at_most
-from skill_health.router.records import Usage
 
 
 def error_of(protocol: str, kind: str) -> tuple[int, Any]:

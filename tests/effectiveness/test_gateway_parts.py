@@ -12,11 +12,11 @@ from gateway_servers import KEY, PROTOCOLS, USAGE, answered, streamed
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench.redact import MASK
 from skill_health.effectiveness.gateway.evidence import KEPT, NameWatcher
 from skill_health.effectiveness.gateway.meter import AnswerMeter
 from skill_health.effectiveness.gateway.passing import KeyFilter, Passing
 from skill_health.effectiveness.gateway.routes import GatewayRoute, find
-from skill_health.router.redact import MASK
 from skill_health.router.routers.openai import WIRE as CHAT
 
 HOST = "https://host.example"

@@ -12,12 +12,12 @@ import pytest
 from effects_made import manifest, scripted
 from jsonschema import Draft202012Validator
 
+from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.history import HISTORY, history_lines, record_again, record_run
 from skill_health.effectiveness.records import TrialResult
-from skill_health.router.manifest import digest
+from skill_health.effectiveness.run.history import HISTORY, history_lines, record_again, record_run
 
 MODELS = ("scripted:seed=1", "scripted:seed=2")
 
@@ -104,8 +104,8 @@ def test_a_history_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 
 def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
-    from skill_health import effect_history
-    from skill_health.effectiveness.forecast_earlier import read_controls
+    from skill_health.documents import effect_history
+    from skill_health.effectiveness.plan.forecast import read_controls
 
     given, report, results = made()
     record_run(str(tmp_path), given, report, results)

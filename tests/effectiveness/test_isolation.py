@@ -32,9 +32,9 @@ from trial_bench import (
     verifier,
 )
 
-from skill_health.effectiveness.check_workspace import remove_tree
 from skill_health.effectiveness.records import SCORED
 from skill_health.effectiveness.sandbox._api import SandboxLimits
+from skill_health.effectiveness.workspace.folders import remove_tree
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 # Where time has to pass, the second one waits for the slower tests.

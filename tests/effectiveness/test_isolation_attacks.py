@@ -18,19 +18,19 @@ from urllib.parse import quote
 import pytest
 from trial_bench import agent, cell, everything, needs_bubblewrap, record, run, skill, task, tried, verifier
 
-from skill_health.effectiveness import workspace_programs
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.effectiveness.gateway._api import GatewayTrace
-from skill_health.effectiveness.keep import pack
-from skill_health.effectiveness.rewards import NoReward, read_reward
 from skill_health.effectiveness.sandbox import _guard, _host
 from skill_health.effectiveness.sandbox._api import SandboxLimits
-from skill_health.effectiveness.sandbox._disk import Disk
-from skill_health.effectiveness.trial_outcome import ending, numbers
-from skill_health.effectiveness.trial_redact import holds_secret, redact
-from skill_health.effectiveness.workspace_tree import read_tree
-from skill_health.router.prices import Rates, TieredPrice
-from skill_health.router.records import Usage
+from skill_health.effectiveness.sandbox._run import Disk
+from skill_health.effectiveness.trial.keep import pack
+from skill_health.effectiveness.trial.outcome import ending, numbers
+from skill_health.effectiveness.trial.redact import holds_secret, redact
+from skill_health.effectiveness.trial.rewards import NoReward, read_reward
+from skill_health.effectiveness.workspace import programs
+from skill_health.effectiveness.workspace.tree import read_tree
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SECRET = "sk-live/Qz7+Xw9=Rt2"
@@ -185,8 +185,8 @@ if os.geteuid() == 0:
         ctypes.create_string_buffer((0x20080522).to_bytes(4, "little") + bytes(4)), ctypes.create_string_buffer(24)) == 0
 sys.path[:0] = sys.argv[1:3]
 from pathlib import Path
-from skill_health.effectiveness.trial_verify import clear_for_verifier
-from skill_health.effectiveness.workspace_tree import read_tree
+from skill_health.effectiveness.trial.verify import clear_for_verifier
+from skill_health.effectiveness.workspace.tree import read_tree
 import json
 place = Path(sys.argv[3])
 for name, text in json.loads(sys.argv[4]).items():
@@ -281,9 +281,9 @@ def test_programs_in_a_home_do_not_show_all_of_it(tmp_path: Path, monkeypatch: p
     (local / "bin/agent").symlink_to("../lib/node_modules/agent/cli.js")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", f"{local}/bin:{os.environ['PATH']}")
-    workspace_programs._node.cache_clear()
-    found = workspace_programs.needs([str(local / "bin/agent")], agent(""))
-    workspace_programs._node.cache_clear()
+    programs._node.cache_clear()
+    found = programs.needs([str(local / "bin/agent")], agent(""))
+    programs._node.cache_clear()
     assert f"{local}/bin" in found.readable
     assert not any((local / "share").is_relative_to(path) for path in found.readable)
     assert _host.installation(str(home)) == () and _host.installation(str(tmp_path)) == ()

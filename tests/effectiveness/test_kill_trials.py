@@ -18,8 +18,7 @@ from run_made import the_run, write_collection
 
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.reports import json_
-from skill_health.effectiveness.run_folder import folder_of
-from skill_health.effectiveness.runs import load_run
+from skill_health.effectiveness.run.runs import folder_of, load_run
 from skill_health.effectiveness.sandbox._load import back_end
 
 REPS, TRIALS = 2, 2 * (4 * 3 + 2)

@@ -17,13 +17,12 @@ from loop_server import chat, results, says
 from loopback import Loopback, Reaction, failure
 from scripted_bench import bench, fixture_copies, fixture_tasks
 
+from skill_health.bench.http.messages import ToolCall, ToolResult
 from skill_health.effectiveness.agents import loop
 from skill_health.effectiveness.agents._api import Job, ProgramOutput, StreamReading
-from skill_health.effectiveness.loop.agent import MOST_CALLS, MOST_TALK, main
+from skill_health.effectiveness.loop.agent import MOST_CALLS, MOST_TALK, SYSTEM, find, main, system_prompt
 from skill_health.effectiveness.loop.job import LoopJob, decoded
-from skill_health.effectiveness.loop.skills import SYSTEM, find, system_prompt
 from skill_health.effectiveness.loop.tools import MOST_LINES, MOST_TEXT, TOOLS, Toolbox
-from skill_health.router.http.messages import ToolCall, ToolResult
 
 KEY = "stand-in-0123456789abcdef"
 FOLDER = ".agents/skills"

@@ -11,19 +11,19 @@ import local_model
 import pytest
 from scripted_bench import task_folder
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.conditions import parse_arm, prompt_of, staged
-from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.gateway._api import Upstream
-from skill_health.effectiveness.probe import run_probe
 from skill_health.effectiveness.records import SCORED, SkillCopy, TrialResult
+from skill_health.effectiveness.run.probes import run_probe
 from skill_health.effectiveness.sandbox import bubblewrap
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.trial import run_trial
-from skill_health.router.http.endpoint import Endpoint
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.trial.trial import run_trial
+from skill_health.effectiveness.workspace.copies import make_copy
+from skill_health.effectiveness.workspace.staging import parse_arm, prompt_of, staged
 from skill_health.router.routers.openai import WIRE
 
 pytestmark = [

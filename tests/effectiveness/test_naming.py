@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from skill_health.core.errors import UsageError
-from skill_health.core.parse import parse_skill
-from skill_health.core.skill import Skill
-from skill_health.effectiveness.naming import NamedSkills, settle_names
-from skill_health.effectiveness.prepare_inputs import load_inputs
+from skill_health.effectiveness.plan.inputs import NamedSkills, load_inputs, settle_names
 from skill_health.effectiveness.tasks._api import Task
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill
 from tests.effectiveness.run_made import write_collection
 
 Write = Callable[[Mapping[str, str]], Path]

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from run_made import SKILLS, TASKS, a_model, a_plan, manifest_of, skill, task
 
+from skill_health.bench.manifest import differences, identity
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness import manifest as frozen
-from skill_health.effectiveness.plan import TrialPlan
+from skill_health.effectiveness.plan import plan as frozen
+from skill_health.effectiveness.plan.plan import TrialPlan
 from skill_health.effectiveness.records import CONDITIONS
-from skill_health.effectiveness.run_folder import folder_of
-from skill_health.router.manifest import differences, identity
+from skill_health.effectiveness.run.runs import folder_of
 
 ARMS = (*CONDITIONS, "placebo", "aa", "full+hint", "order:7", "leave_one_out:maps-work")
 

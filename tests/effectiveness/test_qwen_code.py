@@ -12,9 +12,9 @@ from agent_made import STREAMS, made_job, made_skill, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents import qwen_code
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
-from skill_health.router.records import Usage
 
 ZEBRA = made_skill("zebra-invoices")
 JOB = made_job(ZEBRA, protocol="openai")

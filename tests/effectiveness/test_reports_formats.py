@@ -20,13 +20,13 @@ from junitparser import JUnitXml
 from report_made import contrast, est, made
 from report_runs import forced, frozen, kept, run
 
-from skill_health.columns import columns
+from skill_health.commands.effectiveness import command
 from skill_health.core.validation import problems
 from skill_health.effectiveness import reports
-from skill_health.effectiveness.cli import command
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.reports import EffectRenderOptions, _cells, csv_, junit, markdown, text
 from skill_health.effectiveness.reports._forest import EffectRow, forest
+from skill_health.text.terminal import columns
 
 REPORT = made()
 ARMS = (*CONDITIONS, "aa", "placebo")

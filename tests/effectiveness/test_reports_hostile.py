@@ -15,10 +15,10 @@ from markdown_it import MarkdownIt
 from report_made import made
 from report_nasty import NASTY, UNSAFE, everywhere
 
-from skill_health.columns import columns, cut, padded, squeezed, table, wrapped
 from skill_health.effectiveness import reports
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.reports import TABLES, EffectRenderOptions, csv_, junit, markdown, text
+from skill_health.text.terminal import columns, cut, padded, squeezed, table, wrapped
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 HOSTILE = everywhere(made(simulated=True, biased=["x"]), lambda value: f"{NASTY}{value}")
@@ -141,7 +141,7 @@ def test_cut_text_fits(said: str, width: int) -> None:
 def test_wrapped_text_fits_and_loses_nothing(said: str, width: int) -> None:
     found = wrapped(said, width, "  ")
     assert max(map(columns, found)) <= width
-    from skill_health.columns import table_line
+    from skill_health.text.terminal import table_line
 
     assert "".join("".join(found).split()) == "".join(table_line(said).split())
 

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from report_runs import SKILLS, run
 
-from skill_health.core.config import Config
-from skill_health.core.corpus import discover
-from skill_health.core.parse import parse_skill
-from skill_health.effect_history import Effects, read_effects
-from skill_health.effectiveness.check_skills import collection
-from skill_health.effectiveness.copies import copies
+from skill_health.config.settings import Config
+from skill_health.discovery.corpus import discover
+from skill_health.documents.effect_history import Effects, read_effects
+from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.history import HISTORY, record_run
-from skill_health.engine import run as lint
-from skill_health.record_digest import digests_now, skill_digest
+from skill_health.effectiveness.run.history import HISTORY, record_run
+from skill_health.effectiveness.workspace.copies import copies
+from skill_health.lint.pipeline import run as lint
+from skill_health.skill.parse import parse_skill
+from skill_health.status.join import digests_now, skill_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 

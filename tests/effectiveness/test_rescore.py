@@ -16,19 +16,17 @@ from click.testing import CliRunner
 from report_runs import frozen, kept
 from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
 
-from skill_health.effectiveness.cli import command
-from skill_health.effectiveness.history import HISTORY
+from skill_health.bench.manifest import digest
+from skill_health.commands.effectiveness import command
 from skill_health.effectiveness.records import TrialResult
-from skill_health.effectiveness.rescore import NOTE, Rescored, rescore
-from skill_health.effectiveness.rescore_write import as_json, as_text, verified_now, write
-from skill_health.effectiveness.results import read_results
-from skill_health.effectiveness.runs import EffectRun
+from skill_health.effectiveness.run.history import HISTORY
+from skill_health.effectiveness.run.rescore import NOTE, Rescored, as_json, as_text, rescore, verified_now, write
+from skill_health.effectiveness.run.runs import EffectRun, read_results
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.script_run import ScriptOptions
 from skill_health.effectiveness.tasks._api import Script, Task, script
-from skill_health.effectiveness.trial import run_trial
-from skill_health.router.manifest import digest
+from skill_health.effectiveness.trial.trial import run_trial
+from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
 FIRST = "test -f out.txt"
 SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'

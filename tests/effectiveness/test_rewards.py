@@ -12,14 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.effectiveness.rewards import (
-    MAX_BYTES,
-    NoReward,
-    Reward,
-    clear_runner,
-    judge,
-    read_reward,
-)
+from skill_health.effectiveness.trial.rewards import MAX_BYTES, NoReward, Reward, clear_runner, judge, read_reward
 
 
 def rewards(folder: Path, **files: str | bytes) -> Path:

@@ -13,15 +13,17 @@ import pytest
 from jsonschema import Draft202012Validator
 from run_made import Made, failing, honest, rows, the_run, write_collection, write_task
 
+from skill_health.commands.effectiveness import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness import check, conduct, prepare_check
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.cli import command as group
+from skill_health.effectiveness.check import check
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.probe import Probe, problems
+from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.records import TrialResult
-from skill_health.effectiveness.runs import load_run
+from skill_health.effectiveness.run import conduct
+from skill_health.effectiveness.run.probes import Probe, problems
+from skill_health.effectiveness.run.runs import load_run
+from skill_health.effectiveness.trial.spec import TrialSpec
 
 TIME = "2026-03-01T00:00:00Z"
 Call = Callable[..., int]
@@ -45,7 +47,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.extend(task.id for task in tasks)
         return check.check_tasks(tasks, skills, root)
 
-    monkeypatch.setattr(prepare_check, "check_tasks", remember)
+    monkeypatch.setattr(preflight, "check_tasks", remember)
     return seen
 
 
@@ -368,7 +370,7 @@ def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
 
 
 def test_a_trial_that_contradicts_the_probe_stops_the_run(call: Call, collection: Path, made: Made) -> None:
-    from skill_health.effectiveness.probe_rules import DISAGREEMENT
+    from skill_health.effectiveness.trial.visibility import DISAGREEMENT
 
     def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         bad = cell.task.id == "t02" and cell.arm.name == "target"

@@ -9,16 +9,22 @@ from typing import Any
 import pytest
 from run_made import SKILLS, write_collection
 
-from skill_health.core.config import Effectiveness, ModelPrice, Provider, RouterSettings, config_digest
-from skill_health.core.config_mistakes import Mistake
-from skill_health.core.config_values import build
+from skill_health.bench.prices import FREE, price_table
+from skill_health.config.settings import Effectiveness, ModelPrice, Provider, RouterSettings, config_digest
+from skill_health.config.values import Mistake, build
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.choices import choices
-from skill_health.effectiveness.opening import open_models, price_of, secrets_of, server_of, with_terms_of
-from skill_health.effectiveness.opening_program import program_of, version_of
-from skill_health.effectiveness.prepare_inputs import load_inputs
-from skill_health.router.prices import FREE, price_table
+from skill_health.effectiveness.plan.choices import choices
+from skill_health.effectiveness.plan.inputs import load_inputs
+from skill_health.effectiveness.plan.opening import (
+    open_models,
+    price_of,
+    program_of,
+    secrets_of,
+    server_of,
+    version_of,
+    with_terms_of,
+)
 
 ROUTING = RouterSettings(
     providers={

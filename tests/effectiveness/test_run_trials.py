@@ -29,16 +29,15 @@ from run_made import (
     the_run,
 )
 
+from skill_health.bench.budget import Budget
+from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.probe_rules import DISAGREEMENT
-from skill_health.effectiveness.records import Invoked, Outcome, TrialResult
-from skill_health.effectiveness.results import from_line, is_missing, read_results, to_line
-from skill_health.effectiveness.run import OUTAGE, TrialRunner
-from skill_health.effectiveness.run_folder import folder_of
-from skill_health.router.budget import Budget
-from skill_health.router.records import Usage
+from skill_health.effectiveness.records import Invoked, Outcome, TrialResult, from_line, is_missing, to_line
+from skill_health.effectiveness.run.run import OUTAGE, TrialRunner
+from skill_health.effectiveness.run.runs import folder_of, read_results
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.trial.visibility import DISAGREEMENT
 
 KEYS = 2 * (4 * 6 + 3)
 
@@ -362,8 +361,8 @@ def test_a_damaged_result_is_none_and_is_tried_again(tmp_path: Path, name: str) 
 def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     from run_made import TIME, manifest_of
 
-    from skill_health.effectiveness.manifest import OF_TRIALS
-    from skill_health.router.run_folder import find_place
+    from skill_health.bench.run_folder import find_place
+    from skill_health.effectiveness.plan.plan import OF_TRIALS
 
     go(tmp_path, a_plan(), Made(), runs=5)
     folder = the_run(tmp_path)
@@ -372,14 +371,14 @@ def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"not the same run: the hash of skills differs \(changed: maps-work\).*hash of staged"
     ):
-        find_place(str(tmp_path), other, TIME, folder.name, kind=OF_TRIALS)
+        find_place(str(tmp_path), other, TIME, OF_TRIALS, folder.name)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     assert find_place(str(tmp_path), other, TIME, kind=OF_TRIALS).stored is None, "it is a run of its own"
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["staged"]["t00"]["target"] = ["sums-work"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UsageError, match="is damaged"):
-        find_place(str(tmp_path), manifest_of(a_plan()), TIME, folder.name, kind=OF_TRIALS)
+        find_place(str(tmp_path), manifest_of(a_plan()), TIME, OF_TRIALS, folder.name)
 
 
 texts = st.text(max_size=20)

@@ -18,11 +18,9 @@ from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.sandbox import _container, _load, bubblewrap, docker, none, podman
 from skill_health.effectiveness.sandbox._api import SandboxLimits, SandboxSession
-from skill_health.effectiveness.sandbox._disk import Disk
 from skill_health.effectiveness.sandbox._host import SUPERVISOR
 from skill_health.effectiveness.sandbox._load import back_end, back_ends, pick
-from skill_health.effectiveness.sandbox._run import SandboxError, run, to_the_end
-from skill_health.effectiveness.sandbox._streams import Streams, last_words
+from skill_health.effectiveness.sandbox._run import Disk, SandboxError, Streams, last_words, run, to_the_end
 
 # Tests see no variable of ours, so it is read before they begin.
 IMAGE = os.environ.get("SKILL_HEALTH_TEST_IMAGE", "")

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from scripted_bench import bench, fixture_copies, fixture_tasks
 
 from simulators.agents import _program, scripted
-from simulators.agents._plan import Drawn, ScriptPlan, chance, draw, effect, parse_plan
+from simulators.agents.scripted import Drawn, ScriptPlan, chance, draw, effect, parse_plan
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Job, ProgramOutput
 from skill_health.effectiveness.agents._loop_stream import read
-from skill_health.effectiveness.conditions import parse_arm
-from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.records import CONDITIONS, SkillCopy
 from skill_health.effectiveness.tasks._api import Script, Task, script
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.workspace.copies import make_copy
+from skill_health.effectiveness.workspace.staging import parse_arm
 
 ARMS = (*CONDITIONS, "placebo", "aa", "order:3", "leave_one_out:tidy", "leave_one_out:other", "target+hint")
 

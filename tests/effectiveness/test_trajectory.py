@@ -10,11 +10,11 @@ from agent_made import made_job, made_skill, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench.http.messages import Usage
 from skill_health.core.validation import load_schema, problems
 from skill_health.effectiveness.agents import claude_code, codex
 from skill_health.effectiveness.agents._api import StreamReading, ToolUse, TrajectoryStep
-from skill_health.effectiveness.trajectory import SCHEMA_VERSION, to_atif
-from skill_health.router.records import Usage
+from skill_health.effectiveness.trial.files import SCHEMA_VERSION, to_atif
 
 
 def checked(reading: StreamReading) -> dict[str, Any]:

@@ -31,20 +31,19 @@ from trial_bench import (
 )
 from trial_model import KEY, asking, with_model
 
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.core.errors import AbortedError
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
-from skill_health.effectiveness.probe import Probe, problems, run_probe
-from skill_health.effectiveness.probe_rules import DISAGREEMENT, disagreement
-from skill_health.effectiveness.records import SCORED
-from skill_health.effectiveness.results import from_line, to_line
-from skill_health.effectiveness.rewards import VerifierResult
+from skill_health.effectiveness.records import SCORED, from_line, to_line
+from skill_health.effectiveness.run.probes import Probe, problems, run_probe
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import script
-from skill_health.effectiveness.trial import run_trial
-from skill_health.effectiveness.trial_outcome import ending, numbers, outcome_of
-from skill_health.router.prices import Rates, TieredPrice
-from skill_health.router.records import Usage
+from skill_health.effectiveness.trial.outcome import ending, numbers, outcome_of
+from skill_health.effectiveness.trial.rewards import VerifierResult
+from skill_health.effectiveness.trial.trial import run_trial
+from skill_health.effectiveness.trial.visibility import DISAGREEMENT, disagreement
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
@@ -354,7 +353,7 @@ def test_a_cap_in_dollars_is_no_failure_of_the_infrastructure(tmp_path: Path) ->
 
 @SLOW
 def test_a_probe_spends_nothing(tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skill_health.effectiveness.probe._AFTER_ALL", 0.1)
+    monkeypatch.setattr("skill_health.effectiveness.run.probes._AFTER_ALL", 0.1)
     if sandbox == "bubblewrap":
         needs_bubblewrap()
     skills = [skill("alpha", "Adds up columns of numbers")]
@@ -515,7 +514,7 @@ def test_whose_numbers_are_believed(
 
 
 def test_the_limit_of_time_is_the_lower_one(tmp_path: Path) -> None:
-    from skill_health.effectiveness.trial_agent import timeout_of
+    from skill_health.effectiveness.trial.agent_run import timeout_of
 
     made = task(tmp_path, None)
     for given, limit in ((5.0, 5.0), (500.0, 20.0), (0.0, 20.0)):

@@ -19,16 +19,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skill_health.effectiveness.check_workspace import remove_tree
-from skill_health.effectiveness.diff import MAX_DIFF, WorkspaceDiff, diff, quoted
-from skill_health.effectiveness.keep import BadArchive, CannotKeep, pack, unpack
 from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.trial_redact import holds_secret, redact, secret_words
-from skill_health.effectiveness.workspace import digests_on_disk
-from skill_health.effectiveness.workspace_held import hold, let_go, sweep
-from skill_health.effectiveness.workspace_programs import needs, search_path
-from skill_health.effectiveness.workspace_tree import read_tree
+from skill_health.effectiveness.trial.diff import MAX_DIFF, WorkspaceDiff, diff, quoted
+from skill_health.effectiveness.trial.keep import BadArchive, CannotKeep, pack, unpack
+from skill_health.effectiveness.trial.redact import holds_secret, redact, secret_words
+from skill_health.effectiveness.workspace.folders import remove_tree
+from skill_health.effectiveness.workspace.programs import needs, search_path
+from skill_health.effectiveness.workspace.tree import read_tree
+from skill_health.effectiveness.workspace.workspace import digests_on_disk, hold, let_go, sweep
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12).filter(
     lambda name: name not in (".", "..") and len(name.encode()) < 200
@@ -215,7 +214,7 @@ def test_what_is_too_large_is_not_kept_by_halves(tmp_path: Path, monkeypatch: py
     folder = write(tmp_path / "w", {"a": b"x" * 100, "b": b"y" * 100})
     for name, limit in (("MAX_FILE", 99), ("MAX_TOTAL", 199), ("MAX_MEMBERS", 1)):
         with monkeypatch.context() as patch:
-            patch.setattr(f"skill_health.effectiveness.keep.{name}", limit)
+            patch.setattr(f"skill_health.effectiveness.trial.keep.{name}", limit)
             with pytest.raises(CannotKeep):
                 pack(read_tree(str(folder)))
 
@@ -249,7 +248,7 @@ def test_the_longer_secret_goes_first() -> None:
 
 
 def test_digests_are_read_back(tmp_path: Path) -> None:
-    from skill_health.effectiveness.copies import make_copy
+    from skill_health.effectiveness.workspace.copies import make_copy
 
     place = tmp_path / "w" / ".x" / "skills"
     write(place / "alpha", {"SKILL.md": b"text", "run": b"#!"})

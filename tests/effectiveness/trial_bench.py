@@ -12,18 +12,18 @@ from typing import Any, cast
 
 import pytest
 
+from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import Agent, Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._load import AgentChoice
-from skill_health.effectiveness.cell import TrialSpec
-from skill_health.effectiveness.conditions import parse_arm
-from skill_health.effectiveness.copies import make_copy
 from skill_health.effectiveness.records import SkillCopy, TrialResult
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.trial import run_trial
-from skill_health.router.records import Usage
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.trial.trial import run_trial
+from skill_health.effectiveness.workspace.copies import make_copy
+from skill_health.effectiveness.workspace.staging import parse_arm
 
 SKILLS = ".agents/skills"
 SANDBOXES = ("bubblewrap", "none")

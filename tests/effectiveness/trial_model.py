@@ -7,11 +7,11 @@ from typing import Any
 from agent_server import AgentServer
 from trial_bench import SKILLS, agent
 
+from skill_health.bench.http.endpoint import Endpoint
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.effectiveness.agents._load import AgentChoice
-from skill_health.effectiveness.cell import TrialSpec
 from skill_health.effectiveness.gateway._api import Upstream
-from skill_health.router.http.endpoint import Endpoint
+from skill_health.effectiveness.trial.spec import TrialSpec
 
 KEY = "sk-real-key-98765432109876543210"
 

@@ -21,21 +21,21 @@ import report_runs
 from made_runs import manifest as router_manifest
 from made_runs import prompt, simulate
 
-from skill_health.core.config import Config
-from skill_health.core.corpus import discover
-from skill_health.daily import run_daily, write
+from skill_health.config.settings import Config
+from skill_health.daily.run import run_daily, write
+from skill_health.discovery.corpus import discover
 from skill_health.effectiveness.effects.build import build_report as effect_report
-from skill_health.effectiveness.history import record_run as record_effects
-from skill_health.engine import run as check
-from skill_health.lint import configure
+from skill_health.effectiveness.run.history import record_run as record_effects
+from skill_health.lint.pipeline import configure
+from skill_health.lint.pipeline import run as check
 from skill_health.page.data.gather import read_page
 from skill_health.page.model import Page
-from skill_health.record_digest import digests_now
 from skill_health.router.history import record_run as record_router
 from skill_health.router.records import NONE
+from skill_health.router.records import to_line as result_line
 from skill_health.router.report import build_report as router_report
 from skill_health.router.report import write_reports
-from skill_health.router.results import to_line as result_line
+from skill_health.status.join import digests_now
 
 COUNTS = "lexical:overlap"
 AS_OF = date(2026, 11, 20)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
-from skill_health.page.origins import ORIGINS, whole
+from skill_health.page.html import ORIGINS, whole
 
 _VOID = frozenset("meta link br hr img input wbr col".split())
 

@@ -7,8 +7,7 @@ import random
 from datetime import datetime, timedelta
 from typing import Any
 
-from skill_health.page.model import Page
-from skill_health.page.origin import document
+from skill_health.page.model import Page, document
 
 HOSTILE = (
     "<script>alert(1)</script>",

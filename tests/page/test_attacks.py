@@ -19,13 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.page.data import gather, loading, reports
+from skill_health.core.files import check
+from skill_health.page.data import gather, loading
 from skill_health.page.data.fits import broken
 from skill_health.page.drawing import draw
 from skill_health.page.model import NumberTable, Picture
-from skill_health.page.replacing import check
-from skill_health.page.serving.raw_files import open_below, opened
-from skill_health.page.serving.server import Server
+from skill_health.page.serving.server import Server, open_below, opened
 from skill_health.page.serving.site import Site
 
 HUGE = ["1e999", "-1e999", "1" + "0" * 400, "1" * 5000, "1e20", "NaN", "Infinity", '"\\ud800"', "[" * 5000, "\xff"]
@@ -61,7 +60,7 @@ def place(tmp_path: Path) -> Path:
 
 def told(place: Path) -> str:
     runs = [("2026-11-20T00:00:00Z", "r1")]
-    found, notes = reports._reports(str(place.parents[2]), "router", runs)
+    found, notes = gather._reports(str(place.parents[2]), "router", runs)
     assert not found and len(notes) == 1
     return notes[0]
 
@@ -89,13 +88,13 @@ def test_a_pipe_a_device_and_a_huge_file_are_not_waited_for(place: Path) -> None
 
 
 def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "_MOST_ALL", 30)
+    monkeypatch.setattr(gather, "_MOST_ALL", 30)
     place.write_text(json.dumps({"a": "x" * 10}))
     other = place.parents[1] / "r2"
     other.mkdir()
     (other / "report.json").write_text(json.dumps({"a": "x" * 10}))
     runs = [("2026-11-20T00:00:00Z", "r1"), ("2026-11-21T00:00:00Z", "r2")]
-    _, notes = reports._reports(str(place.parents[2]), "router", runs)
+    _, notes = gather._reports(str(place.parents[2]), "router", runs)
     assert "breaks its schema" in notes[0] and "is too large" in notes[1]
 
 
@@ -109,8 +108,8 @@ def test_what_breaks_its_schema_all_over_costs_no_more_than_its_beginning() -> N
 
 
 def test_a_report_may_call_anything_a_run() -> None:
-    assert [reports._run_id({"run": value, "run_id": "r"}) for value in (5, None, [], "r")] == ["r"] * 4
-    assert reports._run_id({"run": {"run_id": "inner"}, "run_id": "r"}) == "inner"
+    assert [gather._run_id({"run": value, "run_id": "r"}) for value in (5, None, [], "r")] == ["r"] * 4
+    assert gather._run_id({"run": {"run_id": "inner"}, "run_id": "r"}) == "inner"
 
 
 @pytest.mark.parametrize(("name", "tokens"), [("n" * 5_000_000, "1"), ("n", "1" + "0" * 400)])

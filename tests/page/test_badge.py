@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from skill_health.cli import main
 from skill_health.page.badge import COLORS, GROUND, TEXT, Badge, badge, endpoint, svg
-from skill_health.page.model import Page, SkillVerdict
-from skill_health.page.origin import document
+from skill_health.page.model import Page, SkillVerdict, document
 
 Write = Callable[[Mapping[str, str]], Path]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_parsed import Element, Parsed
 
-from skill_health.page.html import render
+from skill_health.page.html import render, shortened, whole
 from skill_health.page.model import Page
-from skill_health.page.origins import shortened, whole
 
 NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?")
 # As data, in per cent, points or US cents, and in seconds of milliseconds or thousands.

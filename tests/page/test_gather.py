@@ -12,14 +12,13 @@ from typing import Any
 import page_made
 import pytest
 
-from skill_health import status
 from skill_health.cli import main
-from skill_health.core.config import Config
+from skill_health.config.settings import Config
 from skill_health.core.validation import problems
+from skill_health.page.data.gather import effect_reports, router_reports
 from skill_health.page.data.histories import MOST_LINES, daily_history, effect_history, router_history
-from skill_health.page.data.reports import effect_reports, router_reports
-from skill_health.page.model import QUESTIONS
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import QUESTIONS, JsonNode
+from skill_health.status import join
 
 
 @pytest.fixture
@@ -98,8 +97,8 @@ def test_a_document_is_what_its_command_prints(
 
 
 def test_skills_are_checked_once(monkeypatch: pytest.MonkeyPatch, whole: Path) -> None:
-    real, calls = status.lint, []
-    monkeypatch.setattr(status, "lint", lambda *given, **more: calls.append(1) or real(*given, **more))
+    real, calls = join.lint, []
+    monkeypatch.setattr(join, "lint", lambda *given, **more: calls.append(1) or real(*given, **more))
     page_made.read(whole)
     assert calls == [1]
 
@@ -232,7 +231,7 @@ def test_the_report_of_another_run_is_not_shown(kind: str, whole: Path) -> None:
     run = page_made.ROUTER_RUN if kind == "router" else page_made.EFFECT_RUN
     file = whole / "reports" / kind / run / "report.json"
     file.write_text(file.read_text().replace(run, run[:-1] + "0"))
-    found, config = status.read_joined, Config()
+    found, config = join.read_joined, Config()
     joined = found((str(whole),), str(whole), config, page_made.AS_OF, str(whole / "reports"), 1, False)
     reports, notes = (router_reports if kind == "router" else effect_reports)(str(whole / "reports"), joined.status)
     assert reports == ()

@@ -12,14 +12,14 @@ from typing import Any
 import page_made
 import pytest
 
-from skill_health.core.config import Config
-from skill_health.core.measure import estimate_tokens
-from skill_health.history_line import CollectionSummary, HistoryLine, SkillLine, to_record
-from skill_health.page.data.trends import marks, trends
-from skill_health.page.origin import JsonNode, document
-from skill_health.page.verdict.composing import composing
-from skill_health.record_cells import CollectionStatus
-from skill_health.record_next import CommandBuilder
+from skill_health.config.settings import Config
+from skill_health.daily.history import CollectionSummary, HistoryLine, SkillLine, to_record
+from skill_health.page.data.histories import marks, trends
+from skill_health.page.model import JsonNode, document
+from skill_health.page.verdict.answers import composing
+from skill_health.skill.measure import estimate_tokens
+from skill_health.status.next_steps import CommandBuilder
+from skill_health.status.render import CollectionStatus
 
 STATUS = CollectionStatus((), None, None, CommandBuilder((".",)), "0.1.0", "standard")
 LINE = HistoryLine(

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.estimates import Estimate
-from skill_health.effect_history import VERDICTS, ModelEffect
+from skill_health.documents.effect_history import VERDICTS, ModelEffect
+from skill_health.documents.router_history import ModelRouting
 from skill_health.page.verdict.verdicts import verdict
-from skill_health.record_next import CommandBuilder
-from skill_health.record_routing import SkillRouted
-from skill_health.router_history import ModelRouting
-from skill_health.skill_record import SkillEffects, SkillHealth, SkillRecord, _benefit, _route
+from skill_health.stats.estimates import Estimate
+from skill_health.status.next_steps import CommandBuilder
+from skill_health.status.records import SkillEffects, SkillHealth, SkillRecord, SkillRouted, _benefit, _route
 
 PLACE = CommandBuilder(("skills",))
 OK, FAILED = SkillHealth("ok", 0.9, (), 0, 1, 0), SkillHealth("failed", 0.5, (), 2, 1, 0)

@@ -16,12 +16,9 @@ from page_parsed import Parsed
 
 from skill_health.core.errors import UsageError
 from skill_health.page import html
-from skill_health.page.anchors import anchor
 from skill_health.page.drawing.theme import DARK
-from skill_health.page.html import embedded, render
-from skill_health.page.model import QUESTIONS, Page, SkillVerdict
-from skill_health.page.origin import document
-from skill_health.page.policy import policy, source
+from skill_health.page.html import embedded, policy, render, source
+from skill_health.page.model import QUESTIONS, Page, SkillVerdict, anchor, document
 
 
 @cache

@@ -14,8 +14,7 @@ from page_parsed import Parsed
 
 from skill_health.page.drawing import draw
 from skill_health.page.html import render
-from skill_health.page.model import Page, SkillVerdict
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, Page, SkillVerdict
 
 ATTACKS = (
     "</script><script>window.owned=1</script>", "</style><style>*{display:none}</style>", "<svg onload=alert(1)>",

@@ -12,11 +12,10 @@ from page_parsed import Parsed
 
 from skill_health.page.cells import cell_html, inside, table_html
 from skill_health.page.drawing.drawn import drawn
+from skill_health.page.figures import LEGEND, effect_marks, route_marks
 from skill_health.page.html import render
-from skill_health.page.marks import LEGEND, effect_marks, route_marks
-from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict
-from skill_health.page.origin import document
-from skill_health.page.overview import rows
+from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict, document
+from skill_health.page.sections.overview import rows
 
 _RUN = {
     "model": "maker:one", "run_id": "r", "time": "t", "local": False, "simulated": False, "trusted": True, "selection": "all",

@@ -12,18 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.cli import main
-from skill_health.core.estimates import Estimate
-from skill_health.effect_history import VERDICTS, Effects, ModelEffect
-from skill_health.page.verdict.answers_effect import effect
-from skill_health.page.verdict.answers_routing import routing
-from skill_health.page.verdict.due import due
-from skill_health.page.verdict.telling import named_anew, naming
-from skill_health.page.verdict.verdicts import verdict
-from skill_health.record_cells import CollectionStatus
-from skill_health.record_next import CommandBuilder
-from skill_health.record_routing import RoutedSkills, SkillRouted
-from skill_health.router_history import ModelRouting
-from skill_health.skill_record import SkillHealth, SkillRecord, _benefit, _route
+from skill_health.documents.effect_history import VERDICTS, Effects, ModelEffect
+from skill_health.documents.router_history import ModelRouting
+from skill_health.page.verdict.answers import effect, routing
+from skill_health.page.verdict.ranking import named_anew, naming
+from skill_health.page.verdict.verdicts import due, verdict
+from skill_health.stats.estimates import Estimate
+from skill_health.status.next_steps import CommandBuilder
+from skill_health.status.records import RoutedSkills, SkillHealth, SkillRecord, SkillRouted, _benefit, _route
+from skill_health.status.render import CollectionStatus
 
 PLACE = CommandBuilder((".",))
 RUN = ModelRouting(

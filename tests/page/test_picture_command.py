@@ -13,7 +13,7 @@ from page_made import page
 
 from skill_health.cli import main
 from skill_health.core.extras import installation
-from skill_health.page import asked
+from skill_health.page import request
 from skill_health.page.drawing import theme
 from skill_health.page.pictures._load import collection_pictures, skill_pictures
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 @pytest.fixture(autouse=True)
 def _known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The commands see a page with everything in it, which is made once, and work in a folder of their own."""
-    monkeypatch.setattr(asked, "page_of", lambda *_, **__: page())
+    monkeypatch.setattr(request, "page_of", lambda *_, **__: page())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "SKILL.md").write_text("---\nname: x\ndescription: y\n---\n")
 

@@ -21,12 +21,11 @@ from picture_parts import marks, shapes, size, texts
 
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw
-from skill_health.page.model import Page, PageCell, Picture
-from skill_health.page.origin import JsonNode, document
+from skill_health.page.figures import escape_text
+from skill_health.page.model import JsonNode, Page, PageCell, Picture, document
 from skill_health.page.pictures import calibration, confusion, leaderboard, position, router_history
 from skill_health.page.pictures._routers import STATES
 from skill_health.page.pictures.router_history import KINDS, runs_by_model
-from skill_health.page.text import escape_text
 from skill_health.router.history import history_lines
 from skill_health.router.records import Prompt
 from skill_health.router.report import build_report

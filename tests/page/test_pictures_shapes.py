@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 from picture_parts import marks, shapes, size, texts
 from pictures_made import HOSTILE, made
 
-from skill_health.columns import columns
-from skill_health.page.anchors import anchor
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw, draw_all
-from skill_health.page.marks import Mark
-from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.figures import Mark
+from skill_health.page.model import JsonNode, NumberTable, Page, Picture, anchor
 from skill_health.page.pictures import (
     components,
     compose,
@@ -34,6 +31,7 @@ from skill_health.page.pictures import (
 from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, title_suffix
 from skill_health.page.pictures._load import collection_pictures, modules, skill_pictures
 from skill_health.page.pictures._specs import labels, time_channel
+from skill_health.text.terminal import columns
 
 
 def every(page: Page) -> list[Picture]:

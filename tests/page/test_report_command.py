@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from skill_health.cli import main
 from skill_health.core.validation import problems
 from skill_health.page import html
-from skill_health.page.serving.live import site
+from skill_health.page.serving.site import site
 
 DAY = ["--as-of", "2026-11-20", "--no-cache"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -24,12 +24,10 @@ from hypothesis import strategies as st
 
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
-from skill_health.lint import configure
-from skill_health.page.serving.live import site as live_site
-from skill_health.page.serving.raw_files import opened
-from skill_health.page.serving.server import Server
-from skill_health.page.serving.site import Site
-from skill_health.page.serving.watch import mark
+from skill_health.lint.pipeline import configure
+from skill_health.page.serving.server import Server, opened
+from skill_health.page.serving.site import Site, mark
+from skill_health.page.serving.site import site as live_site
 
 Write = Callable[[Mapping[str, str]], Path]
 SKILL = "---\nname: {0}\ndescription: Sorts {0} by size. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"

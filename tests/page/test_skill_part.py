@@ -16,16 +16,15 @@ import page_made
 import pytest
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
-from skill_health.page.model import Page
-from skill_health.page.origin import JsonNode, document
+from skill_health.page.model import JsonNode, Page, document
 from skill_health.page.skill import skill_part
-from skill_health.page.skill.artefacts import ReportFolders
-from skill_health.page.skill.confusion_prompts import prompt_price
-from skill_health.page.skill.findings import by_skill, health
+from skill_health.page.skill.budget import HtmlBudget
+from skill_health.page.skill.health import by_skill, health
+from skill_health.page.skill.kept_files import ReportFolders
+from skill_health.page.skill.routing import prompt_price
 from skill_health.page.skill.skill_part import SkillPart, parts
 from skill_health.page.skill.trial_files import read_trials
-from skill_health.page.skill.trial_text import HtmlBudget
-from skill_health.page.skill.trial_view import trial_view
+from skill_health.page.skill.trials import trial_view
 
 ACTIVE = {"script", "img", "svg", "iframe", "object", "embed", "style", "form", "link", "base", "meta"}
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from page_made import NASTY, bare, page
 
-from skill_health.page.model import Page, SkillVerdict
-from skill_health.page.origin import document
-from skill_health.page.summary import HEAD, MAX_BYTES, MAX_ROWS, render
+from skill_health.page.model import Page, SkillVerdict, document
+from skill_health.page.sections.summary import HEAD, MAX_BYTES, MAX_ROWS, render
 
 HOSTILE = NASTY + " | `code` | [l](http://x.y) @user $x^2$ www.example.com\n# head\n\n- item " + "&<" * 40
 

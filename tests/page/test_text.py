@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.console import clean
-from skill_health.page.anchors import anchor
-from skill_health.page.text import escape_text
+from skill_health.page.figures import escape_text
+from skill_health.page.model import anchor
+from skill_health.text.terminal import clean
 
 _ALL = st.text(st.characters(), max_size=60)
 

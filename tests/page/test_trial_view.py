@@ -12,12 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
-from skill_health.page.skill.artefacts import ReportFolders
-from skill_health.page.skill.trial_diff import MOST_LINES, diff
+from skill_health.page.skill.budget import HtmlBudget, cut, fitted, from_file, price
+from skill_health.page.skill.kept_files import ReportFolders
 from skill_health.page.skill.trial_files import Trial, of_tasks, read_trials, worst
-from skill_health.page.skill.trial_steps import MOST_STEPS, Steps, steps
-from skill_health.page.skill.trial_text import HtmlBudget, cut, fitted, from_file, price
-from skill_health.page.skill.trial_view import DEAREST, ROOM, TrialView, trial_view
+from skill_health.page.skill.trials import (
+    DEAREST,
+    MOST_LINES,
+    MOST_STEPS,
+    ROOM,
+    Steps,
+    TrialView,
+    diff,
+    steps,
+    trial_view,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from skill_health.core.config import Provider
-from skill_health.router.http.client import Timing
+from skill_health.bench.http.client import Timing
+from skill_health.config.settings import Provider
 from skill_health.router.records import Catalogue, Prompt, Reply, RoutingRequest
 from skill_health.router.routers._api import Setup
 from skill_health.router.routers._provider import ProviderRouter, open_provider

@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from skill_health.router.orders import presentation
-from skill_health.router.records import NONE, Prompt, RoutingResult, Usage
+from skill_health.bench.http.messages import Usage
+from skill_health.router.plan.orders import presentation
+from skill_health.router.records import NONE, Prompt, RoutingResult
 
 SKILLS = ("alpha", "beta", "gamma", "delta")
 

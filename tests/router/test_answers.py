@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.router.answers import KINDS, MAX_CHARS, read_answer
 from skill_health.router.records import NONE, RankedReply
+from skill_health.router.run.outcome import KINDS, MAX_CHARS, read_answer
 
 NAMES = ("alpha", "beta", "gamma")
 

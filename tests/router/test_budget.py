@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.router.budget import Budget
+from skill_health.bench.budget import Budget
 
 DOLLARS = st.floats(0, 5, allow_nan=False)
 

@@ -16,17 +16,16 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from made_runs import SKILLS, manifest, prompt, result, simulate
 
+from skill_health.commands.router import command
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
-from skill_health.router.blocks import Items, Sentence, Table, TitleBlock, as_markdown, as_text
-from skill_health.router.cli import command
-from skill_health.router.comparable import changed_skills
-from skill_health.router.compare import compare, contrast
-from skill_health.router.comparison import apart, document
-from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult
-from skill_health.router.results import to_line
+from skill_health.router.compare.comparable import changed_skills
+from skill_health.router.compare.compare import compare, contrast
+from skill_health.router.compare.document import apart, document
+from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult, to_line
 from skill_health.router.runs import RouterRun
-from skill_health.router.scores.facts import read_facts
+from skill_health.router.scores.judge import read_facts
+from skill_health.text.blocks import Items, Sentence, Table, TitleBlock, as_markdown, as_text
 
 Answer = Callable[[random.Random, Prompt, tuple[str, ...]], Sequence[str]]
 

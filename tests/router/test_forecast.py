@@ -14,19 +14,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import Provider, RouterSettings
-from skill_health.revision import Revision
-from skill_health.router.choices import RouterChoices
-from skill_health.router.earlier import EarlierCalls, read_earlier
-from skill_health.router.forecast import MARGIN, UNCALIBRATED, Factor, Load, forecast, most, tokens_at_most
-from skill_health.router.forecast_plan import TYPICAL_OUTPUT, forecast_plan, reservations, study_notes
-from skill_health.router.plan import OpenModel, Questions, RouterPlan, to_manifest
-from skill_health.router.prices import FREE, Rates, TieredPrice, cost, price_table
-from skill_health.router.records import Catalogue, ListedSkill, Mode, Prompt, RoutingResult, Status, Usage
-from skill_health.router.results import to_line
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import FREE, Rates, TieredPrice, cost, price_table
+from skill_health.config.settings import Provider, RouterSettings
+from skill_health.core.git import Revision
+from skill_health.router.plan.choices import RouterChoices
+from skill_health.router.plan.forecast import (
+    MARGIN,
+    TYPICAL_OUTPUT,
+    UNCALIBRATED,
+    EarlierCalls,
+    Factor,
+    Load,
+    forecast,
+    forecast_plan,
+    most,
+    read_earlier,
+    reservations,
+    study_notes,
+    tokens_at_most,
+)
+from skill_health.router.plan.plan import OpenModel, Questions, RouterPlan, to_manifest
+from skill_health.router.records import Catalogue, ListedSkill, Mode, Prompt, RoutingResult, Status, to_line
 from skill_health.router.routers._load import RouterChoice
-from skill_health.router.sizes import question_size, size_of
-from skill_health.router.template import load_template
+from skill_health.router.template import load_template, question_size, size_of
 
 PAID = TieredPrice((Rates(1.0, 10.0, 0.1, 1.25),))
 SKILLS = tuple(ListedSkill(f"skill-{n}", f"Does thing {n}. Use when {n} is näher.") for n in range(12))
@@ -233,7 +244,7 @@ def test_earlier_runs_calibrate(tmp_path: Path) -> None:
 
 
 def test_the_latest_run_comes_first_and_enough_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skill_health.router.earlier.CALLS", 36)
+    monkeypatch.setattr("skill_health.router.plan.forecast.CALLS", 36)
     plan = plan_of(model())
     for name, tokens in (("20260101T000000Z-a", 3.0), ("20260301T000000Z-a", 1.0), ("20260201T000000Z-a", 2.0)):
         write_run(tmp_path / "router" / name, plan, tokens)

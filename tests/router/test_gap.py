@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.router.gap import MOST_WORDS, Gap, Missed, description_gap
+from skill_health.router.plan.prepare import MOST_WORDS, Gap, Missed, description_gap
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
 CSV = ListedSkill(

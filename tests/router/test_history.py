@@ -10,12 +10,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from made_runs import manifest, prompt, result
 
+from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
+from skill_health.documents.router_history import read_routing
 from skill_health.router.history import HISTORY, history_lines, record_run
-from skill_health.router.manifest import digest
 from skill_health.router.report import build_report
-from skill_health.router_history import read_routing
 
 CHECK: dict[str, Any] = {
     "planted": [

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from skill_health.cli import main
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.router.hook import Lost, effect, report
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt
@@ -146,7 +146,7 @@ def test_where_nothing_else_is_listed_no_prompt_is_read(
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("prompts were read")
 
-    monkeypatch.setattr("skill_health.router.hook_read.prompts_of_both", refuse)
+    monkeypatch.setattr("skill_health.router.hook.prompts_of_both", refuse)
     change(repository)
     assert hook() == (0, "", "")
 

@@ -19,24 +19,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
-from skill_health.core.config import Provider
-from skill_health.core.console import clean
+from skill_health.bench.http.client import _OPEN, Client, borrow_client, give_client_back, read
+from skill_health.bench.http.endpoint import Endpoint, open_endpoint
+from skill_health.bench.http.failures import Failure, judge
+from skill_health.bench.http.fetch import Fetched, Transports, decoded
+from skill_health.bench.http.json_values import without
+from skill_health.bench.http.messages import Completion, Conversation, Turn
+from skill_health.bench.http.pacing import STEPS, Pace, asked_wait, backoff, costs_of, duration, stretched, until_reset
+from skill_health.bench.redact import LINE, Scrubber
+from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
-from skill_health.router.http.body import decoded
-from skill_health.router.http.client import Client
-from skill_health.router.http.endpoint import Endpoint, open_endpoint
-from skill_health.router.http.failures import Failure, judge
-from skill_health.router.http.fetch import Fetched, Transports
-from skill_health.router.http.messages import Completion, Conversation, Turn
-from skill_health.router.http.pacing import Pace, costs_of
-from skill_health.router.http.reading import read
-from skill_health.router.http.scrub import LINE, Scrubber
-from skill_health.router.http.shared import _OPEN, borrow, give_back
-from skill_health.router.http.values import without
-from skill_health.router.http.waits import STEPS, asked_wait, backoff, duration, stretched, until_reset
 from skill_health.router.records import Catalogue
 from skill_health.router.routers import anthropic, gemini, openai, openai_responses
 from skill_health.router.routers._api import Setup
+from skill_health.text.terminal import clean
 
 TEXT = ranking("tidy")
 NOW = 1_800_000_000.0
@@ -393,11 +389,11 @@ def test_two_models_of_one_server_share_its_limits() -> None:
 def test_another_key_is_another_client() -> None:
     async def go() -> None:
         ends = [Endpoint("http://127.0.0.1:9", key) for key in ("one", "two", "one")]
-        clients = [borrow(end) for end in ends]
+        clients = [borrow_client(end) for end in ends]
         assert clients[0] is clients[2]
         assert clients[0] is not clients[1]
         for end in ends:
-            await give_back(end)
+            await give_client_back(end)
 
     asyncio.run(go())
 

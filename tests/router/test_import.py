@@ -12,13 +12,20 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.commands.router import command
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
-from skill_health.router.cli import command
-from skill_health.router.imports import NO_RAW_TEXT, import_run
-from skill_health.router.orders import plan_seed, shuffled
-from skill_health.router.plan_files import PlanRun, RunDescription, read_folder
-from skill_health.router.plan_record import STATUSES, CallRecord, to_record
+from skill_health.router.plan.orders import plan_seed, shuffled
+from skill_health.router.published import (
+    NO_RAW_TEXT,
+    STATUSES,
+    CallRecord,
+    PlanRun,
+    RunDescription,
+    import_run,
+    read_folder,
+    to_record,
+)
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
 from skill_health.router.runs import load_run
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from skill_health.core.config import Config
+from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.router.inputs import RouterInputs, catalogue_at, load_inputs
-from skill_health.router.listing import catalogue_digest
-from skill_health.router.revisions import collection_at
+from skill_health.router.listing import catalogue_digest, collection_at
 
 Write = Callable[[Mapping[str, str]], Path]
 

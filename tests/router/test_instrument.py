@@ -15,19 +15,33 @@ import pytest
 from click.testing import CliRunner
 from loopback import Loopback, Reaction, Seen, answer, ranking
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.bench.budget import Budget
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
+from skill_health.commands.router import command as router_command
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import SkillHealthError
-from skill_health.router.budget import Budget
-from skill_health.router.choices import RouterChoices
-from skill_health.router.cli import command as router_command
-from skill_health.router.degenerate import judge_finished
-from skill_health.router.instrument import InstrumentFinding, ModelVerdict, from_json, lines, to_json, to_record
-from skill_health.router.instrument_run import DirectAsker, InstrumentCheck, check_plan
-from skill_health.router.opening import open_models
-from skill_health.router.orders import presentation
-from skill_health.router.plan import OpenModel, RouterPlan
-from skill_health.router.planted import judge_planted
-from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
+from skill_health.router.instrument.check import DirectAsker, InstrumentCheck, check_plan
+from skill_health.router.instrument.finished import judge_finished
+from skill_health.router.instrument.planted import (
+    DESCRIPTION,
+    NAME,
+    UNWANTED,
+    WANTED,
+    InstrumentFinding,
+    ModelVerdict,
+    Planted,
+    from_json,
+    judge_planted,
+    lines,
+    plant,
+    to_json,
+    to_record,
+)
+from skill_health.router.plan.choices import RouterChoices
+from skill_health.router.plan.opening import open_models
+from skill_health.router.plan.orders import presentation
+from skill_health.router.plan.plan import OpenModel, RouterPlan
 from skill_health.router.records import (
     NONE,
     Catalogue,
@@ -37,12 +51,9 @@ from skill_health.router.records import (
     RoutingRequest,
     RoutingResult,
     Status,
-    Usage,
 )
 from skill_health.router.routers._load import RouterChoice
-from skill_health.router.scores.facts import read_facts
-from skill_health.router.scores.judge import judge
-from skill_health.router.sentinel import DESCRIPTION, NAME, UNWANTED, WANTED, Planted, plant
+from skill_health.router.scores.judge import judge, read_facts
 from skill_health.router.template import load_template
 
 SKILLS = tuple(ListedSkill(f"skill-{n}", f"Does thing {n}. Use when {n}.") for n in range(6))
@@ -71,8 +82,7 @@ def keys(verdict: ModelVerdict, level: str = "fail") -> list[str]:
 
 
 def test_the_planted_skill_is_unmistakable() -> None:
-    from skill_health.core.stopwords import STOP
-    from skill_health.core.tfidf import terms
+    from skill_health.text.similarity import STOP, terms
 
     own = set(terms(DESCRIPTION, STOP))
     assert all(len(own.intersection(terms(text))) >= 3 for text in WANTED)

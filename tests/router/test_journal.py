@@ -17,11 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench import durable
+from skill_health.bench.journal import ATTEMPTS, MANIFEST, RESULTS, Journal, create, read_manifest, read_past, resume
+from skill_health.bench.redact import keys_in_use, redacted
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.router import durable, locks
-from skill_health.router.journal import Journal, create, resume
-from skill_health.router.journal_read import ATTEMPTS, MANIFEST, RESULTS, read_manifest, read_past
-from skill_health.router.redact import keys_in_use, redacted
 
 FIELDS = ("prompt_id", "model", "replication")
 SAME: Callable[[dict[str, Any]], Sequence[str]] = lambda manifest: []  # noqa: E731
@@ -253,7 +252,7 @@ def test_a_changed_manifest_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="catalogue: the listed text of csv-cleaning changed"):
         resume(str(tmp_path / "run"), lambda _: ["catalogue: the listed text of csv-cleaning changed"], FIELDS)
     assert (tmp_path / "run" / RESULTS).read_bytes() == before
-    assert not (tmp_path / "run" / locks.NAME).exists()
+    assert not (tmp_path / "run" / durable.NAME).exists()
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"a": 1', b"\xff{}", b'{"a": 1, "a": 2}'])
@@ -279,7 +278,7 @@ def test_no_run_to_resume_and_no_run_to_overwrite(tmp_path: Path) -> None:
 
 HOLD = """
 import sys
-from skill_health.router.journal import resume
+from skill_health.bench.journal import resume
 with resume(sys.argv[1], lambda manifest: [], ("prompt_id", "model", "replication")):
     print("held", flush=True)
     sys.stdin.readline()
@@ -308,10 +307,10 @@ def test_two_processes_cannot_run_one_journal(tmp_path: Path, checkout: Path, en
 
 def test_without_advisory_locks_the_file_is_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    message = rf"process {os.getpid()}: .* remove .*{locks.NAME}"
-    with locks.locked(str(tmp_path)), pytest.raises(UsageError, match=message), locks.locked(str(tmp_path)):
+    message = rf"process {os.getpid()}: .* remove .*{durable.NAME}"
+    with durable.locked(str(tmp_path)), pytest.raises(UsageError, match=message), durable.locked(str(tmp_path)):
         raise AssertionError("locked twice")
-    with locks.locked(str(tmp_path)):
+    with durable.locked(str(tmp_path)):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -322,14 +321,14 @@ def test_a_lock_whose_file_was_replaced_meanwhile_is_not_held(tmp_path: Path, mo
 
     def flock(handle: int, how: int) -> None:
         if not calls:  # another process lets go between our opening the file and our locking it
-            os.unlink(tmp_path / locks.NAME)
+            os.unlink(tmp_path / durable.NAME)
         calls.append(handle)
         real(handle, how)
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    with locks.locked(str(tmp_path)):
+    with durable.locked(str(tmp_path)):
         assert len(calls) == 2
-        assert (tmp_path / locks.NAME).read_text() == f"{os.getpid()}\n"
+        assert (tmp_path / durable.NAME).read_text() == f"{os.getpid()}\n"
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from nursery import (
     wait_until,
 )
 
-from skill_health.router.journal_read import read_past
+from skill_health.bench.journal import read_past
 
 REPS, PROMPTS, SKILLS = 3, 20, 4
 MODELS = (

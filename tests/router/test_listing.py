@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.catalog import simulate
 from skill_health.core.errors import UsageError
-from skill_health.core.hosts import Host, hosts
-from skill_health.core.parse import parse_skill, unreadable
-from skill_health.core.skill import Skill
+from skill_health.discovery.hosts import Host, hosts, simulate
 from skill_health.router.listing import catalogue, catalogue_digest, listing_notes, when_to_use
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill, unreadable
 
 
 def skill(name: str, description: str = "Does a thing.", more: str = "", body: str = "# Title\n\nText.\n") -> Skill:

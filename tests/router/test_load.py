@@ -12,8 +12,8 @@ from types import ModuleType
 import pytest
 
 from skill_health.cli import main
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core import extras
-from skill_health.core.config import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
 from skill_health.router.records import Catalogue, ListedSkill
@@ -123,7 +123,7 @@ def test_a_wrong_name_is_refused_with_the_nearest_ones(spec: str, message: str) 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     spec: str, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from skill_health.router.routers._minilm import load_embedder
+    from skill_health.router.routers.embed_minilm import load_embedder
 
     load_embedder.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)
@@ -152,7 +152,7 @@ def test_naming_one_router_imports_no_other() -> None:
     code = """
 import sys
 from skill_health.router.routers._load import resolve
-from skill_health.core.config import RouterSettings
+from skill_health.config.settings import RouterSettings
 resolve("lexical:tfidf", RouterSettings())
 print(sorted(name for name in sys.modules if name.startswith("skill_health.router.routers.") and "._" not in name))
 print(sorted({"numpy", "httpx", "asyncio", "bm25s", "importlib.metadata"} & set(sys.modules)))

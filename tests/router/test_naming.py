@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from skill_health.bench.collection import name_skills
 from skill_health.cli import main
-from skill_health.core.config import load_config
+from skill_health.config.settings import load_config
 from skill_health.core.errors import UsageError
-from skill_health.core.parse import parse_skill
-from skill_health.core.plugins import Plugins
-from skill_health.core.skill import Skill
+from skill_health.discovery.plugins import Plugins
 from skill_health.router.inputs import RouterInputs, catalogue_at, load_inputs
-from skill_health.router.naming import name_skills
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill
 
 Write = Callable[[Mapping[str, str]], Path]
 

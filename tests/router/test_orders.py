@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.router.orders import plan_seed, presentation, rotated, shuffled
+from skill_health.router.plan.orders import plan_seed, presentation, rotated, shuffled
 
 CORPUS = (
     "advanced-evaluation bdi-mental-states context-compression context-degradation context-fundamentals "

@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.config import ModelPrice as Override
-from skill_health.core.config import Provider, RouterSettings
-from skill_health.core.extras import installation
-from skill_health.router import prices
-from skill_health.router.prices import (
+from skill_health.bench import prices
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import (
     FREE,
     MAX_TOKENS,
     Rates,
@@ -28,7 +26,9 @@ from skill_health.router.prices import (
     price_from,
     price_table,
 )
-from skill_health.router.records import Usage
+from skill_health.config.settings import ModelPrice as Override
+from skill_health.config.settings import Provider, RouterSettings
+from skill_health.core.extras import installation
 
 DAY = date(2026, 11, 1)
 FLAT = TieredPrice((Rates(2.0, 10.0, 0.5, 2.5),))
@@ -201,7 +201,7 @@ def test_of_prices_by_the_hour_the_dearest_counts() -> None:
     from genai_prices import Usage as Theirs
     from genai_prices.data import providers
 
-    from skill_health.router.price_data import price_on
+    from skill_health.bench.prices import price_on
 
     start = datetime.combine(DAY, time(), UTC)
     hourly = 0

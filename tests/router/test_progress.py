@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from skill_health.router.progress import Progress, duration, write_progress
+from skill_health.bench.progress import Progress, duration, write_progress
 
 
 class Terminal(io.StringIO):

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from skill_health.core.errors import UsageError
-from skill_health.core.strict_json import JsonProblem
+from skill_health.core.strict_json import JsonProblem, item_lines
 from skill_health.core.validation import load_schema
-from skill_health.router.audit_text import prompt_line
+from skill_health.registries.records import problem_line
+from skill_health.router.audit import prompt_line
 from skill_health.router.prompts._api import MAX_TEXT, Known, PromptFile, known_skills
-from skill_health.router.prompts._load import formats, load_prompts, problem_line, read_prompts
-from skill_health.router.prompts._look import item_lines, look_at, read_list
-from skill_health.router.prompts._settle import content_id
+from skill_health.router.prompts._load import content_id, formats, load_prompts, read_prompts
+from skill_health.router.prompts._look import look_at, read_list
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt
 
 KNOWN = Known(

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, answer, ranking
 
-from skill_health.router.http.failures import Failure
-from skill_health.router.http.fetch import Fetched
-from skill_health.router.http.messages import (
+from skill_health.bench.http.client import read as receive
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.fetch import Fetched
+from skill_health.bench.http.messages import (
     Completion,
     Conversation,
     ProviderProtocol,
@@ -26,10 +27,9 @@ from skill_health.router.http.messages import (
     ToolCall,
     ToolResult,
     Turn,
+    Usage,
 )
-from skill_health.router.http.reading import read as receive
-from skill_health.router.http.scrub import Scrubber
-from skill_health.router.records import Usage
+from skill_health.bench.redact import Scrubber
 
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

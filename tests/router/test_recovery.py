@@ -16,24 +16,20 @@ from typing import Any
 import pytest
 from made_runs import manifest, prompt, simulate
 
-from skill_health.core.config import RouterSettings
-from skill_health.core.stats.groups import group_deviations
-from skill_health.core.stats.multiplicity import benjamini_hochberg
-from skill_health.router.orders import presentation
-from skill_health.router.outcome import read_attempt, to_result
+from skill_health.config.settings import RouterSettings
+from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.report import build_report
 from skill_health.router.routers._load import open_choice, resolve
-from skill_health.router.scores.calibration import calibration
-from skill_health.router.scores.comparisons import compare_models
-from skill_health.router.scores.confusion import pairs
-from skill_health.router.scores.facts import read_facts
+from skill_health.router.run.outcome import read_attempt, to_result
 from skill_health.router.scores.failures import failures
-from skill_health.router.scores.judge import RunScores, judge
+from skill_health.router.scores.judge import RunScores, judge, read_facts
 from skill_health.router.scores.metrics import measure
-from skill_health.router.scores.position import position, positions
-from skill_health.router.scores.skills import skills
-from skill_health.router.scores.stability import stability
+from skill_health.router.scores.models import calibration, compare_models
+from skill_health.router.scores.position import position, positions, stability
+from skill_health.router.scores.skills import pairs, skills
+from skill_health.stats.hypothesis_tests import group_permutation_test
+from skill_health.stats.multiplicity import benjamini_hochberg
 
 NAMES = tuple(f"skill-{n}" for n in range(8))
 MODEL = "maker:one"
@@ -249,10 +245,10 @@ def test_groups_without_difference_are_left_alone_and_one_with_is_found() -> Non
         rng = random.Random(seed)
         groups = [f"s{n % 10}" for n in range(100)]
         values = [rng.choice([0, 1 / 3, 2 / 3, 1, 1]) for _ in groups]
-        none = benjamini_hochberg(list(group_deviations(values, groups, 2_000, seed).values()))
+        none = benjamini_hochberg(list(group_permutation_test(values, groups, 2_000, seed).values()))
         wrong += min(q or 1 for q in none) < 0.05
         low = [value / 4 if group == "s3" else value for value, group in zip(values, groups, strict=True)]
-        ps = group_deviations(low, groups, 2_000, seed)
+        ps = group_permutation_test(low, groups, 2_000, seed)
         found += dict(zip(ps, benjamini_hochberg(list(ps.values())), strict=True))["s3"] < 0.05
     assert wrong <= 9 and found >= 80, (wrong, found)
 

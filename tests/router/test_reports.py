@@ -20,14 +20,13 @@ from hypothesis import strategies as st
 from made_runs import SKILLS, manifest, prompt, result, simulate
 from markdown_it import MarkdownIt
 
+from skill_health.commands.router import command
 from skill_health.core.validation import load_schema, problems
 from skill_health.router import reports
-from skill_health.router.cli import command
-from skill_health.router.records import NONE, Prompt
+from skill_health.router.records import NONE, Prompt, to_line
 from skill_health.router.records import RoutingResult as RunResult
 from skill_health.router.report import build_report, write_reports
 from skill_health.router.reports import RenderOptions, csv_, json_, markdown, text
-from skill_health.router.results import to_line
 
 NASTY = (
     "=cmd()|'/c calc'!A0 \x1b[31mred\x1b[0m \u202eevil\u2066 <script>alert(1)</script> & | ** `x` [l](https://x.y) "

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
-from skill_health.router.records import RoutingResult, Status, Usage
-from skill_health.router.results import from_line, read_results, to_line
+from skill_health.router.records import RoutingResult, Status, from_line, to_line
+from skill_health.router.runs import read_results
 
 TEXTS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 NUMBERS = st.none() | st.integers(0, 9)

@@ -13,32 +13,21 @@ from typing import Any, cast
 
 import pytest
 
-from skill_health.core.config import Provider, RouterSettings
+from skill_health.bench.budget import Budget
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.journal import ATTEMPTS, RESULTS, Journal, create, read_manifest, resume
+from skill_health.bench.manifest import differences, identity
+from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.revision import Revision
-from skill_health.router import manifest as frozen
-from skill_health.router.budget import Budget
-from skill_health.router.choices import RouterChoices
-from skill_health.router.journal import Journal, create, resume
-from skill_health.router.journal_read import ATTEMPTS, RESULTS, read_manifest
-from skill_health.router.plan import OpenModel, Questions, RouterPlan, to_manifest
-from skill_health.router.prices import FREE, Rates, TieredPrice, price_table
-from skill_health.router.records import (
-    NONE,
-    Catalogue,
-    ListedSkill,
-    Mode,
-    Prompt,
-    Reply,
-    RoutingRequest,
-    RoutingResult,
-    Usage,
-)
-from skill_health.router.results import read_results
+from skill_health.core.git import Revision
+from skill_health.router.plan.choices import RouterChoices
+from skill_health.router.plan.plan import OpenModel, Questions, RouterPlan, to_manifest
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Mode, Prompt, Reply, RoutingRequest, RoutingResult
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import RouterChoice, open_choice, resolve
-from skill_health.router.run import RouterRunner
-from skill_health.router.run_folder import is_missing
+from skill_health.router.run.run import RouterRunner
+from skill_health.router.runs import is_missing, read_results
 from skill_health.router.template import load_template
 
 FIELDS = ("prompt_id", "model", "replication")
@@ -114,7 +103,7 @@ def manifest_of(plan: RouterPlan, routing: RouterSettings = RouterSettings()) ->
 def open_journal(folder: Path, plan: RouterPlan) -> Journal:
     manifest = manifest_of(plan)
     if (folder / "manifest.json").exists():
-        return resume(str(folder), lambda stored: frozen.differences(stored, manifest), FIELDS, again=is_missing)
+        return resume(str(folder), lambda stored: differences(stored, manifest), FIELDS, again=is_missing)
     return create(str(folder), manifest, FIELDS)
 
 
@@ -432,7 +421,7 @@ def test_a_changed_manifest_is_refused_and_named(
     with pytest.raises(UsageError, match=message):
         go(tmp_path / "run", change(plan))
     assert sorted((path.name, path.read_bytes()) for path in (tmp_path / "run").iterdir()) == before
-    assert frozen.identity(manifest_of(plan)) != frozen.identity(manifest_of(change(plan)))
+    assert identity(manifest_of(plan)) != identity(manifest_of(change(plan)))
 
 
 @pytest.mark.parametrize(
@@ -447,8 +436,8 @@ def test_a_changed_manifest_is_refused_and_named(
 def test_what_changes_no_answer_changes_no_identity(change: Callable[[RouterPlan], RouterPlan]) -> None:
     plan = plan_of(scripted("scripted:seed=3"))
     then, now = manifest_of(plan), manifest_of(change(plan)) | {"run_id": "x", "created": "y", "commit": "z"}
-    assert frozen.identity(then) == frozen.identity(now)
-    assert frozen.differences(then, now) == []
+    assert identity(then) == identity(now)
+    assert differences(then, now) == []
 
 
 def test_pace_is_no_part_of_a_run_and_the_server_is() -> None:
@@ -457,8 +446,8 @@ def test_pace_is_no_part_of_a_run_and_the_server_is() -> None:
         RouterSettings(providers={"fake": Provider("openai", base_url=url, concurrency=number)})
         for url, number in (("http://a", 1), ("http://a", 64), ("http://b", 1))
     )
-    assert frozen.differences(manifest_of(plan, slow), manifest_of(plan, fast)) == []
-    assert "the hash of config differs" in frozen.differences(manifest_of(plan, slow), manifest_of(plan, other))[0]
+    assert differences(manifest_of(plan, slow), manifest_of(plan, fast)) == []
+    assert "the hash of config differs" in differences(manifest_of(plan, slow), manifest_of(plan, other))[0]
 
 
 def test_a_frozen_manifest_is_read_back_as_it_was(tmp_path: Path) -> None:
@@ -466,12 +455,12 @@ def test_a_frozen_manifest_is_read_back_as_it_was(tmp_path: Path) -> None:
     go(tmp_path / "run", plan)
     stored = read_manifest(str(tmp_path / "run"))
     assert stored == json.loads(json.dumps(manifest_of(plan)))
-    assert frozen.differences(stored, manifest_of(plan)) == []
+    assert differences(stored, manifest_of(plan)) == []
 
 
 def test_the_same_names_over_other_contents_are_said_to_be_edited() -> None:
     """A hash may cover more than the names that a manifest keeps of what it covers."""
     then, now = ({"staged": {"t": {"target": ["a"]}}, "hashes": {"staged": mark}} for mark in "xy")
-    assert frozen.differences(then, now) == [
+    assert differences(then, now) == [
         "the hash of staged differs (the same names; something that they stand for was edited since)"
     ]

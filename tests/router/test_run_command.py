@@ -10,8 +10,8 @@ from typing import Any
 import click
 import pytest
 
+from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, SkillHealthError
-from skill_health.router.cli import command as group
 
 TIME = "2026-03-01T00:00:00Z"
 KEY = "sk-test-0123456789"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
-from skill_health.router.cli import command as group
 
 TIME = "2026-03-01T00:00:00Z"
 ALL, CHECK = 18, 6

@@ -13,13 +13,13 @@ import pytest
 from callers import KEY, KEY_ENV
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
 
+from skill_health.bench.http import pacing
+from skill_health.bench.journal import read_past
+from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import problems
-from skill_health.router.cli import command as group
-from skill_health.router.http import waits
-from skill_health.router.journal_read import read_past
-from skill_health.router.run_folder import FIELDS
-from skill_health.router.sentinel import NAME
+from skill_health.router.instrument.planted import NAME
+from skill_health.router.runs import FIELDS
 
 TOPICS = ("invoices", "maps", "recipes")
 React = Callable[[Seen], Reaction]
@@ -65,7 +65,7 @@ def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.M
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Back-off takes no time to speak of."""
-    monkeypatch.setattr(waits, "STEPS", tuple(step / 100 for step in waits.STEPS))
+    monkeypatch.setattr(pacing, "STEPS", tuple(step / 100 for step in pacing.STEPS))
 
 
 @pytest.fixture

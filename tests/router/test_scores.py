@@ -18,17 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import SKILLS, manifest, prompt, result, simulate
 
-from skill_health.core.stats.groups import group_deviations
 from skill_health.core.validation import problems
-from skill_health.router.orders import presentation
+from skill_health.router.plan.orders import presentation
 from skill_health.router.records import ANSWERED, NONE, Prompt, RoutingResult
 from skill_health.router.report import build_report
-from skill_health.router.scores.confusion import matrix, pairs
-from skill_health.router.scores.facts import read_facts
-from skill_health.router.scores.judge import judge, ndcg
-from skill_health.router.scores.metrics import METRICS, measure
+from skill_health.router.scores.judge import judge, ndcg, read_facts
+from skill_health.router.scores.metrics import METRICS, measure, quantile
 from skill_health.router.scores.position import positions
-from skill_health.router.scores.usage import quantile
+from skill_health.router.scores.skills import matrix, pairs
+from skill_health.stats.hypothesis_tests import group_permutation_test
 
 MODELS = ("maker:one", "maker:two")
 STATUSES = [
@@ -712,13 +710,13 @@ def test_what_has_no_right_answer_is_said_once_and_in_good_grammar() -> None:
 def test_groups_against_all_arrangements() -> None:
     values = [0.0, 1.0, 1.0, 0.5, 1.0, 0.0, 1.0, 1.0, 0.25]
     groups = ["a", "b", "b", "a", "b", "a", "b", "c", "c"]
-    found = group_deviations(values, groups, 20_000, 3)
+    found = group_permutation_test(values, groups, 20_000, 3)
     for name in ("a", "b", "c"):
         own = [value for value, group in zip(values, groups, strict=True) if group == name]
         centre = statistics.mean(values)
         every = [statistics.mean(each) for each in itertools.combinations(values, len(own))]
         wanted = statistics.mean(abs(each - centre) >= abs(statistics.mean(own) - centre) - 1e-9 for each in every)
         assert found[name] == pytest.approx(wanted, abs=0.015)
-    assert group_deviations([1.0, 0.0], ["a", "a"]) == {"a": None}
-    assert group_deviations([1.0, 1.0], ["a", "b"]) == {"a": None, "b": None}
-    assert group_deviations([], []) == {}
+    assert group_permutation_test([1.0, 0.0], ["a", "a"]) == {"a": None}
+    assert group_permutation_test([1.0, 1.0], ["a", "b"]) == {"a": None, "b": None}
+    assert group_permutation_test([], []) == {}

@@ -13,15 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.routers._broken import broken
-from simulators.routers._script import SHARES, Script, parse_script
-from simulators.routers._simulate import right
-from simulators.routers.scripted import Scripted
-from skill_health.core.config import RouterSettings
+from simulators.routers.scripted import SHARES, Script, Scripted, broken, parse_script, right
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.router.answers import KINDS, read_answer
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, Reply, RoutingRequest
 from skill_health.router.routers._load import open_choice, resolve
+from skill_health.router.run.outcome import KINDS, read_answer
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 CALLS = 4000

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.router.families import near_pairs, with_families
 from skill_health.router.records import NONE, Prompt
-from skill_health.router.splits import SHARES, assign, spanning, split_table
+from skill_health.router.splits import SHARES, assign, near_pairs, spanning, split_table, with_families
 
 
 def prompt(name: str, expected: str | None = "a", family: str = "", split: str = "", text: str = "") -> Prompt:

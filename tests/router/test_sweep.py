@@ -19,15 +19,22 @@ from made_runs import manifest, prompt, result
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema, problems
-from skill_health.router.basis import SweepBasis, is_finished, last_run, run_at, run_before
-from skill_health.router.choices import RouterChoices
-from skill_health.router.comparable import changed_skills
+from skill_health.router.compare.comparable import changed_skills
+from skill_health.router.compare.sweep import (
+    SweepBasis,
+    agrees,
+    is_finished,
+    last_run,
+    mismatch,
+    run_at,
+    run_before,
+    select,
+)
 from skill_health.router.inputs import catalogue_at, load_inputs
-from skill_health.router.records import ListedSkill
-from skill_health.router.results import to_line
+from skill_health.router.plan.choices import RouterChoices
+from skill_health.router.records import ListedSkill, to_line
 from skill_health.router.runs import RouterRun, load_run
-from skill_health.router.scores.facts import read_facts
-from skill_health.router.sweep import agrees, mismatch, select
+from skill_health.router.scores.judge import read_facts
 from skill_health.router.template import load_template
 
 Skill = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Headers, Loopback, Reaction, Seen, answer, failure, ranking
 
-from skill_health.router.http.window import CallWindow
+from skill_health.bench.http.pacing import CallWindow
 
 Step = tuple[str, int]
 STEPS = st.lists(st.tuples(st.sampled_from(["enter", "leave", "cancel", "served", "refused"]), st.integers(0, 30)))

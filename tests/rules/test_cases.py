@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from skill_health.core.config import config_with, load_config
-from skill_health.core.corpus import discover
-from skill_health.core.registries import load_registries
-from skill_health.engine import run
-from skill_health.fixes import plan_fixes, write_plan
+from skill_health.config.settings import config_with, load_config
+from skill_health.discovery.corpus import discover
+from skill_health.lint.fixes import plan_fixes, write_plan
+from skill_health.lint.pipeline import run
+from skill_health.registries.records import load_registries
 from skill_health.rules._load import all_rules
 
 HERE = Path(__file__).parent

@@ -4,30 +4,187 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date
+from statistics import median
 from typing import Any
 
-from skill_health.core.config import Config
+from skill_health.config.settings import Config
+from skill_health.core.git import Revision
+from skill_health.core.strict_json import escape_surrogates, plain_values
+from skill_health.daily.history import HistoryLine
+from skill_health.daily.today import check_today
+from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
 from skill_health.formats.json import document as lint_document
-from skill_health.history_line import HistoryLine
-from skill_health.page.data.changes import changes, read_state, with_basis
-from skill_health.page.data.claims_age import claims
-from skill_health.page.data.histories import daily_history, effect_history, router_history
-from skill_health.page.data.listing import listing
-from skill_health.page.data.reports import effect_reports, router_reports
-from skill_health.page.data.state import state
-from skill_health.page.data.trends import marks, trends
-from skill_health.page.model import Page, SkillVerdict
-from skill_health.page.origin import JsonNode, document
+from skill_health.lint.pipeline import LintResult
+from skill_health.page.data.changes import changes, read_state, state, with_basis
+from skill_health.page.data.fits import broken
+from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
+from skill_health.page.data.loading import loads, read_file
+from skill_health.page.model import JsonNode, Page, SkillVerdict, document
 from skill_health.page.verdict.answers import answers as answer_all
 from skill_health.page.verdict.verdicts import verdict
-from skill_health.record_json import document as status_document
-from skill_health.record_next import CommandBuilder
-from skill_health.revision import Revision
-from skill_health.status import JoinedRecords, read_joined
-from skill_health.today import check_today, escape_surrogates, plain_values
+from skill_health.registries.records import Registries, Review, reviews
+from skill_health.skill.measure import estimate_tokens
+from skill_health.status.join import JoinedRecords, read_joined
+from skill_health.status.next_steps import CommandBuilder
+from skill_health.status.render import CollectionStatus
+from skill_health.status.render import document as status_document
+
+
+def claims(result: LintResult, paths: Sequence[str], config: Config, as_of: date) -> dict[str, Any] | None:
+    """The part `claims` of the page's document; None where the collection has no registry of claims.
+
+    A claim belongs to the skill of its owner's name; where several skills share the name, to none of them.
+    """
+    registries = result.registries or Registries()
+    if registries.claims is None:
+        return None
+    known = reviews(registries, config.volatility, as_of)
+    times = Counter(facts["summary"]["name"] for facts in result.facts.values())
+    owned: dict[str, list[Review]] = {}
+    for each in known:
+        owned.setdefault(each.owner, []).append(each)
+    skills = {}
+    for path in paths:
+        name = result.facts[path]["summary"]["name"]
+        own = owned.get(name, []) if times[name] == 1 else []
+        ages = [_age(each, as_of) for each in own]
+        skills[escape_surrogates(path)] = _counts(own, config, as_of) | {"median_days": median(ages) if ages else None}
+    return {"skills": skills, **_counts(known, config, as_of)}
+
+
+def _counts(own: Sequence[Review], config: Config, as_of: date) -> dict[str, Any]:
+    return {
+        "claims": len(own),
+        "stale": sum(each.overdue > 0 for each in own),
+        "due": sum(-config.daily.due_days <= each.overdue <= 0 for each in own),
+        "oldest_days": max((_age(each, as_of) for each in own), default=None),
+    }
+
+
+def _age(each: Review, as_of: date) -> int:
+    """Days since the last look; negative for a look that is dated later than the day that is judged."""
+    return as_of.toordinal() - each.reviewed.toordinal()
+
+
+def listing(result: LintResult, paths: Sequence[str], config: Config) -> dict[str, Any]:
+    """The part `listing` of the page's document, about the skills at `paths` and those that stand beside them.
+
+    A host loads the skills of one folder together, so that there is one entry for each host and folder.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for path in sorted(result.facts):
+        groups.setdefault(_group(path), []).append(result.facts[path]["summary"])
+    asked = {_group(path) for path in paths}
+    shown = []
+    for group, skills in sorted(groups.items()):
+        pairs = [
+            (escape_surrogates(own["name"]), escape_surrogates(own["description"]))
+            for own in skills
+            if not own["hidden"]
+        ]
+        if group in asked and pairs:
+            shown += [_entry(simulate(pairs, host), group) for host in hosts(config.hosts)]
+    return {
+        "hosts": shown,
+        "skills": {escape_surrogates(path): _tokens(result.facts[path]["summary"]) for path in paths},
+    }
+
+
+def _group(path: str) -> str:
+    """The folder that holds the skill's folder."""
+    return escape_surrogates(path.rpartition("/")[0].rpartition("/")[0] or ".")
+
+
+def _entry(catalog: Catalog, group: str) -> dict[str, Any]:
+    host = catalog.host
+    return {
+        "key": host.key,
+        "title": host.title,
+        "group": group,
+        "unit": host.unit,
+        "limit": host.limit if host.limit > 0 else None,
+        "wanted": catalog.wanted,
+        "used": catalog.used,
+        "shown_tokens": catalog.tokens,
+        "skills": len(catalog.skills),
+        "full": catalog.count(FULL),
+        "truncated": catalog.count(TRUNCATED),
+        "name_only": catalog.count(NAME_ONLY),
+        "omitted": catalog.count(OMITTED),
+    }
+
+
+def _tokens(own: Mapping[str, Any]) -> int | None:
+    if own["hidden"]:
+        return None
+    return estimate_tokens(f"- {own['name']}: {' '.join(own['description'].split())}\n")
+
+
+REPORT = "report.json"
+_MOST_RUNS = 40
+_MOST_WORDS = 200
+_MOST_REPORT, _MOST_ALL = 48 << 20, 96 << 20
+"""Bytes of one report and of all of a kind: read, they take ten times as many in memory."""
+
+
+def router_reports(folder: str, status: CollectionStatus) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
+    """The reports of the router's runs that the status uses, the latest first, and what could not be read."""
+    runs = ((each.time, each.run_id) for each in (status.routed.models if status.routed else ()))
+    return _reports(folder, "router", runs)
+
+
+def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
+    """The reports of the effectiveness benchmark's runs, likewise."""
+    runs = ((each.time, each.run_id) for each in (status.effects.lines if status.effects else ()))
+    return _reports(folder, "effectiveness", runs)
+
+
+def _reports(folder: str, kind: str, runs: Iterable[tuple[str, str]]) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
+    found: list[JsonNode] = []
+    notes: list[str] = []
+    latest = list(dict.fromkeys(run for _, run in sorted(runs, reverse=True)))
+    room = _MOST_ALL
+    for run in latest[:_MOST_RUNS]:
+        size, report, problem = _report(os.path.join(folder, kind, run, REPORT), f"{kind}-report", room)
+        room -= size
+        if not problem and _run_id(report) != run:
+            problem = "is that of another run"
+        if problem:
+            notes.append(f"{kind}/{run}/{REPORT} {problem}: its figures are not shown")
+        else:
+            found.append(document(f"{kind}/{run}", report))
+    if len(latest) > _MOST_RUNS:
+        notes.append(f"of {len(latest)} runs of {kind} the last {_MOST_RUNS} are shown in full")
+    return tuple(found), tuple(notes)
+
+
+def _run_id(report: Mapping[str, Any]) -> Any:
+    """The run that a report is of; where its schema knows no object `run`, that may be anything."""
+    inner = report.get("run")
+    return (inner if isinstance(inner, dict) else report).get("run_id")
+
+
+def _report(path: str, schema: str, room: int) -> tuple[int, dict[str, Any], str]:
+    """The bytes of a report that were read, the report, and what is wrong with it ("" where nothing is)."""
+    try:
+        raw = read_file(path, min(_MOST_REPORT, room))
+    except OSError as error:
+        return 0, {}, "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
+    if raw is None:
+        return 0, {}, "is too large"
+    try:
+        report = loads(raw)
+    except (ValueError, RecursionError):
+        return len(raw), {}, "is damaged"
+    if not isinstance(report, dict):
+        return len(raw), {}, "is not an object"
+    wrong = broken(schema, report)
+    return (len(raw), report, "") if not wrong else (len(raw), {}, f"breaks its schema ({wrong[:_MOST_WORDS]})")
+
 
 SCHEMA = "skill-health/page/1"
 TITLE = "Skill health"
@@ -140,3 +297,8 @@ def _line(joined: JoinedRecords, asked: Sequence[str], config: Config, as_of: da
 
 def _verdict(each: SkillVerdict) -> dict[str, Any]:
     return plain_values(asdict(each))  # type: ignore[no-any-return]
+
+
+def render(page: Page) -> str:
+    """The document as text: keys in a fixed order, ASCII only, no absolute path."""
+    return json.dumps(page.own.value, indent=1, ensure_ascii=True, allow_nan=False) + "\n"

@@ -17,10 +17,10 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from skill_health.lint.workers import processors
 from skill_health.page.drawing import theme
+from skill_health.page.figures import escape_text
 from skill_health.page.model import Picture
-from skill_health.page.text import escape_text
-from skill_health.workers import processors
 
 NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 Compiled = tuple[str, str, str]

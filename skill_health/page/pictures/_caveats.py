@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from skill_health.page.marks import Mark
+from skill_health.page.figures import Mark
 from skill_health.page.model import NumberTable, Picture
 
 WORDS = ("SIMULATED", "untrusted", "stale", "biased", "preliminary", "subset")

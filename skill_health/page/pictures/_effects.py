@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from skill_health.page.drawing.theme import GROUND, MUTED, SERIES
-from skill_health.page.figures import MISSING, points, text_cell
-from skill_health.page.marks import Mark, effect_marks
-from skill_health.page.model import NumberTable, Page, PageCell
-from skill_health.page.origin import JsonNode
+from skill_health.page.figures import MISSING, Mark, effect_marks, points, text_cell
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import mark_words
 

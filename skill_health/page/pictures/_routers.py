@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN
-from skill_health.page.figures import MISSING
-from skill_health.page.marks import Mark, route_marks
-from skill_health.page.model import Page, PageCell
-from skill_health.page.origin import JsonNode
+from skill_health.page.figures import MISSING, Mark, route_marks
+from skill_health.page.model import JsonNode, Page, PageCell
 
 STATES = {
     "measured": (SERIES[0], "circle"),

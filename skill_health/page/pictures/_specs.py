@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from skill_health.columns import squeezed
 from skill_health.page.drawing.theme import GRID, INK, ZERO
+from skill_health.text.terminal import squeezed
 
 Spec = dict[str, Any]
 WIDTH = 400

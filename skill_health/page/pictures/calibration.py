@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from skill_health.page.drawing.theme import MUTED, ZERO
 from skill_health.page.figures import MISSING, amount, count, text_cell
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture, list_some
 from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings

@@ -6,8 +6,7 @@ from math import fsum
 
 from skill_health.page.drawing.theme import INK, MUTED
 from skill_health.page.figures import MISSING, score, text_cell
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 2

@@ -10,8 +10,7 @@ from math import ceil
 
 from skill_health.page.drawing.theme import GROUND, INK, RAMP
 from skill_health.page.figures import MISSING, count, score, text_cell
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture, list_some
 from skill_health.page.pictures._routers import RouterStanding, is_whole, router_standings, run_id, standing_of

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from skill_health.columns import columns, squeezed
 from skill_health.page.drawing.theme import GROUND, INK, SHAPES
 from skill_health.page.figures import amount, points, text_cell
 from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures import _effects as effects
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture, mark_words
+from skill_health.text.terminal import columns, squeezed
 
 QUESTION, ORDER = 3, 3
 _HEIGHT = 260

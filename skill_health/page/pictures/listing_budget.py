@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from skill_health.page.drawing.theme import BAD, INK, SERIES, WARN
 from skill_health.page.figures import count, text_cell
-from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, Picture
 from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 3

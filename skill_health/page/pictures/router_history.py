@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
-from skill_health.page.figures import share, text_cell
-from skill_health.page.marks import Mark, route_marks
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.figures import Mark, route_marks, share, text_cell
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture, list_some, mark_words
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
 
-from skill_health.page.anchors import anchor
 from skill_health.page.drawing.theme import BAD, GOOD, MUTED, WARN
 from skill_health.page.figures import count, score, text_cell
-from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.origin import JsonNode
+from skill_health.page.model import JsonNode, NumberTable, Page, Picture, anchor
 from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 1

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skill_health.page.anchors import anchor
-from skill_health.page.model import Page, Picture
+from skill_health.page.model import Page, Picture, anchor
 from skill_health.page.pictures import _effects as effects
 from skill_health.page.pictures._caveats import caveated_picture, list_some
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from skill_health.page.anchors import anchor
-from skill_health.page.model import Page, SkillVerdict
-from skill_health.page.origin import JsonNode, document
-from skill_health.page.skill.artefacts import ReportFolders
-from skill_health.page.skill.confusions import RouterReports, RoutingSection, book, routing
-from skill_health.page.skill.findings import Found, HealthSection, by_skill, health
-from skill_health.page.skill.tasks import EffectReports, EffectSection, HtmlBudgets, bench, effect
-from skill_health.page.skill.trial_text import HtmlBudget, TextExcerpt, cut
+from skill_health.page.model import JsonNode, Page, SkillVerdict, anchor, document
+from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut
+from skill_health.page.skill.effects import EffectReports, EffectSection, HtmlBudgets, bench, effect
+from skill_health.page.skill.health import Found, HealthSection, by_skill, health
+from skill_health.page.skill.kept_files import ReportFolders
+from skill_health.page.skill.routing import RouterReports, RoutingSection, book, routing
 
 FINDINGS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 250_000, 150_000, 120_000, 500_000
 """Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""

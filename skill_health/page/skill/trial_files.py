@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.page.origin import JsonNode, document
-from skill_health.page.skill.artefacts import FileLink, ReportFolders, Way, is_plain_name
+from skill_health.page.model import JsonNode, document
+from skill_health.page.skill.kept_files import FileLink, ReportFolders, Way, is_plain_name
 
 RESULTS = "results.jsonl"
 FAILED = ("fail", "timeout", "refusal")

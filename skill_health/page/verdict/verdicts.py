@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from skill_health.core.estimates import Estimate
-from skill_health.effect_history import ModelEffect
+from skill_health.documents.effect_history import ModelEffect
 from skill_health.page.figures import MISSING
 from skill_health.page.figures import score as score_cell
-from skill_health.page.model import SkillVerdict, Tone
-from skill_health.page.origin import JsonNode
-from skill_health.page.verdict.telling import effect_rank, naming
-from skill_health.record_next import CommandBuilder, steps
-from skill_health.record_routing import SkillRouted
-from skill_health.skill_record import LOST, SkillHealth, SkillRecord, SkillRouting, lost
+from skill_health.page.model import JsonNode, Page, SkillVerdict, Tone
+from skill_health.page.verdict.ranking import effect_rank, named_anew, naming
+from skill_health.stats.estimates import Estimate
+from skill_health.status.next_steps import CommandBuilder, steps
+from skill_health.status.records import LOST, SkillHealth, SkillRecord, SkillRouted, SkillRouting, lost
 
 PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
 """What stands before a word that is not to be taken as the last one."""
@@ -183,3 +182,36 @@ def _asked(routing: SkillRouting) -> list[SkillRouted]:
 
 def _found(each: SkillRouted) -> bool:
     return each.recall.low is not None and each.recall.low >= LOST
+
+
+@dataclass(frozen=True, slots=True)
+class DueSkills:
+    """A step, with the names of the skills that it is for. `command` is "" where no command does it."""
+
+    gap: str
+    advice: str
+    command: str
+    skills: tuple[str, ...]
+
+
+def due(page: Page) -> tuple[DueSkills, ...]:
+    """Every step that is due, in the order of the questions."""
+    return tuple(_due(page))
+
+
+def _due(page: Page) -> Iterator[DueSkills]:
+    paths = {skill["name"].value: skill["path"].value for skill in page.status["skills"]}
+    for step in page.status["next"].value:
+        names = tuple(step["skills"])
+        gap, advice, command = step["gap"], step["advice"], named_anew(step["command"], page.status)
+        maybe = [name for name in names if gap == "harmful" and _preliminary(page, paths.get(name, ""))]
+        sure = tuple(name for name in names if name not in maybe)
+        if sure:
+            yield DueSkills(gap, advice, command, sure)
+        if maybe:
+            yield DueSkills(f"{PRELIMINARY}{gap}", SO_FAR, command, tuple(maybe))
+
+
+def _preliminary(page: Page, path: str) -> bool:
+    verdict = page.verdicts.get(path)
+    return verdict is not None and verdict.word.startswith(PRELIMINARY)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill
 from skill_health.rules.claims._assertion import sentence, stated
 from skill_health.rules.claims._claims import claims
 from skill_health.rules.claims._figures import Figure
 from skill_health.rules.claims._hint import candidate_lines
 from skill_health.rules.claims._passages import column, extent, sources
 from skill_health.rules.claims._places import FigurePlace, place_quote, places
+from skill_health.skill.model import Skill
+from skill_health.text.patterns import lazy
 
 MAX_HITS = 200
 _AS_OF = lazy(r"\bas of (?:[A-Z][a-z]{2,9} )?(?:19|20)\d\d\b", re.IGNORECASE)

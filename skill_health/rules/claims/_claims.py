@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from typing import NamedTuple
 
-from skill_health.core.skill import Document, Skill
 from skill_health.rules.claims._hint import candidate_lines
+from skill_health.skill.model import Document, Skill
 
 _WHERE = {"cell": "table row", "heading": "section", "paragraph": "paragraph"}
 _last: "tuple[Skill, list[Claim]] | None" = None

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 # Benchmarks that model and agent claims are usually about (read 2026-11).
 BENCHMARKS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 # The last digit of a figure and the beginning of its unit: begins with a character set, so that a search is fast.
 _HINT = lazy(

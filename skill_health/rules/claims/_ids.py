@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from skill_health.core.patterns import lazy
-from skill_health.core.registries import Registries
-from skill_health.core.skill import Document, Skill
+from skill_health.registries.records import Registries
+from skill_health.skill.model import Document, Skill
+from skill_health.text.patterns import lazy
 
 MAX_IDS = 1000  # per skill; a file with more is data, and must not cost more
 CLAIM_ID = lazy(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from skill_health.core.patterns import lazy
 from skill_health.rules.claims._words import pattern
+from skill_health.text.patterns import lazy
 
 # A name has a capital or digit after its first letter (SRFT, OpenAI, GPT-4), or capitals in a row of words; a plain
 # capitalised word may be no more than the beginning of a sentence ("Customers report").

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import islice
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Prose, Skill
+from skill_health.skill.model import Prose, Skill
+from skill_health.text.patterns import lazy
 
 MAX_LIST = 1200  # characters after a count in which its list may stand
 

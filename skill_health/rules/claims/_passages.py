@@ -5,10 +5,10 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Document, Prose, Skill
 from skill_health.rules.claims._ids import Id, claim_ids
 from skill_health.rules.claims._places import row_start
+from skill_health.skill.model import Document, Prose, Skill
+from skill_health.text.patterns import lazy
 
 REACH = 400  # how many neighbours are looked at, so that a list of a million items costs no more
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from skill_health.core.skill import Document, Heading, Skill
 from skill_health.rules.claims._assertion import asserted, sentence, stated
 from skill_health.rules.claims._figures import Figure, benchmark, figures, score
 from skill_health.rules.claims._words import NO_CLAIMS, pattern
+from skill_health.skill.model import Document, Heading, Skill
 
 MAX_FIGURES = 1000  # per skill; a file with more is data, and must not cost more
 

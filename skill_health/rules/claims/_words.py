@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 # After a figure: "40 % fewer", "3x faster".
 COMPARED = r"""

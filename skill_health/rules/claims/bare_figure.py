@@ -30,8 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.skill.model import Skill, Span
 
 CODE = "CL009"
 SEVERITY = Severity.INFO

@@ -29,9 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Span
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
+from skill_health.skill.model import Span
+from skill_health.text.patterns import lazy
 
 CODE = "CL007"
 SEVERITY = Severity.WARNING

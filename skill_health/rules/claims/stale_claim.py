@@ -31,9 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.claim_dates import reviews
-from skill_health.core.skill import Span
+from skill_health.registries.records import reviews
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
+from skill_health.skill.model import Span
 
 CODE = "CL004"
 SEVERITY = Severity.WARNING

@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.near import nearest
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.claims._ids import claim_ids, known_ids
+from skill_health.skill.model import Skill, Span
+from skill_health.text.near import nearest
 
 CODE = "CL002"
 SEVERITY = Severity.WARNING

@@ -42,10 +42,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.claims._claims import Claim, claims
 from skill_health.rules.claims._ids import claim_ids, known_ids
+from skill_health.skill.model import Skill, Span
 
 CODE = "CL001"
 SEVERITY = Severity.WARNING

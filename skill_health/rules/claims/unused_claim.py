@@ -27,9 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.claims._ids import CLAIM_ID
+from skill_health.skill.model import Skill, Span
 
 CODE = "CL006"
 SEVERITY = Severity.INFO

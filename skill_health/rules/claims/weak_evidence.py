@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.claims._claims import claims
+from skill_health.skill.model import Skill, Span
 
 CODE = "CL005"
 SEVERITY = Severity.INFO

@@ -36,10 +36,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.claims._lists import items_below, names_listed
 from skill_health.rules.claims._words import pattern
+from skill_health.skill.model import Skill, Span
 
 CODE = "CL008"
 SEVERITY = Severity.WARNING

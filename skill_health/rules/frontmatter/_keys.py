@@ -11,7 +11,7 @@ Agent, whose own skills have version, author and platforms.
 
 from __future__ import annotations
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 SPECIFICATION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 HOSTS = {

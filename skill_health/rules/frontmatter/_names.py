@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 MAX_LENGTH = 64
 _WORDS = lazy(r"[^\W_]+")

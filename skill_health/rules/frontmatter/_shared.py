@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Defect, Field, Frontmatter, Skill, Span
 from skill_health.rules._api import Edit, Fix, Hit
+from skill_health.skill.model import Defect, Field, Frontmatter, Skill, Span
+from skill_health.text.patterns import lazy
 
 TAG_WORDS = {
     "int": "a number", "float": "a number", "bool": "a boolean", "null": "empty", "date": "a date",

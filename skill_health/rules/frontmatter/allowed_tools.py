@@ -39,9 +39,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, readable
+from skill_health.skill.model import Skill
 
 CODE = "FM023"
 SEVERITY = Severity.WARNING

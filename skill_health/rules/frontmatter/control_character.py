@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, remedy
+from skill_health.skill.model import Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "FM008"
 SEVERITY = Severity.WARNING

@@ -36,10 +36,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._leftovers import is_leftover
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable
+from skill_health.skill.model import Skill
 
 CODE = "FM015"
 SEVERITY = Severity.ERROR

@@ -41,13 +41,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill
-from skill_health.core.triggers import has_trigger
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._leftovers import is_leftover
 from skill_health.rules.frontmatter._names import repeats
 from skill_health.rules.frontmatter._shared import readable
+from skill_health.skill.measure import has_trigger
+from skill_health.skill.model import Skill
+from skill_health.text.patterns import lazy
 
 CODE = "FM019"
 SEVERITY = Severity.INFO

@@ -38,10 +38,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import quote_value, readable
+from skill_health.skill.model import Skill
+from skill_health.text.patterns import lazy
 
 CODE = "FM017"
 SEVERITY = Severity.WARNING

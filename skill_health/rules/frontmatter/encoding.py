@@ -34,9 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, remedy
+from skill_health.skill.model import Skill, Span
 
 CODE = "FM007"
 SEVERITY = Severity.ERROR

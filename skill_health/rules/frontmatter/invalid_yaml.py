@@ -39,10 +39,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.frontmatter import HANDLER
-from skill_health.core.skill import Defect, Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, quote, remedy, spelled
+from skill_health.skill.frontmatter import HANDLER
+from skill_health.skill.model import Defect, Skill
 
 CODE = "FM002"
 SEVERITY = Severity.ERROR

@@ -35,10 +35,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import problems, spelling
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable, spelled
+from skill_health.skill.model import Skill, Span
 
 CODE = "FM011"
 SEVERITY = Severity.ERROR

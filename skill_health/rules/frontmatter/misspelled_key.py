@@ -39,10 +39,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._keys import KNOWN, meant
 from skill_health.rules.frontmatter._shared import quote_value, readable, spelled
+from skill_health.skill.model import Skill
 
 CODE = "FM025"
 SEVERITY = Severity.WARNING

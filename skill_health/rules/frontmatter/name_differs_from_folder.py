@@ -36,10 +36,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Field, Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import normalised, problems, spelling
 from skill_health.rules.frontmatter._shared import quote_value, readable
+from skill_health.skill.model import Field, Skill
 
 CODE = "FM013"
 SEVERITY = Severity.ERROR

@@ -40,10 +40,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Field, Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import is_placeholder, normalised, problems, spelling, suggestion
 from skill_health.rules.frontmatter._shared import below_templates, quote_value, readable
+from skill_health.skill.model import Field, Skill
 
 CODE = "FM012"
 SEVERITY = Severity.ERROR

@@ -38,9 +38,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, remedy
+from skill_health.skill.model import Skill
 
 CODE = "FM009"
 SEVERITY = Severity.ERROR

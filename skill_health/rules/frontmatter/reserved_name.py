@@ -35,8 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.skill.model import Skill
 
 CODE = "FM028"
 SEVERITY = Severity.INFO

@@ -40,9 +40,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, quote, remedy
+from skill_health.skill.model import Skill
 
 CODE = "FM003"
 SEVERITY = Severity.ERROR

@@ -31,8 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skill_health.ignores import Ignore
 from skill_health.rules._api import Severity, named_by
+from skill_health.rules.ignores._comments import Ignore
 
 CODE = "IG001"
 SEVERITY = Severity.WARNING

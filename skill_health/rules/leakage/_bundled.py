@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context
+from skill_health.skill.model import Skill, Span
 
 MAX_FILES = 200
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 TAG, OVERRIDE, SELECTORS, ZERO_WIDTH = "tag", "override", "selectors", "zero-width"
 

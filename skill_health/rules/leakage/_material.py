@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from skill_health.core.patterns import lazy
-from skill_health.core.registries import RegistryRecord
+from skill_health.registries.records import RegistryRecord
 from skill_health.rules._api import CorpusContext
+from skill_health.text.patterns import lazy
 
 PROMPT, VERIFIER, ORACLE, EXPECTED, RUBRIC = "prompt", "verifier", "oracle", "expected output", "rubric"
 

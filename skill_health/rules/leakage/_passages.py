@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from skill_health.core import fingerprints as prints
-from skill_health.core.fingerprints import SharedWords, Words
-from skill_health.core.skill import Span
 from skill_health.rules.leakage._bundled import span_of
 from skill_health.rules.leakage._material import PROMPT, TaskMaterial, TaskText
+from skill_health.skill.model import Span
+from skill_health.text import fingerprints as prints
+from skill_health.text.fingerprints import SharedWords, Words
 
 # How many words in a row count, by what they are. Measured on 17,000 pairs of unrelated public skills (2026-11): shared
 # runs of 8 to 11 words without function words are idioms ("import numpy as np from typing import ..."), and those dense

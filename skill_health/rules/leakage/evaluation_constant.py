@@ -34,11 +34,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts, span_of
 from skill_health.rules.leakage._material import PROMPT, TaskMaterial, load_tasks
+from skill_health.skill.model import Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "LE008"
 SEVERITY = Severity.WARNING

@@ -37,12 +37,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core import fingerprints as prints
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts
 from skill_health.rules.leakage._material import PROMPT, load_tasks
 from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
+from skill_health.skill.model import Skill
+from skill_health.text import fingerprints as prints
 
 CODE = "LE007"
 SEVERITY = Severity.ERROR

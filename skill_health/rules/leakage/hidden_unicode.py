@@ -37,10 +37,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts
 from skill_health.rules.leakage._invisible import OVERRIDE, SELECTORS, TAG, ZERO_WIDTH, invisible, may_hide, tag_text
+from skill_health.skill.model import Skill, Span
 
 CODE = "LE005"
 SEVERITY = Severity.ERROR

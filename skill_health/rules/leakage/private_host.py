@@ -32,10 +32,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
+from skill_health.skill.model import Skill
+from skill_health.text.patterns import lazy
 
 CODE = "LE003"
 SEVERITY = Severity.INFO

@@ -30,8 +30,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from skill_health.core.skill import Span
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
+from skill_health.skill.model import Span
 
 CODE = "LE010"
 SEVERITY = Severity.WARNING

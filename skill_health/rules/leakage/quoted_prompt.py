@@ -29,14 +29,13 @@ evidence · the descriptions of a published router benchmark were tuned on the p
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from skill_health.core import fingerprints as prints
-from skill_health.core.fingerprints import Words
-from skill_health.core.registries import RegistryRecord
-from skill_health.core.roles import roles_of
-from skill_health.core.skill import Skill, Span
-from skill_health.core.stopwords import STOP
-from skill_health.core.tfidf import containment, terms
+from skill_health.registries.records import RegistryRecord
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity, SkillSummary
+from skill_health.skill.model import Skill, Span
+from skill_health.skill.sections import roles_of
+from skill_health.text import fingerprints as prints
+from skill_health.text.fingerprints import Words
+from skill_health.text.similarity import STOP, containment, terms
 
 CODE = "LE009"
 SEVERITY = Severity.WARNING

@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core import fingerprints as prints
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
 from skill_health.rules.leakage._material import PROMPT, RUBRIC, TaskMaterial, TaskText, load_tasks, rubric_items
+from skill_health.text import fingerprints as prints
 
 CODE = "LE011"
 SEVERITY = Severity.WARNING

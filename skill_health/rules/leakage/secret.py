@@ -34,10 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.secrets import find_secrets
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts, span_of
+from skill_health.skill.model import Skill
+from skill_health.text.secrets import find_secrets
 
 CODE = "LE001"
 SEVERITY = Severity.ERROR

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Document, Link, Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._followed import followed
 from skill_health.rules.links._memo import remembered
 from skill_health.rules.links._targets import read_target
+from skill_health.skill.model import Document, Link, Skill
+from skill_health.text.patterns import lazy
 
 _HEADING = lazy(r"\n {0,3}#{1,6}[ \t]+([^\n]*)")
 _NOT_SLUG = lazy(r"[^\w\- ]")

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._anchors import MARKDOWN, Files, is_checkable
 from skill_health.rules.links._hidden import Hidden
 from skill_health.rules.links._intent import is_template
 from skill_health.rules.links._targets import locate, own_files, read_target
+from skill_health.skill.model import Skill
+from skill_health.text.patterns import lazy
 
 _TARGET = lazy(r"\]\(\s{0,8}<?([^)\s>]+)")
 _DEFINITION = lazy(r"\n\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s>]+)")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._anchors import anchors_checked
 from skill_health.rules.links._followed import followed
 from skill_health.rules.links._intent import means_bundled
 from skill_health.rules.links._paths import bundled_paths
+from skill_health.skill.model import Skill
 
 
 def census(skill: Skill, context: Context) -> dict[str, int]:

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from skill_health.core.skill import Link, Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._memo import remembered
 from skill_health.rules.links._skills import skill_of
 from skill_health.rules.links._targets import LinkTarget, Target, locate, read_target
+from skill_health.skill.model import Link, Skill
 
 
 class Followed(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 _FENCE = lazy(r"\n[ \t>]*+(`{3,}|~{3,})([^\n]*)")
 # Inline code ends with its block at the latest: at an empty line, a list item, a heading, a table row or a fence.

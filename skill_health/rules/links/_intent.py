@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Prose, Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._paths import CodePath
+from skill_health.skill.model import Prose, Skill
+from skill_health.text.patterns import lazy
 
 _MAKES = lazy(
     r"\b(?:creat|writ|sav|generat|output|produc|export|stor|emit|append|scaffold|dump|copy|copies|copied|mov|renam|"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
+from skill_health.skill.model import Skill
 
 Answer = TypeVar("Answer")
 

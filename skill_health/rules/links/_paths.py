@@ -3,10 +3,10 @@
 from posixpath import basename, dirname
 from typing import NamedTuple
 
-from skill_health.core.skill import CodeSpan, Skill, Span
 from skill_health.rules._api import Context
 from skill_health.rules.links._memo import remembered
 from skill_health.rules.links._targets import index_of, is_absolute, is_stand_in, locate
+from skill_health.skill.model import CodeSpan, Skill, Span
 
 # The folders that the Agent Skills specification names for bundled files.
 BUNDLE = frozenset(("scripts", "references", "assets"))

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._targets import own_files
+from skill_health.skill.model import Skill
+from skill_health.text.patterns import lazy
 
 if TYPE_CHECKING:
     pass

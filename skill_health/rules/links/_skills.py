@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skill_health.core.patterns import lazy
+from skill_health.text.patterns import lazy
 
 _NAME = lazy(r"[\w\-]+\Z")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from posixpath import basename, normpath, relpath
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context
 from skill_health.rules.links._targets import index_of
+from skill_health.skill.model import Skill
 
 # Guessing compares with every file; a file with hundreds of broken links has one cause, which a few guesses show.
 GUESSES = 40

@@ -4,9 +4,9 @@ import re
 from posixpath import normpath
 from typing import NamedTuple
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Link, Skill, Span
 from skill_health.rules._api import Context
+from skill_health.skill.model import Link, Skill, Span
+from skill_health.text.patterns import lazy
 
 _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _DRIVE = lazy(r"[A-Za-z]:[\\/]")

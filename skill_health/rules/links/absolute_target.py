@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._targets import is_stand_in, read_target, span_of
+from skill_health.skill.model import Skill
 
 CODE = "LI008"
 SEVERITY = Severity.WARNING

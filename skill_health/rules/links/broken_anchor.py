@@ -35,11 +35,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from posixpath import normpath
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._anchors import BrokenAnchor, anchors_checked, nearest
 from skill_health.rules.links._suggest import GUESSES
 from skill_health.rules.links._targets import span_of
+from skill_health.skill.model import Skill
 
 CODE = "LI002"
 SEVERITY = Severity.WARNING

@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._anchors import nearest
 from skill_health.rules.links._bundle import broken_links, markdown_files
 from skill_health.rules.links._suggest import remedy
+from skill_health.skill.model import Skill, Span
 
 CODE = "LI005"
 SEVERITY = Severity.WARNING

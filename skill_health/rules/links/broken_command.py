@@ -36,13 +36,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import CodeBlock, Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._intent import is_template
 from skill_health.rules.links._paths import bundled_path, state_of
 from skill_health.rules.links._suggest import GUESSES, meant_path, remedy
 from skill_health.rules.links._targets import index_of
+from skill_health.skill.model import CodeBlock, Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "LI004"
 SEVERITY = Severity.INFO

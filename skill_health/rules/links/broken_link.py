@@ -29,12 +29,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Link, Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._census import census
 from skill_health.rules.links._followed import followed
 from skill_health.rules.links._suggest import GUESSES, remedy
 from skill_health.rules.links._targets import span_of
+from skill_health.skill.model import Link, Skill
 
 CODE = "LI001"
 SEVERITY = Severity.WARNING

@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._intent import means_bundled
 from skill_health.rules.links._paths import bundled_paths, span_in_code
 from skill_health.rules.links._suggest import GUESSES, remedy
+from skill_health.skill.model import Skill
 
 CODE = "LI003"
 SEVERITY = Severity.WARNING

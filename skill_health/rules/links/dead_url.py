@@ -33,10 +33,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Document, Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.links._bundle import markdown_files
+from skill_health.skill.model import Document, Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "LI016"
 SEVERITY = Severity.WARNING

@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._targets import span_of
+from skill_health.skill.model import Skill
 
 CODE = "LI009"
 SEVERITY = Severity.WARNING

@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._followed import followed
 from skill_health.rules.links._targets import span_of
+from skill_health.skill.model import Skill
 
 CODE = "LI007"
 SEVERITY = Severity.INFO

@@ -34,10 +34,10 @@ import sys
 from collections.abc import Iterator
 from posixpath import dirname
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._python import Import, imports_of, scripts_of
 from skill_health.rules.links._targets import index_of
+from skill_health.skill.model import Skill, Span
 
 CODE = "LI014"
 SEVERITY = Severity.WARNING

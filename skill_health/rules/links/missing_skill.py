@@ -30,10 +30,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from posixpath import normpath
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.links._followed import Followed, followed
 from skill_health.rules.links._targets import span_of
+from skill_health.skill.model import Skill, Span
 
 CODE = "LI011"
 SEVERITY = Severity.WARNING

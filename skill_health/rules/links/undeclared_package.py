@@ -32,10 +32,10 @@ import re
 import sys
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._python import imports_of, scripts_of
+from skill_health.skill.model import Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "LI015"
 SEVERITY = Severity.INFO

@@ -37,9 +37,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Section, Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
+from skill_health.skill.model import Section, Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "LI012"
 SEVERITY = Severity.INFO

@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.links._followed import followed
 from skill_health.rules.links._paths import bundled_paths, span_in_code
 from skill_health.rules.links._targets import span_of
+from skill_health.skill.model import Skill, Span
 
 CODE = "LI006"
 SEVERITY = Severity.WARNING

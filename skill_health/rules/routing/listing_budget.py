@@ -37,8 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.catalog import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, simulate
-from skill_health.core.hosts import Host, hosts
+from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, Host, hosts, simulate
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
 from skill_health.rules.routing._groups import collections
 

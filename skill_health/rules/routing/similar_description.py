@@ -34,10 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skill_health.core import tfidf
-from skill_health.core.stopwords import STOP
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
 from skill_health.rules.routing._groups import name_key, quote_name, tied
+from skill_health.text import similarity
+from skill_health.text.similarity import STOP
 
 CODE = "RT003"
 SEVERITY = Severity.WARNING
@@ -54,12 +54,12 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     limits = context.config.limits
     texts: dict[tuple[str, ...], list[SkillSummary]] = {}
     for skill in corpus.skills:
-        terms = tuple(tfidf.terms(skill.description, STOP))
+        terms = tuple(similarity.terms(skill.description, STOP))
         if len(set(terms)) >= _LEAST:
             texts.setdefault(terms, []).append(skill)
     words = list(texts)
     groups = list(texts.values())
-    vectors = tfidf.vectors(words, _BACKGROUND)
+    vectors = similarity.vectors(words, _BACKGROUND)
     found: dict[str, list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]] = {}
 
     def note(a: SkillSummary, b: SkillSummary, value: float, how: str, shared: Sequence[str]) -> None:
@@ -70,10 +70,10 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     for at, group in enumerate(groups):
         for later in group[1:]:
             note(group[0], later, 1.0, "says the same as", _heaviest(vectors[at], vectors[at]))
-    for i, j, value in tfidf.similar_pairs(vectors, limits.similarity):
+    for i, j, value in similarity.similar_pairs(vectors, limits.similarity):
         how = f"is {value:.0%} like"
         note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
-    for i, j, value in tfidf.contained_pairs([frozenset(each) for each in words], limits.containment, _LEAST):
+    for i, j, value in similarity.contained_pairs([frozenset(each) for each in words], limits.containment, _LEAST):
         how = f"shares {value:.0%} of the words of the shorter with"
         note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
     for path in sorted(found):
@@ -94,5 +94,5 @@ def _hit(pairs: list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]
     )
 
 
-def _heaviest(a: tfidf.Vector, b: tfidf.Vector, most: int = 8) -> list[str]:
+def _heaviest(a: similarity.Vector, b: similarity.Vector, most: int = 8) -> list[str]:
     return sorted(a.keys() & b.keys(), key=lambda term: (-a[term] * b[term], term))[:most]

@@ -33,12 +33,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.plugins import without_plugin
-from skill_health.core.skill import Skill
+from skill_health.discovery.plugins import without_plugin
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.frontmatter._names import problems
 from skill_health.rules.frontmatter._shared import readable
 from skill_health.rules.routing._groups import collections
+from skill_health.skill.model import Skill
 
 CODE = "RT009"
 SEVERITY = Severity.INFO

@@ -32,8 +32,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severity
+from skill_health.skill.model import Skill, Span
 
 CODE = "RT008"
 SEVERITY = Severity.WARNING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill
+from skill_health.skill.model import Skill
 
 # Files for people and hosts, not for the agent that works with the skill.
 _OTHER = {"readme", "changelog", "license", "licence", "contributing", "notice", "security", "code_of_conduct"}

@@ -35,10 +35,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.roles import roles_of
-from skill_health.core.sections import entries, governing, outermost
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.skill.model import Skill, Span
+from skill_health.skill.sections import entries, governing, outermost, roles_of
 
 CODE = "ST005"
 SEVERITY = Severity.INFO

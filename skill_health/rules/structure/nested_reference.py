@@ -32,9 +32,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from posixpath import dirname, join, normpath
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.structure._references import below, reference_files
+from skill_health.skill.model import Skill, Span
 
 CODE = "ST010"
 SEVERITY = Severity.INFO

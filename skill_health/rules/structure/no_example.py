@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.measure import measure
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.skill.measure import measure
+from skill_health.skill.model import Skill, Span
 
 CODE = "ST006"
 SEVERITY = Severity.INFO

@@ -34,9 +34,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Prose, Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.skill.model import Prose, Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "ST009"
 SEVERITY = Severity.WARNING

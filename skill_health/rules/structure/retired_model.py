@@ -36,9 +36,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.skill.model import Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "ST013"
 SEVERITY = Severity.WARNING

@@ -35,9 +35,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from skill_health.core.patterns import lazy
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
+from skill_health.skill.model import Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "ST012"
 SEVERITY = Severity.INFO

@@ -33,9 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.skill import Skill, Span
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.structure._size import far_too_long, tokens_beyond
+from skill_health.skill.model import Skill, Span
 
 CODE = "ST001"
 SEVERITY = Severity.WARNING

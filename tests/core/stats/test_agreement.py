@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
 
-from skill_health.core.stats.agreement import brier, ece, fleiss_kappa
-from skill_health.core.stats.proportions import clustered_mean
+from skill_health.stats.agreement import brier_score, expected_calibration_error, fleiss_kappa
+from skill_health.stats.intervals import clustered_mean
 
 
 def ratings(prompts: int, models: int, classes: int, agree: float, seed: int = 1) -> list[list[int]]:
@@ -105,25 +105,25 @@ def test_brier_is_the_mean_squared_error_with_the_interval_of_a_mean() -> None:
     confidence, correct = stated()
     errors = [(c - y) ** 2 for c, y in zip(confidence, correct, strict=True)]
     labels = [f"prompt {at // 3}" for at in range(300)]
-    found = brier(confidence, correct, labels)
+    found = brier_score(confidence, correct, labels)
     assert found.value == pytest.approx(np.mean(errors))
     expected = clustered_mean([sum(errors[at : at + 3]) for at in range(0, 300, 3)], [3] * 100)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert (found.n, found.clusters) == (300, 100)
-    assert brier(confidence, correct).clusters == 300
+    assert brier_score(confidence, correct).clusters == 300
 
 
 def test_brier_without_wrong_answers_has_no_interval() -> None:
-    found = brier([0.9] * 40, [1] * 38 + [0] * 2)
+    found = brier_score([0.9] * 40, [1] * 38 + [0] * 2)
     assert found.value == pytest.approx((38 * 0.01 + 2 * 0.81) / 40)
     assert (found.low, found.high, found.note) == (None, None, "no interval: only 2 clusters hold the rarer outcome")
-    assert brier([], []).note == "not testable: no confidence was stated"
+    assert brier_score([], []).note == "not testable: no confidence was stated"
 
 
 @pytest.mark.parametrize("bins", [1, 4, 10, 15])
 def test_ece_is_the_mean_gap_of_the_bins(bins: int) -> None:
     confidence, correct = stated()
-    value, table = ece(confidence, correct, bins)
+    value, table = expected_calibration_error(confidence, correct, bins)
     assert len(table) == bins
     assert [row.low for row in table[1:]] == [row.high for row in table[:-1]]
     gap = 0.0
@@ -145,12 +145,12 @@ def test_ece_is_the_mean_gap_of_the_bins(bins: int) -> None:
 
 @pytest.mark.parametrize(("confidence", "at"), [(0.0, 0), (0.1, 1), (0.3, 3), (0.6, 6), (0.7, 7), (0.29, 2), (1.0, 9)])
 def test_a_lower_edge_belongs_to_its_bin(confidence: float, at: int) -> None:
-    _, table = ece([confidence], [1])
+    _, table = expected_calibration_error([confidence], [1])
     assert [row.n for row in table].index(1) == at
 
 
 def test_no_confidence_is_not_perfect_calibration() -> None:
-    value, table = ece([], [])
+    value, table = expected_calibration_error([], [])
     assert value is None
     assert [row.n for row in table] == [0] * 10
 
@@ -158,7 +158,7 @@ def test_no_confidence_is_not_perfect_calibration() -> None:
 @pytest.mark.parametrize(
     ("confidence", "correct"), [([1.1], [1]), ([-0.1], [1]), ([float("nan")], [1]), ([0.5], [0.5]), ([0.5], [1, 0])]
 )
-@pytest.mark.parametrize("function", [brier, ece])
+@pytest.mark.parametrize("function", [brier_score, expected_calibration_error])
 def test_what_is_no_confidence_is_refused(function: Any, confidence: Any, correct: Any) -> None:
     with pytest.raises(ValueError, match="confidences"):
         function(confidence, correct)
@@ -166,6 +166,6 @@ def test_what_is_no_confidence_is_refused(function: Any, confidence: Any, correc
 
 def test_no_bins_and_too_few_names_are_refused() -> None:
     with pytest.raises(ValueError, match="0 bins"):
-        ece([0.5], [1], 0)
+        expected_calibration_error([0.5], [1], 0)
     with pytest.raises(ValueError, match="2 clusters"):
-        brier([0.5], [1], [1, 2])
+        brier_score([0.5], [1], [1, 2])

@@ -54,7 +54,7 @@ def test_naive_intervals_would_be_noticed() -> None:
     table = chances(population.kind, population.spread, 0.9)
     for _ in range(400):
         right = rng.binomial(3, rng.choice(table, 100)).sum()
-        low, high = coverage.wilson(right, 300)
+        low, high = coverage.wilson_interval(right, 300)
         hits += low <= table.mean() <= high
     assert coverage.covers(coverage.Tally(400, 400, hits)) == "**too low**"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from skill_health.core.stats.multiplicity import benjamini_hochberg, holm
+from skill_health.stats.multiplicity import benjamini_hochberg, holm
 
 Correction = Callable[[list[float | None]], list[float | None]]
 BOTH = pytest.mark.parametrize(("correction", "method"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])

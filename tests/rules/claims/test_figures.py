@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from growth import is_linear, lines_run
 
-from skill_health.core.config import Config
-from skill_health.core.parse import parse_skill
-from skill_health.core.registries import Registries, RegistryRecord
-from skill_health.core.skill import Skill
+from skill_health.config.settings import Config
+from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.rules.claims import bare_figure, unknown_claim_id, unsourced_claim, wrong_skill_count
 from skill_health.rules.claims._assertion import asserted
 from skill_health.rules.claims._claims import claims
 from skill_health.rules.claims._figures import figures
 from skill_health.rules.claims._hint import candidate_lines
 from skill_health.rules.claims.missing_claim_source import source_path
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill
 
 
 def skill(body: str) -> Skill:

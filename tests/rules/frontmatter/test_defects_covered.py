@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from skill_health.core.parse import DEFECTS
-from skill_health.core.skill import Defect, Frontmatter, Skill, Span
 from skill_health.rules._load import all_rules
+from skill_health.skill.model import Defect, Frontmatter, Skill, Span
+from skill_health.skill.parse import DEFECTS
 
 RULES = [rule for rule in all_rules() if rule.family == "frontmatter"]
 

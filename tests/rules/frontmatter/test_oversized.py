@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from skill_health.core.decode import MAX_BYTES
-from skill_health.core.parse import parse_skill
 from skill_health.rules.frontmatter import oversized_file
+from skill_health.skill.decode import MAX_BYTES
+from skill_health.skill.parse import parse_skill
 
 HEAD = b"---\nname: tidy\ndescription: Tidies lists. Use when needed.\n---\n"
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.parse import parse_skill
 from skill_health.rules._api import Severity
 from skill_health.rules._load import all_rules
 from skill_health.rules.frontmatter._shared import quote
+from skill_health.skill.parse import parse_skill
 
 validator = pytest.importorskip("skills_ref.validator")
 

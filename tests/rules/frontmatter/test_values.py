@@ -8,12 +8,12 @@ from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.parse import parse_skill
 from skill_health.rules._api import Hit
 from skill_health.rules._load import all_rules
 from skill_health.rules.frontmatter._keys import KNOWN, meant
 from skill_health.rules.frontmatter._names import problems, suggestion
 from skill_health.rules.frontmatter._shared import quote
+from skill_health.skill.parse import parse_skill
 
 RULES = [rule for rule in all_rules() if rule.family == "frontmatter"]
 HOSTILE = {

@@ -10,9 +10,9 @@ import pytest
 from counted import Counted
 from growth import is_linear, lines_run
 
-from skill_health.core.config import config_with, load_config
-from skill_health.core.corpus import discover
-from skill_health.engine import run
+from skill_health.config.settings import config_with, load_config
+from skill_health.discovery.corpus import discover
+from skill_health.lint.pipeline import run
 from skill_health.rules.links import (
     _bundle,
     _hidden,

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from growth import is_linear, lines_run
 
-from skill_health.check import FileContext
-from skill_health.core.config import Config
-from skill_health.core.measure import measure
-from skill_health.core.parse import parse_skill
-from skill_health.core.registries import Registries
+from skill_health.config.settings import Config
+from skill_health.lint.check import FileContext
+from skill_health.registries.records import Registries
 from skill_health.rules._load import all_rules
+from skill_health.skill.measure import measure
+from skill_health.skill.parse import parse_skill
 
 REPEATS = [
     ": ", "[TODO ", "TODO\n\n", "- TBD\n", "as of ", "as of may ", "before january ", "latest version is ", "currently in ",

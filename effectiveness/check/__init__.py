@@ -1,0 +1,1 @@
+"""Are tasks fit to measure with?"""

@@ -1,0 +1,399 @@
+"""Are tasks fit to measure with? Each is read, audited for leaks, and tried with nothing done and with its oracle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+from skill_health.core.strict_json import quote
+from skill_health.effectiveness.agents._api import ProgramOutput
+from skill_health.effectiveness.check.skills import (
+    SkillTexts,
+    own_skills,
+    skill_faults,
+    skill_notes,
+    skill_texts,
+    spread,
+)
+from skill_health.effectiveness.check.verifier_runs import VerifiedState, nothing_done, solved
+from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.tasks._scripts import text_of
+from skill_health.effectiveness.trial.rewards import INFRASTRUCTURE, PASS
+from skill_health.effectiveness.trial.verify import Verified
+from skill_health.effectiveness.workspace.scripts import ScriptOptions, last_line
+from skill_health.registries.records import BadRecord, Registries, RegistryRecord, problem_line
+from skill_health.rules._api import Corpus, CorpusContext
+from skill_health.rules.leakage import prompt_names_skill
+from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, TaskText
+from skill_health.rules.leakage._material import TaskMaterial as Material
+from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
+from skill_health.rules.leakage.evaluation_constant import rare_values
+from skill_health.skill.model import Skill
+from skill_health.text.fingerprints import fingerprints, words_of
+from skill_health.text.terminal import clean
+
+_CERTAIN = 1.5
+_MOST_SKILLS = 2
+_MOST_TEXT = 1 << 20
+_SHOWN = 160
+# A copy that was touched here and there still holds half of what it was made from.
+_SHARE, _LEAST_PRINTS = 0.5, 8
+_ENTRIES = ("verify.sh", "test.sh", "oracle/solve.sh", "solve.sh")
+_CODE = (".sh", ".bash", ".py", ".js", ".mjs", ".ts", ".rb", ".pl", ".awk", ".jq")
+_NAMES = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*(?:verify\.sh|test_outputs\.py|solve\.sh|solve\.py)(?![\w-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """One leak as a sentence; `certain` where it fails the task."""
+
+    message: str
+    certain: bool = True
+
+
+def leaks(task: Task, skills: Sequence[SkillTexts], spread: Counter[int]) -> Iterator[Leak]:
+    """What leaks of a task; `spread` says in how many skills a fingerprint occurs."""
+    material = _material(task)
+    yield from _in_prompt(task, [skill.name for skill in skills])
+    yield from _in_skills(material, skills, spread)
+    yield from _in_given(task, material)
+
+
+def _material(task: Task) -> Material:
+    """All texts of a task, as the linter's rules take them; what the agent gets counts as prompt."""
+    parts = [TaskText("prompt", PROMPT, task.prompt), *_parts("starting", PROMPT, task.files)]
+    for name, kind, script in (("verifier", VERIFIER, task.verifier), ("oracle", ORACLE, task.oracle)):
+        parts += _parts(name, kind, script.files if script else ())
+    given = "\n".join(part.text for part in parts if part.kind == PROMPT)
+    return Material(task.id, task.path, tuple(parts), given)
+
+
+def _parts(name: str, kind: str, files: Iterable[File]) -> Iterator[TaskText]:
+    for file in files:
+        text = text_of(file) if len(file.data) <= _MOST_TEXT else None
+        if text and text.strip():
+            yield TaskText(file.path if file.path.startswith(f"{name}/") else f"{name}/{file.path}", kind, text)
+
+
+def _in_prompt(task: Task, names: Iterable[str]) -> Iterator[Leak]:
+    """Names of skills, and of the files that judge."""
+    for name in sorted(names):
+        record = RegistryRecord("", 1, {"prompt": task.prompt, "prompt_id": "", "expected_primary_skill": name})
+        context = cast(CorpusContext, SimpleNamespace(registries=Registries(prompts=(record,))))
+        if any(prompt_names_skill.check_corpus(Corpus(()), context)):
+            yield Leak(f"the prompt names the skill {name!r}", certain=name == task.target_skill)
+    given = {file.path for file in task.files}
+    for match in _NAMES.finditer(task.prompt):
+        if match.group() not in given:
+            yield Leak(f"the prompt names {match.group()!r}, which the agent does not have")
+
+
+def _in_skills(material: Material, skills: Sequence[SkillTexts], spread: Counter[int]) -> Iterator[Leak]:
+    """Passages and rare values of the task that stand in skills."""
+    index, hidden = PassageIndex.of([material]), _hidden_values(material)
+    values = {skill.name: _values(text for _, text, _ in skill.texts) for skill in skills}
+    holders = Counter(value for each in values.values() for value in each)
+    bundled = {file for skill in skills for file in skill.files}
+    for skill in skills:
+        for path, text, prints in skill.texts:
+            for found in () if prints.isdisjoint(index.places) else passages(text, index, spread, skill.files):
+                yield _passage(f"the skill {skill.name!r} ({path}:{found.span.line})", found)
+        told = [value for value in values[skill.name] if value in hidden and value not in bundled]
+        if rare := [value for value in told if holders[value] <= _MOST_SKILLS]:
+            where = hidden[rare[0]]
+            yield Leak(f"the skill {skill.name!r} holds {rare[0]!r}, which only {where} of the task knows")
+
+
+def _in_given(task: Task, material: Material) -> Iterator[Leak]:
+    """The verifier or the oracle in what the agent is told and given."""
+    secret = [*_scripts(task.verifier), *_scripts(task.oracle)]
+    for file in task.files:
+        for other in secret:
+            if file.data.split() == other.data.split():
+                yield Leak(f"the starting file {file.path} is a copy of {other.path}")
+            elif other.path in _ENTRIES and _holds(file, other):
+                yield Leak(f"the starting file {file.path} holds most of {other.path}")
+    parts = tuple(part for part in material.parts if part.kind != PROMPT)
+    for found in passages(task.prompt, PassageIndex.of([material._replace(parts=parts)]), {}, ()):
+        yield _passage("the prompt", found)
+
+
+def _scripts(script: Script | None) -> list[File]:
+    return [file for file in script.files if file.path.endswith(_CODE)] if script else []
+
+
+def _holds(file: File, other: File) -> bool:
+    ours, theirs = text_of(file), text_of(other)
+    prints = {value for value, _ in fingerprints(words_of(theirs or ""))}
+    if len(prints) < _LEAST_PRINTS or not ours:
+        return False
+    return len(prints.intersection(value for value, _ in fingerprints(words_of(ours)))) >= _SHARE * len(prints)
+
+
+def _hidden_values(whole: Material) -> dict[str, str]:
+    """The rare values of the verifier and the oracle that the agent is not given, each with where it stands."""
+    given = _values([whole.given])
+    found: dict[str, str] = {}
+    for part in whole.parts:
+        if part.kind != PROMPT:
+            for value, start, _ in rare_values(part.text):
+                if value not in given and value not in whole.given:
+                    found.setdefault(value, f"{part.path}:{part.text.count(chr(10), 0, start) + 1}")
+    return found
+
+
+def _values(texts: Iterable[str]) -> dict[str, None]:
+    return {value: None for text in texts for value, _, _ in rare_values(text)}
+
+
+def _passage(where: str, found: Passage) -> Leak:
+    part = found.part
+    message = f"{where} holds {found.words} words of {part.path}:{found.there_line}: {quote(found.there, _SHOWN)}"
+    return Leak(message, found.words >= found.least * (1 if part.kind == PROMPT else _CERTAIN))
+
+
+# Folders where agents look for skills and settings: every arm would have what lies there.
+_AGENT_FOLDERS = frozenset((".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen"))
+_AGENT_FILES = frozenset(("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", ".cursorrules"))
+# Formats that have no place for an oracle; that is said with what is not supported.
+_WITHOUT_ORACLE = frozenset(("skill_evals",))
+_MOST_PATHS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFault:
+    """Why a task must not be used: a stable word and a sentence."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCheck:
+    """What the check of one task found. `nothing_done` and `solved` are None where the task was not run."""
+
+    task: Task
+    faults: tuple[TaskFault, ...] = ()
+    notes: tuple[str, ...] = ()
+    nothing_done: VerifiedState | None = None
+    solved: VerifiedState | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether a run may use the task."""
+        return not self.faults
+
+
+def check_tasks(
+    tasks: Sequence[Task], skills: Sequence[Skill], root: str = "", terms: ScriptOptions | None = None
+) -> tuple[TaskCheck, ...]:
+    """Check tasks, in their order, against all skills of the collection; their files are read below `root`.
+
+    On these `terms` the oracle and the verifier of each task, which is code of the task, are run: in a sandbox as in a
+    trial, in fresh folders outside the repository. Without any, nothing is run. To be called from the main thread,
+    where no event loop runs.
+
+    Raises AbortedError where the temporary folder is no place for that.
+    """
+    given = skill_texts(skills, root)
+    common = spread(given)
+    names = {one.name for one in given}
+
+    def look(task: Task) -> TaskCheck:
+        texts = (*given, *(skill for skill in own_skills(task) if skill.name not in names))
+        found = [*_static(task, [skill.name for skill in texts])]
+        told = list(dict.fromkeys(leaks(task, texts, common)))
+        found += [TaskFault("leak", leak.message) for leak in told if leak.certain]
+        notes = [*_notes(task), *(f"perhaps a leak: {leak.message}" for leak in told if not leak.certain)]
+        return TaskCheck(task, tuple(found), tuple(notes))
+
+    return tuple(map(look, tasks)) if terms is None else asyncio.run(_tried(tasks, look, terms))
+
+
+async def _tried(
+    tasks: Sequence[Task], look: Callable[[Task], TaskCheck], terms: ScriptOptions
+) -> tuple[TaskCheck, ...]:
+    """Each task looked at and tried, some at once: while one is looked at, the scripts of others go on."""
+    slots = asyncio.Semaphore(terms.at_once)
+
+    async def one(task: Task) -> TaskCheck:
+        async with slots:
+            checked = look(task)
+            if not task.runnable or task.verifier is None:
+                return checked
+            start = await nothing_done(task, terms)
+            end = await solved(task, terms) if task.oracle is not None else None
+        found = dict.fromkeys([*_start_faults(start), *(_end_faults(end) if end else ())])
+        return replace(
+            checked, faults=(*checked.faults, *found), notes=(*checked.notes, *_state_notes(start, end)),
+            nothing_done=start, solved=end,
+        )  # fmt: skip
+
+    return tuple(await asyncio.gather(*map(one, tasks)))
+
+
+def _static(task: Task, names: Sequence[str]) -> Iterator[TaskFault]:
+    yield from (TaskFault("not-runnable", line) for line in task.blockers)
+    yield from (TaskFault("skills", line) for line in skill_faults(task, names))
+    for file in task.files:
+        top = next((part for part in file.path.split("/")[:-1] if part in _AGENT_FOLDERS), "")
+        if top:
+            yield TaskFault("visible", f"the starting file {file.path} lies where agents look for skills and settings")
+            break
+    if task.oracle is None and task.runnable and task.format not in _WITHOUT_ORACLE:
+        yield TaskFault("no-oracle", "there is no oracle, so nothing shows that the task can be solved")
+
+
+def _notes(task: Task) -> Iterator[str]:
+    yield from (f"not supported: {line}" for line in task.unsupported)
+    yield from skill_notes(task)
+    for file in task.files:
+        if file.path.rpartition("/")[2] in _AGENT_FILES:
+            yield f"the starting file {file.path} is read by some agents as instructions, in every arm"
+
+
+def _start_faults(state: VerifiedState) -> Iterator[TaskFault]:
+    """What is wrong when nothing was done."""
+    yield from _verifier_faults(state, "nothing done")
+    if any(one.verdict.outcome == PASS for one in _verified(state)):
+        yield TaskFault("no-op-passes", "the verifier passes although nothing was done")
+
+
+def _end_faults(state: VerifiedState) -> Iterator[TaskFault]:
+    """What is wrong after the oracle."""
+    ran = state.oracle
+    if ran is not None and ran.exit_code != 0:
+        yield TaskFault("oracle-error", f"the oracle {_how(ran)}{_said(ran)}")
+    yield from _verifier_faults(state, "the oracle's work done")
+    worst = next((one for one in _verified(state) if one.verdict.outcome != PASS), None)
+    if worst and worst.verdict.outcome != INFRASTRUCTURE:
+        yield TaskFault("oracle-fails", f"the verifier fails the oracle{_said(worst.output)}")
+    elif worst is None and (reward := state.tried[0].verified.verdict.reward) != 1:
+        yield TaskFault("oracle-reward", f"the oracle's reward is {reward:g}, not 1")
+
+
+def _verifier_faults(state: VerifiedState, when: str) -> Iterator[TaskFault]:
+    first = state.tried[0].verified
+    for one in _verified(state):
+        if one.verdict.outcome == INFRASTRUCTURE:
+            yield TaskFault("verifier-error", f"with {when}: {one.verdict.problem}{_said(one.output)}")
+            break
+        if one.verdict.problem:
+            yield TaskFault("reward", f"with {when}: {one.verdict.problem}")
+            break
+    if any(_result(one) != _result(first) for one in _verified(state)):
+        results = ", ".join(f"{one.verdict.outcome} ({_shown(one.verdict.reward)})" for one in _verified(state))
+        yield TaskFault("verifier-varies", f"with {when} the verifier does not say the same each time: {results}")
+    if changed := next((one.changed for one in state.tried if one.changed), ()):
+        more = f" and {len(changed) - _MOST_PATHS} more" if len(changed) > _MOST_PATHS else ""
+        yield TaskFault(
+            "verifier-changes", f"the verifier changes the workspace: {', '.join(changed[:_MOST_PATHS])}{more}"
+        )
+
+
+def _state_notes(start: VerifiedState, end: VerifiedState | None) -> Iterator[str]:
+    if end is not None and not end.changes:
+        yield "the oracle changes no file: the final message alone is judged"
+    for state in filter(None, (start, end)):
+        if len({(one.output.stdout, one.output.stderr) for one in _verified(state)}) > 1:
+            yield "the verifier's output differs from run to run; its verdict does not"
+            return
+
+
+def _result(one: Verified) -> tuple[object, ...]:
+    verdict = one.verdict
+    return verdict.outcome, verdict.reward, tuple(sorted(verdict.values.items())), one.output.exit_code
+
+
+def _verified(state: VerifiedState) -> list[Verified]:
+    return [one.verified for one in state.tried]
+
+
+def _how(ran: ProgramOutput) -> str:
+    """How a program came to an end that is not the right one."""
+    if ran.exit_code is not None:
+        return f"ended with exit code {ran.exit_code}"
+    return f"was stopped: {ran.stopped}" if ran.stopped not in ("", "timeout") else "did not end within its time limit"
+
+
+def _said(ran: ProgramOutput) -> str:
+    words = last_line(ran)
+    return f"; it said: {words}" if words else ""
+
+
+def _shown(reward: float | None) -> str:
+    return "no reward" if reward is None else f"{reward:g}"
+
+
+SCHEMA = "skill-health/effectiveness-check/1"
+
+
+def as_text(checked: Sequence[TaskCheck], bad: Sequence[BadRecord], notes: bool, prefix: str = "") -> str:
+    """One line for each problem, with notes where they are wanted, and a last line with the count.
+
+    `prefix` stands in front of every path: what leads from here to the folder that paths are relative to.
+    """
+    return "".join(f"{line}\n" for line in _lines(checked, bad, notes, prefix))
+
+
+def _lines(checked: Sequence[TaskCheck], bad: Sequence[BadRecord], notes: bool, prefix: str) -> Iterator[str]:
+    yield from (problem_line(one._replace(path=f"{prefix}{one.path}")) for one in bad)
+    for one in checked:
+        path = f"{prefix}{one.task.path}"
+        yield from (_line(path, f"{fault.kind}: {fault.message}") for fault in one.faults)
+        if notes:
+            yield from (_line(path, f"note: {note}") for note in one.notes)
+    total, good = len(checked) + len(bad), sum(one.ok for one in checked)
+    ran = sum(one.nothing_done is not None for one in checked)
+    told = (
+        ""
+        if notes or not (count := sum(len(one.notes) for one in checked))
+        else f"; {count} note{'s' * (count != 1)} (--notes)"
+    )
+    yield f"{total} task{'s' * (total != 1)}, {good} fit to use, {ran} tried{told}"
+
+
+def _line(path: str, text: str) -> str:
+    return clean(" ".join(f"{path}: {text}".split()))
+
+
+def as_json(checked: Sequence[TaskCheck], bad: Sequence[BadRecord]) -> str:
+    """The same in full, by the schema `effectiveness-check`."""
+    record = {
+        "schema": SCHEMA,
+        "tasks": [_record(one) for one in checked],
+        "bad": [{"path": one.path, "line": one.line, "message": one.message, "help": one.help} for one in bad],
+        "ok": not bad and all(one.ok for one in checked),
+    }
+    return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+
+
+def _record(one: TaskCheck) -> dict[str, Any]:
+    task = one.task
+    return {
+        "id": task.id,
+        "path": task.path,
+        "format": task.format,
+        "target_skill": task.target_skill,
+        "digest": task.digest,
+        "verifier_digest": task.verifier.digest if task.verifier else None,
+        "runnable": task.runnable,
+        "ok": one.ok,
+        "problems": [{"kind": fault.kind, "message": fault.message} for fault in one.faults],
+        "notes": list(one.notes),
+        "nothing_done": _state(one.nothing_done),
+        "solved": _state(one.solved),
+    }
+
+
+def _state(state: VerifiedState | None) -> list[dict[str, Any]] | None:
+    if state is None:
+        return None
+    return [{"outcome": one.verified.verdict.outcome, "reward": one.verified.verdict.reward} for one in state.tried]

@@ -1,0 +1,97 @@
+"""The two states that a verifier must tell apart, nothing done and the oracle's, each verified as a trial would be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from skill_health.effectiveness.agents._api import ProgramOutput
+from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
+from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._scripts import ORACLE
+from skill_health.effectiveness.trial.verify import Verified, verify
+from skill_health.effectiveness.workspace.folders import differences, snapshot, write_files
+from skill_health.effectiveness.workspace.scripts import ScriptOptions, ScriptSurroundings, run_script
+from skill_health.effectiveness.workspace.workspace import Workplace, fresh, removed, workplace
+
+RUNS = 3
+# What an oracle says at last, for tasks whose verifier reads the final message.
+FINAL = ("oracle/final.txt", "final.txt")
+# A shell's exit code of what cannot be run.
+_NOT_RUN = 127
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierRun:
+    """One verification, and what the verifier changed in the workspace."""
+
+    verified: Verified
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedState:
+    """A state of the workspace, verified RUNS times.
+
+    `oracle` is how the oracle's program ended and `changes` counts the paths that it changed; None and 0 for nothing
+    done.
+    """
+
+    tried: tuple[VerifierRun, ...]
+    oracle: ProgramOutput | None = None
+    changes: int = 0
+
+
+async def nothing_done(task: Task, terms: ScriptOptions) -> VerifiedState:
+    """The starting state, verified. Raises AbortedError where the temporary folder is no place for that."""
+    async with _begun(task, terms) as at:
+        return VerifiedState(await _verified(task, at))
+
+
+async def solved(task: Task, terms: ScriptOptions) -> VerifiedState:
+    """The state that the oracle leaves, verified. Raises as `nothing_done`, and ValueError for a task without one."""
+    if task.oracle is None:
+        raise ValueError(f"the task {task.id} has no oracle")
+    async with _begun(task, terms) as at:
+        before = await _snapshot(at)
+        output = await _oracle(task, task.oracle, at)
+        said = next((file.data for file in task.oracle.files if file.path in FINAL), b"")
+        with open(at.places.final, "wb") as stream:
+            stream.write(said)
+        changes = len(differences(before, await _snapshot(at)))
+        return VerifiedState(await _verified(task, at), output, changes)
+
+
+@asynccontextmanager
+async def _begun(task: Task, terms: ScriptOptions) -> AsyncIterator[Workplace]:
+    """Fresh folders with the starting files, removed afterwards."""
+    places = fresh(task)
+    async with removed(places.base):
+        write_files(places.workspace, task.files)
+        yield workplace(task, places, terms.sandbox, terms.image)
+
+
+async def _oracle(task: Task, oracle: Script, at: Workplace) -> ProgramOutput:
+    folder = at.places.beside("oracle")
+    try:
+        return await run_script(task, oracle, at, ScriptSurroundings(folder, {ORACLE: folder}, {}))
+    except (OSError, SandboxError) as error:
+        return ProgramOutput(_NOT_RUN, stderr=str(error).encode("utf-8", "replace"))
+
+
+async def _verified(task: Task, at: Workplace) -> tuple[VerifierRun, ...]:
+    found = []
+    before = await _snapshot(at)
+    for nth in range(RUNS):
+        verified = await verify(task, at, f"run-{nth}")
+        after = await _snapshot(at)
+        found.append(VerifierRun(verified, tuple(differences(before, after))))
+        before = after
+    return tuple(found)
+
+
+async def _snapshot(at: Workplace) -> dict[str, str]:
+    """The workspace now; who cancels meanwhile waits, since the folder is removed afterwards."""
+    return await to_the_end(asyncio.to_thread(snapshot, at.places.workspace))

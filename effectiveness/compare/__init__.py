@@ -1,0 +1,1 @@
+"""Two runs of the same tasks -> what has changed in what skills do."""

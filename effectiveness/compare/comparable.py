@@ -1,0 +1,138 @@
+"""What keeps two runs from being compared, which tasks can be, and what else differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from skill_health.effectiveness.run.runs import EffectRun
+
+Manifest = Mapping[str, Any]
+_TASK = ("digest", "verifier_digest", "target_skill")
+
+
+def tasks_of(manifest: Manifest) -> dict[str, Mapping[str, Any]]:
+    """The tasks of a run by their ids, in its order."""
+    return {str(task["id"]): task for task in manifest["tasks"]}
+
+
+def agreeing(run: Manifest, baseline: Manifest) -> list[str]:
+    """The tasks of both that start alike, are verified alike and are for the same skill, in the order of their ids."""
+    new, old = tasks_of(run), tasks_of(baseline)
+    return sorted(name for name in new if name in old and _same(new[name], old[name]))
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(one.get(key) == other.get(key) for key in _TASK)
+
+
+def changed_tasks(run: Manifest, baseline: Manifest) -> dict[str, str]:
+    """The tasks of both that are not the same task any more, and what is not."""
+    new, old = tasks_of(run), tasks_of(baseline)
+    said = {"digest": "what it starts from", "verifier_digest": "its verifier", "target_skill": "the skill it is for"}
+    return {
+        name: ", ".join(said[key] for key in _TASK if new[name].get(key) != old[name].get(key))
+        for name in sorted(new)
+        if name in old and not _same(new[name], old[name])
+    }
+
+
+def specs(manifest: Manifest) -> list[str]:
+    """The models of a run as they were named."""
+    return [str(model["spec"]) for model in manifest["models"]]
+
+
+def obstacles(run: EffectRun, baseline: EffectRun) -> Iterator[str]:
+    """Why the runs cannot be compared, and what to do about it; nothing where they can."""
+    one, other = run.manifest, baseline.manifest
+    if not agreeing(one, other):
+        changed = changed_tasks(one, other)
+        what = f"all {len(changed)} common tasks have changed" if changed else "they have no task in common"
+        yield f"{what}: run {run.run_id} again with the tasks of {baseline.run_id}"
+    if not set(specs(one)) & set(specs(other)):
+        yield f"they have no model in common: run {named(specs(other))} again with --agents"
+    if len(set(one["arms"]) & set(other["arms"])) < 2:
+        yield f"they have fewer than two arms in common: run one of them again with --arms {','.join(other['arms'])}"
+
+
+def relisted(run: Manifest, baseline: Manifest) -> list[dict[str, Any]]:
+    """The skills that are not the same, by name: edited, added or removed, with their digests."""
+    new, old = ({str(skill["name"]): skill for skill in side["skills"]} for side in (run, baseline))
+    found = []
+    for name in sorted({*new, *old}):
+        before, after = (None if name not in side else str(side[name]["digest"]) for side in (old, new))
+        if before != after:
+            kind = "added" if before is None else "removed" if after is None else "edited"
+            reworded = kind == "edited" and old[name].get("description") != new[name].get("description")
+            found.append({"name": name, "kind": kind, "before": before, "after": after, "description": reworded})
+    return found
+
+
+def differences(run: Manifest, baseline: Manifest) -> Iterator[str]:
+    """What else is not the same, besides the skills: it may be behind a change just as well."""
+    for what, value in _SETTINGS.items():
+        if value(run) != value(baseline):
+            yield f"{what} {_plain(value(baseline))} -> {_plain(value(run))}"
+    for name in sorted({*run["limits"], *baseline["limits"]}):
+        was, now = (side["limits"].get(name) for side in (baseline, run))
+        if was != now:
+            yield f"limit {name} {_given(was)} -> {_given(now)}"
+    old = {str(model["spec"]): model for model in baseline["models"]}
+    for model in run["models"]:
+        if before := old.get(str(model["spec"])):
+            yield from _agent(str(model["spec"]), before, model)
+    yield from _arms(run, baseline)
+
+
+def _agent(spec: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for key, what in _AGENT.items():
+        if old.get(key) != new.get(key):
+            yield f"{spec}: {what} {_plain(old.get(key))} -> {_plain(new.get(key))}"
+
+
+def _arms(run: Manifest, baseline: Manifest) -> Iterator[str]:
+    for side, other, what in ((run, baseline, "run"), (baseline, run, "baseline")):
+        if only := [str(arm) for arm in side["arms"] if arm not in other["arms"]]:
+            yield f"arms of the {what} only: {named(only)}"
+    common = agreeing(run, baseline)
+    arms = [arm for arm in run["arms"] if arm in baseline["arms"]]
+    cells = [
+        (run["staged"].get(task, {}).get(arm), baseline["staged"].get(task, {}).get(arm))
+        for task in common
+        for arm in arms
+    ]
+    pairs = [(new, old) for new, old in cells if new is not None and old is not None]
+    if others := sum(new != old for new, old in pairs):
+        yield f"in {others} of {len(pairs)} pairs of task and arm other skills are staged, or in another order"
+
+
+_SETTINGS: Mapping[str, Callable[[Manifest], Any]] = {
+    "replications": lambda manifest: manifest["replications"],
+    "seed": lambda manifest: manifest["seed"],
+    "margin": lambda manifest: manifest["margin"],
+    "skill-health": lambda manifest: manifest["tool_version"],
+    "sandbox": lambda manifest: manifest["sandbox"]["name"],
+    "version of the sandbox": lambda manifest: manifest["sandbox"].get("version"),
+    "image": lambda manifest: manifest["sandbox"].get("image") or "",
+    "what the sandbox isolates": lambda manifest: manifest["sandbox"].get("isolates"),
+}
+_AGENT = {
+    "version": "version of the agent", "base_url": "server", "protocol": "protocol", "flags": "options",
+    "max_usd": "cap of a trial in dollars", "simulated": "simulated",
+}  # fmt: skip
+
+
+def named(names: Sequence[str], most: int = 3) -> str:
+    """The first few names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value)) or "none"
+    return "not known" if value is None else "none" if value == "" else str(value)
+
+
+def _given(limit: Any) -> str:
+    return "not given" if limit is None else _plain(limit)

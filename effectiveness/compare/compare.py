@@ -1,0 +1,336 @@
+"""Two runs of the same tasks -> what has changed in what skills do, with intervals, or why that cannot be said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from skill_health.core.errors import UsageError
+from skill_health.effectiveness.compare.comparable import (
+    agreeing,
+    changed_tasks,
+    differences,
+    obstacles,
+    relisted,
+    specs,
+    tasks_of,
+)
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.effects.contrasts import LEAST, ArmPair, pairs, within
+from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, read_facts, read_sheet
+from skill_health.effectiveness.run.runs import EffectRun
+from skill_health.effectiveness.tasks._api import NO_SKILL
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.hypothesis_tests import sign_flip
+from skill_health.stats.intervals import clustered_proportion
+from skill_health.stats.multiplicity import benjamini_hochberg, holm
+from skill_health.stats.power import FEW_CLUSTERS as FEW
+from skill_health.stats.resampling import paired_bootstrap, paired_t
+
+ALPHA = 0.05
+HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastChange:
+    """A change of a contrast, or of one arm where it is against nothing; `before` and `after` are the two sides.
+
+    `student` is the interval that decides below 30 tasks.
+    """
+
+    arm: str
+    against: str
+    kind: str
+    differing: int
+    before: Estimate
+    after: Estimate
+    delta: Estimate
+    student: Estimate
+    correction: str = "none"
+
+    @property
+    def primary(self) -> bool:
+        """Whether it decides about a loss."""
+        return self.kind == "primary"
+
+    @property
+    def lost(self) -> bool:
+        """Whether it shows a loss: a corrected p below 0.05, and an interval that lies below zero.
+
+        Where all tasks lost the same there is no interval, and the test alone decides.
+        """
+        interval = self.student if self.delta.clusters < FEW else self.delta
+        p, end = self.delta.p_adjusted, self.delta.value if interval.high is None else interval.high
+        return p is not None and p < ALPHA and end is not None and end < 0
+
+
+def changes(
+    tasks: Sequence[str], old: Cells, new: Cells, wanted: Iterable[ArmPair], seed: int
+) -> Iterator[ContrastChange]:
+    """The change of every contrast over these tasks that both runs have at all; the primary one first."""
+    for pair in wanted:
+        rows = [row for task in tasks if (row := _row(task, old, new, pair))]
+        if rows:
+            yield _change(pair, rows, seed)
+
+
+def arm_changes(
+    tasks: Sequence[str], old: Cells, new: Cells, arms: Iterable[str], seed: int
+) -> Iterator[ContrastChange]:
+    """The change of the success of every arm by itself."""
+    for arm in arms:
+        cells = [(old.get((task, arm)), new.get((task, arm))) for task in tasks]
+        both = [(before, after) for before, after in cells if before and after]
+        if both:
+            found = _change(ArmPair(arm, "", "descriptive"), [(_share(a), _share(b)) for a, b in both], seed)
+            before, after = ([pair[side] for pair in both] for side in (0, 1))
+            yield replace(found, before=_rate(before), after=_rate(after))
+
+
+def _row(task: str, old: Cells, new: Cells, pair: ArmPair) -> tuple[Fraction, Fraction] | None:
+    cells = [side.get((task, arm)) for side in (old, new) for arm in (pair.arm, pair.against)]
+    shares = [_share(cell) for cell in cells if cell]
+    return (shares[0] - shares[1], shares[2] - shares[3]) if len(shares) == len(cells) else None
+
+
+def _rate(cells: Sequence[CellTrials]) -> Estimate:
+    """The share of trials that passed; its interval cannot lie beyond 0 and 1, as that of a mean could."""
+    return clustered_proportion([cell.passes for cell in cells], [len(cell.trials) for cell in cells])
+
+
+def _share(cell: CellTrials) -> Fraction:
+    """Exact, so that equal sides differ by nothing."""
+    return Fraction(cell.passes, len(cell.trials))
+
+
+def _change(pair: ArmPair, rows: Sequence[tuple[Fraction, Fraction]], seed: int) -> ContrastChange:
+    before, after, by = (
+        [float(row[0]) for row in rows],
+        [float(row[1]) for row in rows],
+        [float(b - a) for a, b in rows],
+    )
+    differing = sum(each != 0 for each in by)
+    p = sign_flip(by, seed=seed) if differing >= LEAST else None
+    most = 2.0 if pair.against else 1.0
+    delta, student = replace(within(paired_bootstrap(by, seed=seed), most), p=p), within(paired_t(by), most)
+    was, now = (within(paired_t(side), 1.0) for side in (before, after))
+    return ContrastChange(pair.arm, pair.against, pair.kind, differing, was, now, delta, student)
+
+
+def correct(table: Mapping[Any, list[ContrastChange]], primary: bool) -> None:
+    """Adjust one family in place: the primary contrasts by Holm, the rest by Benjamini and Hochberg."""
+    places = [(key, at) for key, found in table.items() for at, each in enumerate(found) if each.primary == primary]
+    ps = [table[key][at].delta.p for key, at in places]
+    method, adjusted = (HOLM, holm(ps)) if primary else (FALSE_SHARE, benjamini_hochberg(ps))
+    for (key, at), p in zip(places, adjusted, strict=True):
+        each = table[key][at]
+        table[key][at] = replace(each, delta=replace(each.delta, p_adjusted=p), correction=method)
+
+
+def record(change: ContrastChange) -> dict[str, Any]:
+    """A change as JSON values."""
+    student, testable = change.student, change.differing >= LEAST
+    note = (
+        ""
+        if testable
+        else f"not testable: {change.differing} of {change.delta.clusters} tasks changed, {LEAST} are needed"
+    )
+    beside = change.delta.clusters < FEW and student.low is not None
+    return {
+        "arm": change.arm, "against": change.against or None, "kind": change.kind, "tasks": change.delta.clusters, "differing": change.differing,
+        "before": estimate_record(change.before), "after": estimate_record(change.after), "delta": estimate_record(change.delta),
+        "t": {"low": student.low, "high": student.high} if beside else None,
+        "correction": change.correction, "testable": testable, "note": note,
+    }  # fmt: skip
+
+
+def estimate_record(number: Estimate) -> dict[str, Any]:
+    """An estimate as JSON values."""
+    return {
+        name: getattr(number, name) for name in ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "note")
+    }
+
+
+MISSING = 0.05
+"""More missing trials than this share are said."""
+
+
+def cautions(models: Sequence[Mapping[str, Any]], reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Simulated agents, other models behind a name, missing trials, bias; `reports`: the baseline's, the run's."""
+    for model in models:
+        spec = model["model"]
+        if any(model["simulated"].values()):
+            yield f"{spec} is simulated: a script stood in for the agent, and nothing here says anything about a model"
+        old, new = model["resolved"]["before"], model["resolved"]["after"]
+        if old and new and old != new:
+            yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"
+        for side, report in zip(("before", "after"), reports, strict=True):
+            found = model["coverage"][side]
+            absent = found["planned"] - found["scored"]
+            if found["planned"] and absent / found["planned"] > MISSING:
+                yield f"{spec} in {report['run_id']}: {absent} of {found['planned']} trials are missing"
+    for report in reports:
+        yield from (f"{report['run_id']} is biased: {why}" for why in report["biased"])
+    if reports[0]["run_id"] == reports[1]["run_id"]:
+        yield "a run is compared with itself"
+
+
+SCHEMA = "skill-health/effectiveness-comparison/1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Both runs, each model with its columns, and the tasks that can be compared, by the skill that they are for."""
+
+    columns: Mapping[str, tuple[ModelTrials, ModelTrials]]
+    reports: tuple[Mapping[str, Any], Mapping[str, Any]]
+    tasks: Mapping[str | None, Sequence[str]]
+    arms: tuple[str, ...]
+
+
+def compare(run: EffectRun, baseline: EffectRun) -> dict[str, Any]:
+    """The comparison as JSON values (effectiveness-comparison.schema.json).
+
+    `worse` names the skills, and collections (null), whose target lost against the control: Holm's correction over all
+    models, and over all pairs of model and skill, with an interval below zero.
+
+    Raises UsageError where no task, no model or no two arms are the same in both.
+    """
+    if found := list(obstacles(run, baseline)):
+        raise UsageError(f"{run.run_id} cannot be compared with {baseline.run_id}: {'; '.join(found)}")
+    one, other = run.manifest, baseline.manifest
+    sides = _sides(run, baseline)
+    wholes, skills, arms = _tables(sides, int(one["seed"]), one)
+    models = [_model(spec, sides, wholes, skills, arms) for spec in sides.columns]
+    new, old, edits = tasks_of(one), tasks_of(other), relisted(one, other)
+    return {
+        "schema": SCHEMA,
+        "run": _identity(run),
+        "baseline": _identity(baseline),
+        "skills": edits,
+        "same_skills": len(one["skills"]) - sum(each["kind"] != "removed" for each in edits),
+        "tasks": {
+            "common": agreeing(one, other),
+            "compared": len(sides.tasks[None]),
+            "changed": [{"task_id": name, "what": what} for name, what in changed_tasks(one, other).items()],
+            "only_run": [name for name in new if name not in old],
+            "only_baseline": [name for name in old if name not in new],
+        },
+        "differences": list(differences(one, other)),
+        "cautions": list(cautions(models, sides.reports)),
+        "models": models,
+        "worse": list(_worse(models)),
+    }
+
+
+def _sides(run: EffectRun, baseline: EffectRun) -> _Sides:
+    new, old = (
+        {column.spec: column for column in read_sheet(read_facts(side.manifest), side.results).columns}
+        for side in (run, baseline)
+    )
+    tasks: dict[str | None, list[str]] = {None: []}
+    facts = tasks_of(run.manifest)
+    for name in agreeing(run.manifest, baseline.manifest):
+        skill = facts[name].get("target_skill")
+        if skill == NO_SKILL:
+            continue
+        tasks[None].append(name)
+        if skill is not None:
+            tasks.setdefault(str(skill), []).append(name)
+    return _Sides(
+        {spec: (old[spec], new[spec]) for spec in specs(run.manifest) if spec in old},
+        (build_report(baseline.manifest, baseline.results), build_report(run.manifest, run.results)),
+        {None: tasks[None], **{skill: tasks[skill] for skill in sorted(filter(None, tasks))}},
+        tuple(arm for arm in run.manifest["arms"] if arm in baseline.manifest["arms"]),
+    )
+
+
+_Table = dict[tuple[str, str | None], list[ContrastChange]]
+
+
+def _tables(sides: _Sides, seed: int, manifest: Mapping[str, Any]) -> tuple[_Table, _Table, _Table]:
+    """The changes of contrasts over all tasks and by skill, and those of single arms; each corrected by itself."""
+    parsed = read_facts(manifest).arms
+    wanted = pairs({name: parsed[name] for name in sides.arms})
+    wholes: _Table = {}
+    skills: _Table = {}
+    arms: _Table = {}
+    for spec, (old, new) in sides.columns.items():
+        cells: tuple[Cells, Cells] = (old.cells, new.cells)
+        for skill, tasks in sides.tasks.items():
+            (wholes if skill is None else skills)[spec, skill] = list(changes(tasks, *cells, wanted, seed))
+        arms[spec, None] = list(arm_changes(sides.tasks[None], *cells, sides.arms, seed))
+    for table in (wholes, skills, arms):
+        for primary in (True, False):
+            correct(table, primary)
+    return wholes, skills, arms
+
+
+def _model(spec: str, sides: _Sides, wholes: _Table, skills: _Table, arms: _Table) -> dict[str, Any]:
+    before, after = (_by_spec(report)[spec] for report in sides.reports)
+    old, new = ({skill["skill"]: skill["verdict"]["word"] for skill in side["skills"]} for side in (before, after))
+    return {
+        "model": spec,
+        "simulated": {"before": before["simulated"], "after": after["simulated"]},
+        "version": {"before": before["agent_version"], "after": after["agent_version"]},
+        "resolved": {"before": before["resolved"], "after": after["resolved"]},
+        "coverage": {
+            name: {"planned": side["planned"], "scored": side["scored"]}
+            for name, side in (("before", before), ("after", after))
+        },
+        "verdict": {"before": before["verdict"]["word"], "after": after["verdict"]["word"]},
+        "contrasts": [record(each) | {"lost": each.primary and each.lost} for each in wholes[spec, None]],
+        "arms": [record(each) for each in arms[spec, None]],
+        "skills": [
+            {
+                "skill": skill,
+                "tasks": list(tasks),
+                "verdict": {"before": old.get(skill), "after": new.get(skill)},
+                "contrasts": [record(each) | {"lost": each.primary and each.lost} for each in skills[spec, skill]],
+            }
+            for skill, tasks in sides.tasks.items()
+            if skill is not None
+        ],
+        "flips": list(_flips(sides, *sides.columns[spec])),
+    }
+
+
+def _by_spec(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {model["model"]: model for model in report["models"]}
+
+
+def _flips(sides: _Sides, old: ModelTrials, new: ModelTrials) -> Iterator[dict[str, Any]]:
+    """The tasks and arms that pass more or less often than before; the losses first, by how much."""
+    skill_of = {task: skill for skill, tasks in sides.tasks.items() if skill is not None for task in tasks}
+    found = []
+    for task in sides.tasks[None]:
+        for arm in sides.arms:
+            before, after = old.cells.get((task, arm)), new.cells.get((task, arm))
+            if before and after and before.success != after.success:
+                counts = {
+                    name: {"n": len(cell.trials), "passes": cell.passes}
+                    for name, cell in (("before", before), ("after", after))
+                }
+                found.append(
+                    (
+                        after.success - before.success,
+                        {"task_id": task, "skill": skill_of.get(task), "arm": arm, **counts},
+                    )
+                )
+    for _, flip in sorted(found, key=lambda each: each[0]):
+        yield flip
+
+
+def _worse(models: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for model in models:
+        parts = [(None, model["contrasts"]), *((skill["skill"], skill["contrasts"]) for skill in model["skills"])]
+        for skill, contrasts in parts:
+            for each in contrasts:
+                if each["lost"]:
+                    yield {"model": model["model"], "skill": skill, "tasks": each["tasks"], "delta": each["delta"]}
+
+
+def _identity(run: EffectRun) -> dict[str, Any]:
+    return {key: run.manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}

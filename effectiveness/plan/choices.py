@@ -1,0 +1,52 @@
+"""What a run tries, and how: the command line's settings over the configuration's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from skill_health.config.settings import Effectiveness
+from skill_health.effectiveness.records import Arm
+from skill_health.effectiveness.workspace.staging import parse_arms
+
+
+@dataclass(frozen=True, slots=True)
+class TrialChoices:
+    """What a run tries, with the configuration filling in what the command line leaves open.
+
+    `sandbox` is "" for the first that works. `timeout_sec` is None where the tasks' own limits hold, `max_usd` of one
+    trial None where it follows from the price. `settings` are what the configuration says to agents of its choice.
+    """
+
+    agents: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    reps: int = 3
+    seed: int = 1
+    margin: float = 0.10
+    sandbox: str = ""
+    image: str = ""
+    timeout_sec: float | None = None
+    max_usd: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoices:
+    """The settings in force: the command line's, else the configuration's. Raises UsageError for an unknown arm."""
+
+    def pick(name: str, otherwise: Any) -> Any:
+        given = options.get(name)
+        return otherwise if given is None or given == () else given
+
+    return TrialChoices(
+        agents=tuple(pick("agents", configured.agents)),
+        arms=parse_arms(pick("arms", configured.arms), pick("hint", configured.hint)),
+        reps=pick("reps", configured.reps),
+        seed=pick("seed", configured.seed),
+        margin=pick("margin", configured.margin),
+        sandbox=pick("sandbox", configured.sandbox),
+        image=configured.image,
+        timeout_sec=options.get("timeout"),
+        max_usd=options.get("max_usd_per_trial"),
+        settings={"acp-command": configured.acp_command, "acp-env": dict(configured.acp_env)},
+    )

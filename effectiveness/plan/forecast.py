@@ -1,0 +1,237 @@
+"""What a run is going to take: trials, dollars and hours, as far as they can be known before the first of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from skill_health.bench.budget import dollars
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.journal import RESULTS, readable_lines
+from skill_health.bench.prices import TieredPrice, cost
+from skill_health.bench.progress import duration
+from skill_health.bench.run_folder import earlier_runs
+from skill_health.core.history import read_backwards
+from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT
+from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
+from skill_health.effectiveness.records import Key, TrialResult, from_line
+from skill_health.effectiveness.run.runs import KIND
+
+FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
+"""So many runs are looked at, so many trials of a model are enough, fewer than FEWEST are too few."""
+_ABSURD = 10**8
+_LINES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierTrials:
+    """What earlier trials of one model come to, on average; None where too few of them said so."""
+
+    trials: int = 0
+    usd: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class _Seen:
+    trials: int
+    usd: list[float]
+    seconds: list[float]
+
+
+def read_earlier(reports: str, specs: Collection[str]) -> dict[str, EarlierTrials]:
+    """What the latest runs below a folder of reports tell of each of these models.
+
+    What cannot be read there is passed over: a damaged old run must not keep a new one from starting.
+    """
+    seen = {spec: _Seen(0, [], []) for spec in specs}
+    for number, (folder, manifest) in enumerate(earlier_runs(reports, KIND)):
+        if number == FOLDERS or all(each.trials >= TRIALS for each in seen.values()):
+            break
+        if {model["spec"] for model in manifest["models"]}.intersection(seen):
+            for result in readable_lines(os.path.join(folder, RESULTS), from_line):
+                mine = seen.get(result.model)
+                if mine is not None and mine.trials < TRIALS and result.scored:
+                    _note(mine, result)
+    return {spec: EarlierTrials(each.trials, _mean(each.usd), _mean(each.seconds)) for spec, each in seen.items()}
+
+
+def read_controls(path: str, specs: Collection[str]) -> dict[tuple[str, str | None], float]:
+    """How often a model passed without a skill when it was last tried, by model and skill (None: all tasks).
+
+    `path` is a history; lines that are damaged or of another kind are passed over. Raises UsageError where it cannot
+    be read.
+    """
+    found: dict[tuple[str, str | None], float] = {}
+    for number, (_, raw) in enumerate(read_backwards(path)):
+        if number == _LINES:
+            break
+        try:
+            record = json.loads(raw)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and record.get("kind") == "effectiveness" and record.get("model") in specs:
+            skill, rate = record.get("skill"), _share(record.get("control"))
+            if rate is not None and (skill is None or isinstance(skill, str)):
+                found.setdefault((record["model"], skill), rate)
+    return found
+
+
+def _note(seen: _Seen, result: TrialResult) -> None:
+    seen.trials += 1
+    if result.cost_usd is not None and result.cost_usd < _ABSURD:
+        seen.usd.append(result.cost_usd)
+    if result.duration_ms is not None and result.duration_ms < _ABSURD:
+        seen.seconds.append(result.duration_ms / 1000)
+
+
+def _mean(values: list[float]) -> float | None:
+    return round(fmean(values), 6) if len(values) >= FEWEST else None
+
+
+def _share(estimate: Any) -> float | None:
+    value = estimate.get("value") if isinstance(estimate, Mapping) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
+
+
+TYPICAL = Usage(input_tokens=250_000, output_tokens=5_000, cached_tokens=200_000)
+"""Tokens of a trial of some ten turns, where no earlier run says what one costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTrialForecast:
+    """The forecast of one model; what is not known is None. `seconds` let its server's limit of trials hold."""
+
+    model: AgentModel
+    trials: int
+    usd_low: float | None
+    usd_high: float | None
+    seconds: float | None
+    seconds_most: float
+    earlier: EarlierTrials
+
+    def line(self, width: int) -> str:
+        """One line of the table."""
+        name, simulated = self.model.spec.ljust(width), self.model.choice.agent.SIMULATED
+        money = "simulated, free" if simulated else dollars(self.usd_low, self.usd_high)
+        pace = "" if self.seconds is None else f", about {duration(self.seconds)}"
+        rests = (
+            f" (from {self.earlier.trials:,} earlier trials)" if self.earlier.usd is not None and not simulated else ""
+        )
+        return f"{name}  {self.trials:,} trials, {money}{rests}{pace}"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialForecast:
+    """The forecast of a run; sums are None where one of their parts is."""
+
+    models: tuple[ModelTrialForecast, ...]
+    trials: int
+    usd_low: float | None
+    usd_high: float | None
+    seconds: float | None
+    seconds_most: float
+    price_version: str
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The forecast for people."""
+        width = max((len(each.model.spec) for each in self.models), default=0)
+        found = [f"forecast: {self.trials:,} trials", *(f"  {each.line(width)}" for each in self.models)]
+        asked = [each.model for each in self.models if not each.model.choice.agent.SIMULATED]
+        if asked:
+            found.append(f"  cost: {dollars(self.usd_low, self.usd_high)} by {self.price_version}")
+            found += [f"  {line}" for line in _caps(asked)]
+        most = f"at most {duration(self.seconds_most)}, where every trial takes all the time it has"
+        found.append(f"  time: {most if self.seconds is None else f'about {duration(self.seconds)}; {most}'}")
+        return [*found, *(f"  {note}" for note in self.notes)]
+
+
+def forecast(
+    plan: TrialPlan,
+    price_version: str,
+    earlier: Mapping[str, EarlierTrials],
+    notes: Iterable[str] = (),
+    done: Collection[Key] = (),
+    concurrency: int = 1,
+) -> TrialForecast:
+    """What a plan is going to take, without the keys that are done, with so many trials under way in all."""
+    left: Counter[str] = Counter()
+    longest: Counter[str] = Counter()
+    for planned in plan.trials():
+        if planned.key not in done:
+            left[planned.model.spec] += 1
+            longest[planned.model.spec] += round(plan.timeout_of(planned.task))
+    limits = plan.at_once(concurrency)
+    models = tuple(
+        _expected(
+            model, left[model.spec], longest[model.spec], limits[model.server], earlier.get(model.spec, EarlierTrials())
+        )
+        for model in plan.models
+    )
+    return TrialForecast(
+        models=models,
+        trials=sum(left.values()),
+        usd_low=_sum(each.usd_low for each in models),
+        usd_high=_sum(each.usd_high for each in models),
+        seconds=_together(plan, [each.seconds for each in models], concurrency),
+        seconds_most=_together(plan, [each.seconds_most for each in models], concurrency) or 0.0,
+        price_version=price_version,
+        notes=tuple(notes),
+    )
+
+
+def _expected(model: AgentModel, trials: int, longest: float, limit: int, earlier: EarlierTrials) -> ModelTrialForecast:
+    low, high = _money(model.price, model.max_usd, earlier)
+    seconds = None if earlier.seconds is None else trials * earlier.seconds / limit
+    each = [None if usd is None else round(usd * trials, 6) for usd in (low, high)]
+    return ModelTrialForecast(model, trials, each[0], each[1], seconds if trials else 0.0, longest / limit, earlier)
+
+
+def _money(price: TieredPrice | None, cap: float | None, earlier: EarlierTrials) -> tuple[float | None, float | None]:
+    """Dollars of one trial: as earlier ones or typical ones cost, and at most."""
+    if price is None:
+        return None, None
+    if price.free:
+        return 0.0, 0.0
+    usual = cost(price, TYPICAL) if earlier.usd is None else earlier.usd
+    return (usual if cap is None or usual is None else min(usual, cap)), cap
+
+
+def _caps(models: Iterable[AgentModel]) -> Iterable[str]:
+    """What one trial may spend, and where that comes from."""
+    for model in models:
+        if model.price is not None and not model.price.free and model.max_usd is not None:
+            yield (
+                f"a trial of {model.spec} may spend up to ${model.max_usd:.2f} (without --max-usd-per-trial the price of "
+                f"{MOST_INPUT:,} tokens read and {MOST_OUTPUT:,} written)"
+            )
+
+
+def _together(plan: TrialPlan, seconds: list[float | None], concurrency: int) -> float | None:
+    """The seconds of all models together: servers work side by side, as far as the limit of all trials lets them."""
+    servers: dict[str, float] = {}
+    work = 0.0
+    limits = plan.at_once(concurrency)
+    for model, each in zip(plan.models, seconds, strict=True):
+        if each is None:
+            return None
+        servers[model.server] = servers.get(model.server, 0.0) + each
+        work += each * limits[model.server]
+    return max([*servers.values(), work / concurrency], default=0.0)
+
+
+def _sum(parts: Iterable[float | None]) -> float | None:
+    total = 0.0
+    for part in parts:
+        if part is None:
+            return None
+        total += part
+    return round(total, 6)

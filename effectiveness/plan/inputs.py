@@ -1,0 +1,193 @@
+"""What a run starts from: tasks, and the skills that their arms stage."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from skill_health.bench.collection import SKIP, NamedCollection, left_out, name_skills
+from skill_health.config.settings import Config
+from skill_health.core.errors import UsageError
+from skill_health.discovery.plugins import Plugins
+from skill_health.effectiveness.check.skills import collection
+from skill_health.effectiveness.records import SkillCopy
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.effectiveness.tasks._load import load_tasks
+from skill_health.effectiveness.workspace.copies import SKILL, copies, make_copy
+from skill_health.lint.pipeline import configure
+from skill_health.registries.records import BadRecord
+from skill_health.registries.sources import expand
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill
+from skill_health.text.near import either
+
+_KEYS = ("target_skill", "irrelevant_skill", "related_skill", "unrelated_skill")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSkills:
+    """Skills that an arm can have together, tasks that name them as their files do, and what to know of others."""
+
+    skills: tuple[Skill, ...]
+    tasks: tuple[Task, ...]
+    notes: tuple[str, ...]
+
+
+def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, namesakes: str) -> NamedSkills:
+    """Of skills with the same name and the same SKILL.md keep one, and give tasks the names by which skills are staged.
+
+    An agent has one skill of a name, whatever plugin it comes from. With `namesakes` "skip" that is the one that a task
+    names, as `plugin:skill` where it has to, else the first (see `name_skills`); otherwise all stay, for whoever stages
+    them to refuse.
+
+    Raises UsageError for a name that may be several skills, and for tasks that need several of one name.
+    """
+    found = name_skills(skills, Plugins(root))
+    meant = _meant(found)
+    by_path = {skill.path: skill for skill in found.skills}
+    wanted: dict[str, dict[str, str]] = defaultdict(dict)
+    settled = []
+    for task in tasks:
+        staged: dict[str, Any] = {}
+        for key in _KEYS:
+            paths = meant.get(getattr(task, key) or "", ())
+            if len(paths) > 1:
+                several = either([found.names[path].listed for path in paths])
+                raise UsageError(f"{task.path}: {key} {getattr(task, key)!r} may be {several}: say which")
+            for path in paths:
+                staged[key] = by_path[path].name
+                wanted[staged[key]][path] = found.names[path].listed
+        settled.append(replace(task, **staged) if staged else task)
+    for name, listed in wanted.items():
+        if len(listed) > 1:
+            both = " and ".join(listed.values())
+            raise UsageError(
+                f"tasks name {both}, and an agent has one skill called {name!r}: give each a run of its own"
+            )
+    if namesakes != SKIP:
+        return NamedSkills(found.skills, tuple(settled), found.notes)
+    kept: dict[str, Skill] = {}
+    for skill in sorted(found.skills, key=lambda skill: (skill.path not in wanted.get(skill.name, ()), _depth(skill))):
+        kept.setdefault(skill.name, skill)
+    rest: dict[str, list[Skill]] = defaultdict(list)
+    for skill in found.skills:
+        if kept[skill.name] is not skill:
+            rest[kept[skill.name].path].append(skill)
+    skills = tuple(skill for skill in found.skills if kept[skill.name] is skill)
+    return NamedSkills(skills, tuple(settled), (*found.notes, *left_out(rest, "an agent has one skill of a name")))
+
+
+def _meant(found: NamedCollection) -> Mapping[str, Sequence[str]]:
+    """What a task may call skills, and the paths of those that are called so; a listed name means no other skill."""
+    others: dict[str, list[str]] = defaultdict(list)
+    for path, names in found.names.items():
+        for name in names.others:
+            others[name].append(path)
+    listed: dict[str, list[str]] = defaultdict(list)
+    for path, names in found.names.items():
+        listed[names.listed].append(path)
+    # Two that are listed by one name cannot be told apart by any label: the first stands for both.
+    return {**others, **{name: paths[:1] for name, paths in listed.items()}}
+
+
+def _depth(skill: Skill) -> tuple[int, str]:
+    return skill.path.count("/"), skill.path
+
+
+@dataclass(frozen=True, slots=True)
+class TrialInputs:
+    """Tasks in the order of their ids, and skills.
+
+    `copies` are those of the collection by name, `own` those that a task brings itself, by its id. `skills` lie below
+    `skills_root`; `problems` are folders that are no sound task, `notes` lines that somebody should know.
+    """
+
+    root: str
+    config: Config
+    tasks: tuple[Task, ...]
+    problems: tuple[BadRecord, ...]
+    skills: tuple[Skill, ...]
+    skills_root: str
+    copies: Mapping[str, SkillCopy]
+    own: Mapping[str, Mapping[str, SkillCopy]]
+    notes: tuple[str, ...] = ()
+
+    def copies_of(self, task: Task) -> dict[str, SkillCopy]:
+        """All skills that there are for a task, by name and in the order of the names."""
+        return dict(sorted({**self.copies, **self.own.get(task.id, {})}.items()))
+
+    @property
+    def everything(self) -> dict[str, SkillCopy]:
+        """All skills that there are for any task, in the order of their names."""
+        own = {name: skill for task in self.tasks for name, skill in self.own.get(task.id, {}).items()}
+        return dict(sorted({**self.copies, **own}.items()))
+
+
+def load_inputs(
+    tasks: Sequence[str], skills: Sequence[str] = (), config_file: str | None = None, skip_namesakes: bool = False
+) -> TrialInputs:
+    """Read tasks, by default those that the configuration names, and the skills of the collection around them.
+
+    Raises UsageError for what the user got wrong, such as a path that does not exist, no tasks, no skills, or two
+    skills of one name, unless namesakes may be skipped: by `skip_namesakes`, or by `namesakes` under [router].
+    """
+    root, config = configure(tuple(tasks) or (os.curdir,), config_file, {})
+    loaded = load_tasks(tuple(tasks) or _configured(root, config), root)
+    skills_root, found = collection(skills, config_file, root)
+    in_order = sorted(loaded.tasks, key=lambda task: task.id)
+    settled = settle_names(found, in_order, skills_root, SKIP if skip_namesakes else config.router.namesakes)
+    inputs = TrialInputs(
+        root=root,
+        config=config,
+        tasks=settled.tasks,
+        problems=loaded.problems,
+        skills=settled.skills,
+        skills_root=skills_root,
+        copies=copies(settled.skills, skills_root),
+        own={task.id: _own(task) for task in loaded.tasks if task.skills},
+        notes=settled.notes,
+    )
+    if not inputs.everything:
+        raise UsageError(f"no skill below {', '.join(skills) or root}: name the skills under test with --skills")
+    _refuse_two(inputs)
+    return inputs
+
+
+def _configured(root: str, config: Config) -> tuple[str, ...]:
+    """The folders of the tasks that the configuration names."""
+    patterns = config.sources.tasks
+    found = {os.path.dirname(path) for pattern in patterns for path in expand(root, pattern)}
+    if not found:
+        raise UsageError(f"no task below {root}: looked for {', '.join(patterns[:2])}; name tasks, or folders of them")
+    return tuple(os.path.join(root, folder) for folder in sorted(found))
+
+
+def _own(task: Task) -> dict[str, SkillCopy]:
+    """The skills that a task brings itself."""
+    found = {}
+    for place in task.skills:
+        name = os.path.basename(place)
+        try:
+            files = Folder(place, f"{task.path}: {name}").tree("")
+        except RefusedFile as refused:
+            raise UsageError(f"{task.path}: {name}/{refused.path}: {refused.message}") from None
+        text = next((file.data for file in files if file.path == SKILL), b"")
+        skill = parse_skill(text, f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL))
+        found[name] = make_copy(name, skill.description, files)
+    return found
+
+
+def _refuse_two(inputs: TrialInputs) -> None:
+    """Raise UsageError for a skill that is not the same in the collection and in a task, or in two tasks."""
+    known: dict[str, tuple[str, str]] = {
+        name: (skill.digest, "the collection") for name, skill in inputs.copies.items()
+    }
+    for task in inputs.tasks:
+        for name, skill in inputs.own.get(task.id, {}).items():
+            digest, where = known.setdefault(name, (skill.digest, task.path))
+            if digest != skill.digest:
+                raise UsageError(f"two skills are called {name!r}: that of {task.path} differs from that of {where}")

@@ -1,0 +1,143 @@
+"""The agents that a run names, found and priced; whom they may ask, and how much one trial may spend."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+from skill_health.bench.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
+from skill_health.bench.http.messages import ProviderProtocol
+from skill_health.bench.prices import FREE, PriceTable, TieredPrice, at_most, price_from
+from skill_health.bench.redact import keys_in_use
+from skill_health.config.settings import RouterSettings
+from skill_health.core.errors import UsageError
+from skill_health.core.extras import require_modules
+from skill_health.effectiveness.agents._api import Agent
+from skill_health.effectiveness.agents._load import AgentChoice, resolve
+from skill_health.effectiveness.gateway._api import Upstream
+from skill_health.effectiveness.plan.choices import TrialChoices
+from skill_health.effectiveness.plan.plan import AgentModel
+from skill_health.effectiveness.records import ORDER
+from skill_health.effectiveness.workspace.process import clean_environment, run_process
+from skill_health.text.patterns import lazy
+
+_TIMEOUT = 30.0
+_VERSION = lazy(r"(?<!\d)\d+(?:\.\d+)+[\w.+-]*")
+
+
+def program_of(name: str, agent: Agent) -> str:
+    """The absolute path of an agent's executable, "" for an agent of our own. Raises UsageError where it is missing."""
+    require_modules(name, agent.IMPORTS)
+    if not agent.PROGRAM:
+        return ""
+    found = shutil.which(agent.PROGRAM)
+    if found is None:
+        raise UsageError(f"{name} needs the program {agent.PROGRAM}, which is not on PATH: install it")
+    return os.path.abspath(found)
+
+
+@cache
+def version_of(program: str) -> str | None:
+    """The version that a program says when it is asked with --version, in a home of its own; None where it does not."""
+    with tempfile.TemporaryDirectory(prefix="skill-health-") as folder:
+        environment = clean_environment(folder, folder) | {"PATH": os.environ.get("PATH", os.defpath)}
+        ran = run_process((program, "--version"), folder, environment, _TIMEOUT)
+    found = _VERSION.search(ran.stdout) if ran.exit_code == 0 else None
+    return found.group() if found else None
+
+
+MOST_INPUT, MOST_OUTPUT = 2_000_000, 60_000
+"""Tokens that one trial is assumed to read and write at most: sixty long turns. Their price is its cap."""
+
+
+def open_models(
+    choices: TrialChoices, routing: RouterSettings, prices: PriceTable, keyless: bool = False
+) -> tuple[AgentModel, ...]:
+    """Find every agent that is named, once; `keyless` ones can be described and not be started.
+
+    Raises UsageError for a name that is none, an agent that is not installed, a missing key, and an arm that an agent
+    cannot have.
+    """
+    return tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
+
+
+def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: PriceTable, keyless: bool) -> AgentModel:
+    choice = resolve(spec, routing)
+    agent = choice.agent
+    if hasattr(agent, "check"):
+        agent.check(spec)
+    ordered = next((arm.name for arm in choices.arms if arm.condition == ORDER), "")
+    if ordered and not agent.ORDERED:
+        raise UsageError(
+            f"{choice.name} lists skills in an order of its own, so it can have no arm {ordered}: leave it out"
+        )
+    upstream = None
+    if choice.protocol:
+        wire = _wire(choice)
+        endpoint = Endpoint(base_url(choice.provider, wire)) if keyless else open_endpoint(choice.provider, wire)
+        upstream = Upstream(endpoint, choice.protocol)
+    price = price_of(choice, routing, prices)
+    program = program_of(choice.name, agent)
+    version = version_of(program) if program and not keyless else None
+    return AgentModel(
+        choice, server_of(choice, routing), program, version, upstream, price, cap_of(price, choices.max_usd)
+    )
+
+
+def server_of(choice: AgentChoice, routing: RouterSettings) -> str:
+    """What shares a limit of trials under way: the configured provider, the vendor, or the agent itself."""
+    second = choice.spec.split(":")[1:2]
+    return second[0] if second and second[0] in routing.providers else choice.protocol or choice.name
+
+
+def price_of(choice: AgentChoice, routing: RouterSettings, prices: PriceTable) -> TieredPrice | None:
+    """The price of an agent's model, None where it is not known; overrides name all of it, or PROVIDER:MODEL."""
+    if choice.agent.SIMULATED:
+        return FREE
+    if choice.spec in prices.overrides or not choice.protocol:
+        return prices.price_of(choice.protocol, choice.spec, choice.model) if choice.spec in prices.overrides else None
+    return prices.price_of(choice.protocol, f"{server_of(choice, routing)}:{choice.model}", choice.model)
+
+
+def cap_of(price: TieredPrice | None, asked: float | None) -> float | None:
+    """The dollars that one trial may spend: what was asked for, else the price of so many tokens; None for no cap."""
+    if price is None:
+        return asked
+    if price.free:
+        return None
+    return at_most(price, MOST_INPUT, MOST_OUTPUT) if asked is None else asked
+
+
+def with_terms_of(models: Sequence[AgentModel], manifest: Mapping[str, Any]) -> tuple[AgentModel, ...]:
+    """The models at the prices and caps that a run began with. Raises UsageError for a damaged manifest."""
+    try:
+        stored = {each["spec"]: each for each in manifest["models"]}
+        return tuple(_with_terms(model, stored[model.spec]) for model in models)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
+
+
+def _with_terms(model: AgentModel, record: Mapping[str, Any]) -> AgentModel:
+    price, cap = record["price"], record["max_usd"]
+    return replace(
+        model, price=None if price is None else price_from(price), max_usd=None if cap is None else float(cap)
+    )
+
+
+def secrets_of(models: Sequence[AgentModel]) -> tuple[str, ...]:
+    """The keys that these models are asked with, to be kept out of whatever is written."""
+    asked = [model.choice for model in models if model.choice.protocol]
+    names = [key_variable(choice.provider, _wire(choice)) for choice in asked]
+    # An agent that cannot go through the gateway has a key of its own.
+    return keys_in_use([*names, *(str(getattr(model.choice.agent, "OWN_KEY", "")) for model in models)])
+
+
+def _wire(choice: AgentChoice) -> ProviderProtocol:
+    module = import_module(f"skill_health.router.routers.{choice.protocol.replace('-', '_')}")
+    return cast(ProviderProtocol, module.WIRE)

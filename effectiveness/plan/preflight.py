@@ -1,0 +1,145 @@
+"""What is said before a run begins: the check of its tasks, and what it repeats or leaves behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from skill_health import __version__
+from skill_health.bench.durable import read_objects
+from skill_health.bench.journal import RESULTS
+from skill_health.bench.manifest import differences, digest
+from skill_health.bench.run_folder import RunLocation, earlier_runs
+from skill_health.core.errors import AbortedError, UsageError
+from skill_health.effectiveness.check.check import TaskCheck, TaskFault, check_tasks
+from skill_health.effectiveness.plan.inputs import TrialInputs
+from skill_health.effectiveness.plan.plan import OF_TRIALS, keys
+from skill_health.effectiveness.run.runs import KIND
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.workspace.scripts import ScriptOptions
+from skill_health.lint import cache
+from skill_health.registries.records import problem_line
+from skill_health.text.numbers import count
+
+_CACHE = "effectiveness-check"
+_MOST = 5_000
+_SHOWN = 3
+
+
+def fit_tasks(
+    inputs: TrialInputs, skip: bool, sandbox: str, image: str = "", *, look_only: bool = False
+) -> tuple[tuple[Task, ...], list[dict[str, Any]], list[str]]:
+    """The tasks that may be used, the ones that may not as a manifest holds them, and lines that somebody should know.
+
+    Oracles and verifiers are run in the back end `sandbox` where that was not done before for the same task and skills
+    in the same one; with `look_only` they are not, and nothing is written. Raises UsageError for tasks that must not be
+    used, unless they are to be skipped, and where none is left.
+    """
+    checked, tried = _checked(inputs, sandbox, image, look_only)
+    bad = [{"task": one.task.id, "reasons": [_said(fault) for fault in one.faults]} for one in checked if not one.ok]
+    broken = [{"task": problem.path, "reasons": [problem_line(problem)]} for problem in inputs.problems]
+    skipped = sorted([*bad, *broken], key=lambda each: str(each["task"]))
+    fit = tuple(one.task for one in checked if one.ok)
+    lines = [f"{each['task']} is not fit to use: {'; '.join(each['reasons'][:_SHOWN])}" for each in skipped]
+    if skipped and not skip:
+        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        raise UsageError(f"{lines[0]}{more}: mend it (`effectiveness check` tells all), or give --skip-unfit")
+    if not fit:
+        raise UsageError(f"no task is left: {lines[0] if lines else 'there is none'}")
+    if tried < len(checked):
+        lines.append(f"oracles and verifiers of {len(checked) - tried} tasks were not tried yet: a run does that first")
+    return fit, skipped, lines
+
+
+def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> tuple[tuple[TaskCheck, ...], int]:
+    """The checks of all tasks, in their order, and how many of them were tried with their oracles, now or before."""
+    marks = {task.id: _mark(task, inputs, sandbox, image) for task in inputs.tasks}
+    known = cache.load(_CACHE).get("tasks")
+    known = known if isinstance(known, dict) else {}
+    there = {task.id: found for task in inputs.tasks if (found := _stored(task, known.get(marks[task.id]))) is not None}
+    others = [task for task in inputs.tasks if task.id not in there]
+    terms = None if look_only else ScriptOptions(back_end(sandbox), image, os.cpu_count() or 1)
+    fresh = check_tasks(others, inputs.skills, inputs.skills_root, terms) if others else ()
+    if fresh and not look_only:
+        records = {marks[one.task.id]: _record(one) for one in fresh}
+        kept = dict(
+            list({**{mark: each for mark, each in known.items() if mark not in records}, **records}.items())[-_MOST:]
+        )
+        cache.save(_CACHE, {"tasks": kept})
+    all_of_them = there | {one.task.id: one for one in fresh}
+    return tuple(all_of_them[task.id] for task in inputs.tasks), len(there) + (0 if look_only else len(fresh))
+
+
+def _mark(task: Task, inputs: TrialInputs, *where: str) -> str:
+    """A hash of everything that the check of a task depends on."""
+    scripts = [script.digest if script else "" for script in (task.verifier, task.oracle)]
+    named = [task.target_skill, task.irrelevant_skill, task.related_skill, task.unrelated_skill]
+    skills = [skill.digest for skill in inputs.copies_of(task).values()]
+    of_task = [task.format, task.digest, scripts, named, list(task.blockers), task.grading]
+    return digest([__version__, *of_task, skills, list(where)])
+
+
+def _record(one: TaskCheck) -> dict[str, Any]:
+    return {"faults": [[fault.kind, fault.message] for fault in one.faults], "notes": list(one.notes)}
+
+
+def _stored(task: Task, record: object) -> TaskCheck | None:
+    """The check that the cache holds; None where it holds none."""
+    if not isinstance(record, Mapping):
+        return None
+    try:
+        faults = tuple(TaskFault(str(kind), str(message)) for kind, message in record["faults"])
+        return TaskCheck(task, faults, _texts(record["notes"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _texts(values: Sequence[object]) -> tuple[str, ...]:
+    return tuple(str(value) for value in values)
+
+
+def _said(fault: TaskFault) -> str:
+    return f"{fault.kind}: {fault.message}"
+
+
+_LOOK = 20
+_CHANGES = 2
+
+
+def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
+    """One line where the latest run with the same agents is finished and the same, or unfinished and another.
+
+    Nothing for a run that goes on, and nothing where no earlier run is like it.
+    """
+    if place.stored is not None:
+        return
+    specs = {model["spec"] for model in place.manifest["models"]}
+    for folder, manifest in islice(earlier_runs(reports, KIND), _LOOK):
+        if {model["spec"] for model in manifest["models"]} != specs:
+            continue
+        name, lacking = manifest["run_id"], _lacking(folder, manifest)
+        found = differences(manifest, place.manifest)
+        if not found and not lacking:
+            yield f"note: {name} was this same run and is finished (`effectiveness report {name}`): this begins another one"
+        if found and lacking:
+            more = f" and {len(found) - _CHANGES} more" if len(found) > _CHANGES else ""
+            yield (
+                f"note: {name} is unfinished ({count(lacking, 'trial')} without a result) and cannot go on, since it is not the "
+                f"same run: {'; '.join(found[:_CHANGES])}{more}: this begins another one"
+            )
+        return
+
+
+def _lacking(folder: str, manifest: dict[str, object]) -> int:
+    """How many trials of a run have no result."""
+    try:
+        records = list(read_objects(os.path.join(folder, RESULTS), []))
+    except AbortedError:
+        return 0
+    there = {
+        tuple(record.get(name) for name in OF_TRIALS.fields) for record in records if not OF_TRIALS.missing(record)
+    }
+    return sum(key not in there for key in keys(manifest))

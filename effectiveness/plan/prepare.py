@@ -1,0 +1,186 @@
+"""Inputs and choices -> everything that is settled before the first trial: plan, manifest, place and forecast."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from skill_health import __version__
+from skill_health.bench.manifest import digest
+from skill_health.bench.prices import PriceTable, price_table
+from skill_health.bench.run_folder import RunLocation, find_place, revision_of
+from skill_health.config.settings import RouterSettings
+from skill_health.core.errors import UsageError
+from skill_health.core.git import Revision
+from skill_health.documents.effect_history import HISTORY
+from skill_health.effectiveness.agents._api import Job
+from skill_health.effectiveness.plan import plan as frozen
+from skill_health.effectiveness.plan.choices import TrialChoices
+from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier
+from skill_health.effectiveness.plan.inputs import TrialInputs
+from skill_health.effectiveness.plan.opening import open_models, secrets_of, with_terms_of
+from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, LeftOut, Sandbox, TrialPlan, stage
+from skill_health.effectiveness.plan.power import study_notes
+from skill_health.effectiveness.records import CONTROL
+from skill_health.effectiveness.run.runs import KIND
+from skill_health.effectiveness.sandbox._load import back_end, pick
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.workspace.staging import refuse_unknown
+
+
+def to_manifest(
+    plan: TrialPlan,
+    routing: RouterSettings,
+    prices: PriceTable,
+    skipped: Sequence[Mapping[str, Any]],
+    revision: Revision,
+) -> dict[str, Any]:
+    """The manifest of a run but for `run_id` and `created`."""
+    choices, limits = plan.choices, asdict(plan.limits)
+    del limits["timeout_sec"]
+    tasks = [frozen.task_record(task) for task in plan.tasks]
+    skills = [frozen.skill_record(skill) for skill in plan.skills]
+    return {
+        "version": 1,
+        "kind": KIND,
+        "tool_version": __version__,
+        "python": platform.python_version(),
+        "commit": revision.commit,
+        "dirty": revision.dirty,
+        "seed": choices.seed,
+        "replications": choices.reps,
+        "margin": choices.margin,
+        "arms": [arm.name for arm in choices.arms],
+        "sandbox": {
+            "name": plan.sandbox.name, "version": plan.sandbox.version, "isolates": list(plan.sandbox.isolates),
+            "image": plan.sandbox.image,
+        },
+        "limits": {"timeout_sec": choices.timeout_sec, **limits, "max_usd_per_trial": choices.max_usd},
+        "hashes": {
+            "tasks": digest(tasks),
+            "skills": digest(skills),
+            "staged": frozen.staged_digest(plan.staged),
+            "config": frozen.config_digest(routing, [model.spec for model in plan.models], choices.settings),
+            "prices": prices.digest,
+        },
+        "models": [_model_record(model, plan) for model in plan.models],
+        "price_table": prices.version,
+        "tasks": tasks,
+        "skills": skills,
+        "staged": frozen.staged_names(plan.staged),
+        "left_out": [asdict(pair) for pair in plan.left_out],
+        "skipped": [dict(each) for each in skipped],
+    }  # fmt: skip
+
+
+def _model_record(model: AgentModel, plan: TrialPlan) -> dict[str, Any]:
+    choice = model.choice
+    return {
+        "spec": model.spec,
+        "agent": choice.name,
+        "version": model.version,
+        "model": choice.model,
+        "protocol": choice.protocol,
+        "base_url": model.upstream.endpoint.base_url if model.upstream else None,
+        "simulated": choice.agent.SIMULATED,
+        "flags": _flags(model, plan),
+        "price": model.price.to_json() if model.price else None,
+        "max_usd": model.max_usd,
+    }
+
+
+def _flags(model: AgentModel, plan: TrialPlan) -> list[str]:
+    """The options that an agent is started with, without values that are paths: the same in every arm."""
+    choice = model.choice
+    job = Job(
+        spec=choice.spec, model=choice.model, prompt="prompt", workspace="/workspace", home="/home/agent",
+        temporary="/tmp", skills=(), program=model.program, protocol=choice.protocol, base_url="http://127.0.0.1:1",
+        key="key", seed=plan.choices.seed, settings=plan.choices.settings, arm=CONTROL, task=plan.tasks[0],
+    )  # fmt: skip
+    words = [word for word in choice.agent.command(job).argv if word.startswith("-")]
+    return [name if "/" in value else word for word in words for name, _, value in [word.partition("=")]]
+
+
+AT_ONCE = 4
+"""Trials under way at once, unless somebody says otherwise: each is an agent with all its processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTrials:
+    """A run that can begin."""
+
+    plan: TrialPlan
+    place: RunLocation
+    prices: PriceTable
+    forecast: TrialForecast
+    reports: str
+
+
+def prepare(
+    inputs: TrialInputs,
+    tasks: Sequence[Task],
+    choices: TrialChoices,
+    reports: str,
+    time: datetime,
+    *,
+    skipped: Sequence[Mapping[str, Any]] = (),
+    named: str = "",
+    anew: bool = False,
+    keyless: bool = False,
+    concurrency: int = AT_ONCE,
+) -> PreparedTrials:
+    """Find the agents and the sandbox, freeze what is tried, and find the folder of the run.
+
+    That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
+    `skipped` are tasks that are left out as a manifest holds them. Nothing is written and nobody is asked; `keyless`
+    models never can be. Raises UsageError for everything that the user can mend.
+    """
+    routing = inputs.config.router
+    prices = price_table(routing)
+    models = open_models(choices, routing, prices, keyless)
+    copies = {task.id: inputs.copies_of(task) for task in tasks}
+    refuse_unknown(choices.arms, {name for own in copies.values() for name in own})
+    staged, left_out = stage(tasks, choices.arms, copies)
+    if not staged:
+        raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
+    plan = TrialPlan(
+        tasks=tuple(sorted(tasks, key=lambda task: task.id)),
+        models=models,
+        skills=tuple(inputs.everything.values()),
+        staged=staged,
+        left_out=left_out,
+        choices=choices,
+        sandbox=_sandbox(choices),
+        secrets=secrets_of(models),
+    )
+    manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports))
+    place = find_place(reports, manifest, time, OF_TRIALS, named, anew, plan.secrets)
+    if place.stored is not None:
+        plan = replace(plan, models=with_terms_of(models, place.stored))
+    specs = [model.spec for model in models]
+    done = {(str(task), str(spec), str(arm), int(number)) for task, spec, arm, number in place.done}
+    rates = read_controls(os.path.join(reports, HISTORY), specs)
+    notes = [*study_notes(plan, rates), *_left_out(left_out)]
+    told = forecast(plan, prices.version, read_earlier(reports, specs), notes, done, concurrency)
+    return PreparedTrials(plan, place, prices, told, reports)
+
+
+def _sandbox(choices: TrialChoices) -> Sandbox:
+    name = pick(choices.sandbox or None, choices.image)
+    found = back_end(name)
+    return Sandbox(name, found.found(), tuple(found.ISOLATES), choices.image)
+
+
+def _left_out(pairs: Sequence[LeftOut]) -> list[str]:
+    """One line for each reason, with the pairs of task and arm that it keeps from being tried."""
+    reasons: dict[str, list[LeftOut]] = {}
+    for pair in pairs:
+        reasons.setdefault(pair.reason, []).append(pair)
+    return [
+        f"left out: {len(found)} pair{'s' * (len(found) != 1)} of task and arm, such as {found[0].task} {found[0].arm}: {why}"
+        for why, found in reasons.items()
+    ]

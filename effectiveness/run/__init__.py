@@ -1,0 +1,1 @@
+"""A prepared run, carried out, and its folder."""

@@ -1,0 +1,177 @@
+"""A prepared run, carried out: the probes, the trials, and what is written when they are over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TextIO
+
+from skill_health.bench.budget import Budget, spent_on
+from skill_health.bench.journal import RESULTS, Journal, read_manifest
+from skill_health.bench.progress import Progress, write_progress
+from skill_health.bench.run_folder import drop_reports
+from skill_health.bench.schedule import INTERRUPTED, RunOutcome, Schedule, interruptible
+from skill_health.core.errors import GateError
+from skill_health.effectiveness.plan.prepare import AT_ONCE, PreparedTrials
+from skill_health.effectiveness.records import TrialResult
+from skill_health.effectiveness.run.history import record_run
+from skill_health.effectiveness.run.probes import Ask, Judge, ProbeRequest, Probing
+from skill_health.effectiveness.run.run import Trial, TrialRunner
+from skill_health.effectiveness.run.runs import PROBES, drop_halves, read_results
+
+GRACE = 30.0
+"""Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""
+Build = Callable[[Mapping[str, Any], Sequence[TrialResult]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRunOptions:
+    """How a run is made, which is no part of what it tries."""
+
+    max_runs: int | None = None
+    max_usd: float | None = None
+    concurrency: int = AT_ONCE
+    quiet: bool = False
+    grace: float = GRACE
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What does the work: runs a trial, asks an agent what it sees, judges that, and builds the report."""
+
+    trial: Trial
+    ask: Ask
+    judge: Judge
+    build: Build
+
+
+def parts() -> RunParts:
+    """The real ones."""
+    from skill_health.effectiveness.effects.build import build_report
+    from skill_health.effectiveness.run.probes import problems, run_probe
+    from skill_health.effectiveness.trial.trial import run_trial
+
+    return RunParts(run_trial, run_probe, problems, build_report)
+
+
+def conduct(
+    prepared: PreparedTrials, terms: TrialRunOptions, stream: TextIO | None, by: RunParts | None = None
+) -> RunOutcome:
+    """Make the trials that have no result yet, and write results, report and history.
+
+    Raises UsageError where another process has the journal, GateError where an agent sees other skills than it should,
+    before or in a trial, and AbortedError where the disk does not take what is to be written. What is done is kept
+    whatever happens.
+    """
+    by = by or parts()
+    with prepared.place.open(prepared.plan.secrets) as journal:
+        for problem in journal.past.problems:
+            write_progress(stream, f"{problem}\n")
+        drop_reports(journal.folder)
+        drop_halves(journal.folder)
+        conductor = _Conductor(prepared, terms, stream, journal, by)
+        try:
+            reason = asyncio.run(conductor.run())
+        except KeyboardInterrupt:
+            reason = INTERRUPTED
+        runner = conductor.runner
+        if runner.disagreed:
+            raise GateError(f"an agent saw other skills than it should, so the run stopped: {runner.disagreed}")
+        left = runner.left()
+        if left and (reason == INTERRUPTED or not journal.results):
+            return RunOutcome(journal.folder, left, reason, bool(runner.capped))
+        if not left:
+            journal.finish(prepared.plan.keys())
+        return replace(_written(prepared, journal, left, by.build), reason=reason, capped=bool(runner.capped))
+
+
+class _Conductor:
+    """One run under way."""
+
+    def __init__(
+        self, prepared: PreparedTrials, terms: TrialRunOptions, stream: TextIO | None, journal: Journal, by: RunParts
+    ) -> None:
+        self._prepared, self._terms, self._stream = prepared, terms, stream
+        self._budget = _budget(prepared, terms, journal)
+        self.runner = TrialRunner(prepared.plan, journal, self._budget, by.trial)
+        self._probing = Probing(prepared.plan, journal.folder, by.ask, by.judge)
+        self._interrupt: Callable[[], bool] = self.runner.interrupt
+
+    async def run(self) -> str:
+        """Ask what agents see, and try; why it stopped before its end, "" where it did not."""
+        runner, terms = self.runner, self._terms
+        if not runner.left():
+            return ""
+        with interruptible(self._interrupted):
+            if stop := await self._probe():
+                return stop
+            self._interrupt = runner.interrupt
+            with self._progress() as progress:
+                runner.on_result = lambda result: progress.update(result.outcome, self._spent())
+                await runner.run(terms.concurrency, terms.grace)
+        return runner.stopped or runner.capped or "; ".join(runner.down.values())
+
+    async def _probe(self) -> str:
+        """The probes that were not made yet. Raises GateError where one disagrees with the plan."""
+        probing, terms = self._probing, self._terms
+        left = len(probing.wanted) - len(probing.records)
+        if left and not terms.quiet:
+            write_progress(self._stream, f"asking agents what they see with {left} sets of skills\n")
+        if stop := await probing.run(terms.concurrency, self._began, terms.grace):
+            return stop
+        if problems := probing.problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            path = os.path.join(self.runner.journal.folder, PROBES)
+            raise GateError(
+                f"nothing was spent, since an agent would not see what it should: {problems[0]}{more}; see {path}"
+            )
+        self.runner.expected = probing.expected()
+        return ""
+
+    def _began(self, schedule: Schedule[ProbeRequest]) -> None:
+        self._interrupt = schedule.interrupt
+
+    def _interrupted(self) -> None:
+        if self._interrupt():
+            grace = f"{self._terms.grace:.0f} s"
+            write_progress(
+                self._stream, f"\nstopping: what is under way has {grace} to end; interrupt again to abandon it\n"
+            )
+
+    def _progress(self) -> Progress:
+        planned = sum(1 for _ in self._prepared.plan.keys())  # noqa: SIM118
+        done = planned - self.runner.left()
+        return Progress(planned, self._stream, done=done, quiet=self._terms.quiet, fine=("pass", "fail"))
+
+    def _spent(self) -> float | None:
+        priced = any(not model.free for model in self._prepared.plan.models)
+        return self._budget.spent if priced else None
+
+
+def _budget(prepared: PreparedTrials, terms: TrialRunOptions, journal: Journal) -> Budget:
+    """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
+    models, records = prepared.plan.models, list(journal.results.values())
+    attempts, _ = spent_on(records, {model.spec for model in models})
+    _, usd = spent_on(records, {model.spec for model in models if not model.free})
+    past = journal.past
+    return Budget(
+        terms.max_runs, terms.max_usd, attempts=max(past.attempts, attempts), spent=max(past.usd, usd), what="trial"
+    )
+
+
+def _written(prepared: PreparedTrials, journal: Journal, left: int, build: Build) -> RunOutcome:
+    """What is written of a run from its files, so that it is the same however often the run was interrupted."""
+    from skill_health.effectiveness.reports import write_reports
+
+    folder = journal.folder
+    path = os.path.join(folder, RESULTS)
+    manifest, results = read_manifest(folder), read_results(path)
+    report = build(manifest, results)
+    if not left:
+        record_run(prepared.reports, manifest, report, results)
+    written = [*write_reports(folder, report), path]
+    biased = tuple(model["model"] for model in report["models"] if model["biased"])
+    missing = sum(not result.scored for result in results)
+    return RunOutcome(folder, left, report=report, written=tuple(written), untrusted=biased, missing=missing)

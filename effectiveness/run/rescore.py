@@ -1,0 +1,275 @@
+"""Verify the trials of a run again from the workspaces that were kept, with today's verifiers and without any agent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from skill_health.bench import durable
+from skill_health.bench.journal import MANIFEST, RESULTS
+from skill_health.bench.manifest import digest
+from skill_health.core.files import read_bytes, read_small, write_bytes
+from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.effectiveness.records import Outcome, TrialResult, to_line
+from skill_health.effectiveness.run.runs import TRIALS
+from skill_health.effectiveness.sandbox._run import to_the_end
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import is_inside
+from skill_health.effectiveness.trial.files import FINAL, MAX_FINAL, TRIAL, VERDICT, judgement, to_json
+from skill_health.effectiveness.trial.keep import NAME, BadArchive, unpack
+from skill_health.effectiveness.trial.outcome import VERIFIED, outcome_of
+from skill_health.effectiveness.trial.rewards import INFRASTRUCTURE
+from skill_health.effectiveness.trial.verify import Verified, clear_for_verifier, verify
+from skill_health.effectiveness.workspace.scripts import ScriptOptions
+from skill_health.effectiveness.workspace.tree import read_tree
+from skill_health.effectiveness.workspace.workspace import fresh, removed, workplace
+from skill_health.text.terminal import clean
+
+Word = Literal["same", "changed", "failed", "skipped"]
+NOTE = "verified again"
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """One trial: as it was recorded, and as it is now.
+
+    `word` says whether the outcome or a reward is another one; "failed" where the verifier could not tell, which
+    changes nothing, and "skipped" where there is nothing to verify. `reasons` are short lines: what changed, or why
+    nothing could be said. `verified` is the new verification, `verifier_digest` that of the verifier that made it.
+    """
+
+    before: TrialResult
+    after: TrialResult
+    word: Word
+    reasons: tuple[str, ...] = ()
+    verified: Verified | None = None
+    verifier_digest: str | None = None
+
+
+async def rescore(
+    folder: str, results: Sequence[TrialResult], tasks: Mapping[str, Task], terms: ScriptOptions
+) -> list[Rescored]:
+    """Verify the trials of the run in `folder` again, in the order of their results; `tasks` are given by their ids.
+
+    Raises AbortedError where no trial can be run here at all.
+    """
+    slots = asyncio.Semaphore(terms.at_once)
+
+    async def one(result: TrialResult) -> Rescored:
+        async with slots:
+            return await _one(folder, result, tasks.get(result.task_id), terms)
+
+    return list(await asyncio.gather(*map(one, results)))
+
+
+async def _one(folder: str, result: TrialResult, task: Task | None, terms: ScriptOptions) -> Rescored:
+    kept = _kept(folder, result, task)
+    if isinstance(kept, str) or task is None:
+        return Rescored(result, result, "skipped", (str(kept),))
+    place, trial, verdict = kept
+    digest = task.verifier.digest if task.verifier else None
+    try:
+        # The check before the run has tried the verifier of then; another one may hang whatever it is given.
+        verified = await _verified(place, trial, task, terms, verdict.get("verifier_digest") == digest)
+    except (BadArchive, OSError) as error:
+        return Rescored(result, result, "skipped", (f"the kept workspace cannot be used: {error}",))
+    reasons = [*_causes(trial, task, verdict, digest)]
+    if verified.verdict.outcome == INFRASTRUCTURE:
+        return Rescored(result, result, "failed", (verified.verdict.problem, *reasons))
+    imposed = cast("Outcome | Literal['']", verdict["imposed"])
+    now = verified.verdict
+    after = replace(
+        result, outcome=outcome_of(imposed, now), reward=now.reward, rewards=dict(now.values), error="",
+        notes=tuple(dict.fromkeys((*result.notes, *filter(None, [now.problem]), NOTE))),
+    )  # fmt: skip
+    differences = [*_differences(result, after)]
+    if not differences:
+        return Rescored(result, result, "same", tuple(reasons), verified, digest)
+    return Rescored(result, after, "changed", (*differences, *reasons), verified, digest)
+
+
+def _kept(folder: str, result: TrialResult, task: Task | None) -> tuple[str, dict[str, Any], dict[str, Any]] | str:
+    """The folder of a trial with what its files say; a text where there is nothing to verify again."""
+    if task is None:
+        return "its task is not among those that were read"
+    if task.verifier is None:
+        return "its task has no verifier any more"
+    if not result.folder or not is_inside(result.folder) or not result.folder.startswith(f"{TRIALS}/"):
+        return "its result names no folder of a trial"
+    place = os.path.join(folder, result.folder)
+    trial, verdict = _object(os.path.join(place, TRIAL)), _object(os.path.join(place, VERDICT))
+    if trial is None or verdict is None:
+        return "its folder is missing or damaged"
+    if verdict.get("imposed") not in VERIFIED:
+        return f"its agent came to no end of its own ({result.outcome})"
+    if not os.path.isfile(os.path.join(place, NAME)):
+        return "its workspace was not kept"
+    return place, trial, verdict
+
+
+async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: ScriptOptions, proved: bool) -> Verified:
+    """The verification of a kept workspace. Raises BadArchive and OSError."""
+    places = fresh(task)
+    async with removed(places.base):
+        await to_the_end(asyncio.to_thread(unpack, os.path.join(place, NAME), places.workspace))
+        final, _ = read_bytes(os.path.join(place, FINAL))
+        with open(places.final, "wb") as stream:
+            stream.write(final[:MAX_FINAL])
+        skills = str(trial.get("skills_folder") or "")
+        if skills and is_inside(skills):
+            clear_for_verifier(places.workspace, read_tree(places.workspace), skills, places.base)
+        at = workplace(task, places, terms.sandbox, terms.image, os.path.dirname(place))
+        return await verify(task, at, proved=proved)
+
+
+def _causes(trial: Mapping[str, Any], task: Task, verdict: Mapping[str, Any], digest: str | None) -> Iterable[str]:
+    """What is not as it was when the trial was made."""
+    if verdict.get("verifier_digest") != digest:
+        yield "the verifier is another one"
+    was = trial.get("task")
+    if isinstance(was, dict) and was.get("digest") != task.digest:
+        yield "the task itself is another one: its prompt, its files or its limits"
+
+
+def _differences(before: TrialResult, after: TrialResult) -> Iterable[str]:
+    if before.outcome != after.outcome:
+        yield f"outcome {before.outcome} -> {after.outcome}"
+    if before.reward != after.reward:
+        yield f"reward {_shown(before.reward)} -> {_shown(after.reward)}"
+    for name in sorted({*before.rewards, *after.rewards}):
+        was, now = before.rewards.get(name), after.rewards.get(name)
+        if was != now and name != "reward":
+            yield f"{name} {_shown(was)} -> {_shown(now)}"
+
+
+def _shown(number: float | None) -> str:
+    return "none" if number is None else f"{number:g}"
+
+
+def _object(path: str) -> dict[str, Any] | None:
+    data = read_small(path)
+    try:
+        return None if data is None else parse_object(data.decode("utf-8"))
+    except (UnicodeDecodeError, JsonProblem):
+        return None
+
+
+REPORTS = ("report.json", "report.md")
+_JUDGED = ("pass", "fail", "timeout")
+
+
+def as_text(trials: Sequence[Rescored], written: bool) -> str:
+    """Lines about the trials that are not as they were, and a summary."""
+    counts = Counter(trial.word for trial in trials)
+    lines = [line for trial in trials if trial.word in ("changed", "failed") for line in _lines(trial)]
+    left_out = Counter(trial.reasons[0] for trial in trials if trial.word == "skipped")
+    lines += [f"left out, {count}: {clean(reason)}" for reason, count in sorted(left_out.items())]
+    done = len(trials) - counts["skipped"]
+    lines.append(
+        f"{done} of {len(trials)} trials verified again: {counts['same']} as they were, {counts['changed']} changed"
+    )
+    if counts["failed"]:
+        lines[-1] += f", {counts['failed']} could not be judged and stay as they were"
+    if counts["changed"]:
+        lines.append("the results were replaced" if written else "nothing was written: --write replaces the results")
+    elif written:
+        lines.append("the results are as they were; the manifest names the verifiers that confirmed them")
+    return "\n".join(lines) + "\n"
+
+
+def as_json(trials: Sequence[Rescored], written: bool) -> dict[str, Any]:
+    """All trials, in the order of the results."""
+    return {
+        "version": 1,
+        "kind": "effectiveness-rescore",
+        "written": written,
+        "trials": [
+            {
+                "key": list(trial.before.key),
+                "word": trial.word,
+                "reasons": list(trial.reasons),
+                "verifier_digest": trial.verifier_digest,
+                "before": {"outcome": trial.before.outcome, "reward": trial.before.reward},
+                "after": {"outcome": trial.after.outcome, "reward": trial.after.reward},
+            }
+            for trial in trials
+        ],
+    }
+
+
+def write(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
+    """Replace the results of a run, its verdicts, the verifiers in its manifest, and its report where it has one.
+
+    A comparison goes by the verifiers that the manifest names, so it comes first: a process that is killed behind it
+    leaves results that the same command finds to be others and replaces. They are replaced as a whole. Where the run
+    is the history's last word on a model and skill, the new word is appended. Raises OSError.
+    """
+    if (now := verified_now(manifest, trials)) != manifest:
+        durable.replace(os.path.join(folder, MANIFEST), f"{durable.to_json(now)}\n".encode())
+    lines = (durable.to_json(to_line(trial.after)) + "\n" for trial in trials)
+    durable.replace(os.path.join(folder, RESULTS), "".join(lines).encode("utf-8", "replace"))
+    for trial in trials:
+        if trial.word == "changed":
+            _replace_verdict(folder, trial)
+    if all(os.path.exists(os.path.join(folder, name)) for name in REPORTS):
+        _report(folder, now, trials)
+
+
+def verified_now(manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> dict[str, Any]:
+    """The manifest with the verifiers that judged these trials; a hash of both where some kept the old verdict."""
+    found: dict[str, set[str]] = {}
+    old = {str(task["id"]): str(task["verifier_digest"]) for task in manifest["tasks"]}
+    for trial in trials:
+        name = trial.before.task_id
+        if trial.word in ("same", "changed"):
+            found.setdefault(name, set()).add(trial.verifier_digest or "")
+        elif trial.before.outcome in _JUDGED:
+            found.setdefault(name, set()).add(old.get(name, ""))
+    tasks = [
+        {**task, "verifier_digest": next(iter(by)) if len(by) == 1 else digest(sorted(by))}
+        if (by := found.get(str(task["id"])))
+        else task
+        for task in manifest["tasks"]
+    ]
+    if tasks == manifest["tasks"]:
+        return dict(manifest)
+    return {**manifest, "tasks": tasks, "hashes": {**manifest["hashes"], "tasks": digest(tasks)}}
+
+
+def _replace_verdict(folder: str, trial: Rescored) -> None:
+    place, verified = os.path.join(folder, trial.after.folder), trial.verified
+    if verified is None:
+        return
+    verdict = verified.verdict
+    record = parse_object((read_small(os.path.join(place, VERDICT)) or b"{}").decode("utf-8"))
+    record |= {
+        "outcome": trial.after.outcome, "reward": verdict.reward, "rewards": dict(verdict.values),
+        "verdict": verdict.outcome, "source": verdict.source, "problem": verdict.problem,
+        "verifier_digest": trial.verifier_digest, "error": "", "notes": list(trial.after.notes),
+    }  # fmt: skip
+    shutil.rmtree(os.path.join(place, "verifier"), ignore_errors=True)
+    for path, data in {**judgement(verified), VERDICT: to_json(record)}.items():
+        write_bytes(os.path.join(place, path), data)
+
+
+def _report(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
+    from skill_health.effectiveness.effects.build import build_report
+    from skill_health.effectiveness.reports import write_reports
+    from skill_health.effectiveness.run.history import record_again
+
+    results = [trial.after for trial in trials]
+    report = build_report(manifest, results)
+    write_reports(folder, report)
+    record_again(os.path.dirname(os.path.dirname(os.path.abspath(folder))), manifest, report, results)
+
+
+def _lines(trial: Rescored) -> Iterator[str]:
+    task_id, model, arm, replication = trial.before.key
+    name = clean(f"{task_id}, {model}, {arm}, replication {replication}")
+    word = "" if trial.word == "changed" else "could not be judged: "
+    yield f"{name}: {word}{clean('; '.join(trial.reasons))}"

@@ -1,0 +1,85 @@
+"""The folders of runs: found by name, and read back as values."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from skill_health.bench import run_folder
+from skill_health.bench.journal import RESULTS, read_lines
+from skill_health.bench.manifest import digest
+from skill_health.effectiveness.records import Key, TrialResult, from_line
+
+KIND = "effectiveness"
+"""The kind of these runs in their manifests, and the folder below the reports where they lie."""
+TRIALS = "trials"
+PROBES = "probe.json"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRun:
+    """A run as its folder holds it."""
+
+    folder: str
+    manifest: Mapping[str, Any]
+    results: tuple[TrialResult, ...]
+
+    @property
+    def run_id(self) -> str:
+        """Its name."""
+        return str(self.manifest["run_id"])
+
+
+def load_run(folder: str) -> EffectRun:
+    """A run with its results, as many as there are. Raises UsageError where a file of it is missing or damaged."""
+    manifest = run_folder.read_checked_manifest(folder, KIND)
+    path = os.path.join(folder, RESULTS)
+    return EffectRun(folder, manifest, tuple(read_results(path)) if os.path.exists(path) else ())
+
+
+_LONGEST = 40
+_STRANGE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def folder_of(key: Key) -> str:
+    """The folder of a trial, relative to the run's: readable, and no other key has it."""
+    *names, replication = key
+    return f"{TRIALS}/{'--'.join(_plain(str(name)) for name in names)}--r{replication}--{digest(list(key))[:8]}"
+
+
+def _plain(text: str) -> str:
+    return _STRANGE.sub("-", text).strip("-.")[:_LONGEST]
+
+
+def make_way(place: str, last: int = 0) -> None:
+    """Let nothing stand where a trial shall be kept: what the attempt `last` left is kept beside it.
+
+    With 0 it is what a killed process had no time to write down as an attempt, and it is removed.
+    """
+    if last:
+        shutil.rmtree(aside := f"{place}--attempt-{last}", ignore_errors=True)
+        with suppress(FileNotFoundError):
+            os.rename(place, aside)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def drop_halves(folder: str) -> None:
+    """Remove what killed processes left of trials under way; their names begin with a dot."""
+    trials = os.path.join(folder, TRIALS)
+    with suppress(FileNotFoundError):
+        for name in os.listdir(trials):
+            if name.startswith("."):
+                shutil.rmtree(os.path.join(trials, name), ignore_errors=True)
+
+
+def read_results(path: str) -> list[TrialResult]:
+    """All results of a file, in its order; a torn last line is left out.
+
+    Raises UsageError where the file cannot be read, or where another line is no result.
+    """
+    return list(read_lines(path, from_line))

@@ -1,0 +1,1 @@
+"""One trial, from an empty folder to a verdict."""

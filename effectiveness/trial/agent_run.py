@@ -1,0 +1,140 @@
+"""One agent in its sandbox with its gateway: started, read, and ended. Trials and probes do it the same way."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading
+from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
+from skill_health.effectiveness.sandbox._run import run
+from skill_health.effectiveness.trial.redact import redact, secret_words
+from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.workspace.folders import write_files
+from skill_health.effectiveness.workspace.workspace import Workplace
+
+Make = Callable[[Job], Command | None]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """An agent that has ended. `output` holds no secret any more; `reading` is what it says, once that was read."""
+
+    job: Job
+    output: ProgramOutput
+    reading: StreamReading = field(default_factory=StreamReading)
+
+
+@dataclass(slots=True)
+class GatewaySession:
+    """The way to the model: where the agent finds it, with which key, and what has passed, None where there is none.
+
+    All has passed only once the way is closed.
+    """
+
+    base_url: str = ""
+    key: str = ""
+    look: Callable[[], GatewayTrace | None] = lambda: None
+
+
+def watched(cell: TrialSpec) -> dict[str, str]:
+    """The names and descriptions to look for in what an agent sends: of all skills of the run, as they are staged."""
+    return {**cell.collection, **{skill.name: skill.description for skill in cell.skills}}
+
+
+@asynccontextmanager
+async def open_line(cell: TrialSpec, at: Workplace, closed: bool = False) -> AsyncIterator[GatewaySession]:
+    """The way to the model of a cell; there is nothing behind it for an agent that asks none.
+
+    A `closed` one refuses every call and only keeps what was asked.
+    """
+    if cell.upstream is None:
+        yield GatewaySession()
+        return
+    from skill_health.effectiveness.gateway.server import open_gateway
+
+    terms = GatewayLimits(
+        key=f"sk-{secrets.token_hex(24)}",
+        # A cap in dollars is reckoned with the price of one model.
+        model=cell.choice.model if cell.max_usd is not None else "",
+        price=cell.price,
+        max_usd=cell.max_usd,
+        closed=closed,
+        watch=watched(cell),
+    )
+    async with open_gateway(cell.upstream, terms, at.socket) as gateway:
+        yield GatewaySession(f"http://127.0.0.1:{at.port(gateway.port)}", terms.key, lambda: gateway.seen)
+
+
+def job_of(cell: TrialSpec, at: Workplace, line: GatewaySession) -> Job:
+    """What the agent is told."""
+    return Job(
+        spec=cell.choice.spec,
+        model=cell.choice.model,
+        prompt=cell.prompt,
+        workspace=at.inside.workspace,
+        home=at.inside.home,
+        temporary=at.inside.temporary,
+        skills=cell.skills,
+        program=cell.program,
+        protocol=cell.choice.protocol,
+        base_url=line.base_url,
+        key=line.key,
+        seed=cell.seed,
+        replication=cell.replication,
+        timeout_sec=timeout_of(cell),
+        max_output_tokens=cell.max_output_tokens,
+        settings={**cell.settings, "attempt": cell.attempt},
+        arm=cell.arm.name,
+        task=cell.task,
+    )
+
+
+def timeout_of(cell: TrialSpec) -> float:
+    """The seconds that the agent has: the task's limit, or the trial's where that is lower."""
+    given = cell.limits.timeout_sec
+    return min(given, cell.task.agent_timeout_sec) if given else cell.task.agent_timeout_sec
+
+
+async def run_agent(
+    cell: TrialSpec,
+    at: Workplace,
+    line: GatewaySession,
+    make: Make,
+    timeout_sec: float,
+    stop: asyncio.Event | None = None,
+) -> AgentRun | None:
+    """Start what `make` makes of the job, wait for its end, and read what it said; None where it makes nothing.
+
+    Raises SandboxError where it could not be started.
+    """
+    job = job_of(cell, at, line)
+    made = make(job)
+    if made is None:
+        return None
+    command, readable = at.started(cell, made)
+    write_files(at.places.home, command.files)
+    limits = replace(cell.limits, timeout_sec=timeout_sec)
+    raw = await run(at.sandbox, at.box(readable, online=bool(line.base_url)), command, limits, stop)
+    hidden = all_secrets(cell, line.key)
+    limit = limits.output_bytes
+    out, err = (redact(each, hidden, cut=bool(limit) and len(each) >= limit) for each in (raw.stdout, raw.stderr))
+    return AgentRun(job, replace(raw, stdout=out, stderr=err))
+
+
+async def read_agent(cell: TrialSpec, ran: AgentRun) -> StreamReading:
+    """What the agent's module makes of the stream. A stream that it stumbles over is one that tells nothing."""
+    try:
+        return await asyncio.to_thread(cell.choice.agent.read, ran.output, ran.job)
+    except Exception as error:
+        said = f"{type(error).__name__} while the agent's output was read"
+        return StreamReading(observable=False, failure="infrastructure", error=said)
+
+
+def all_secrets(cell: TrialSpec, stand_in: str = "") -> tuple[str, ...]:
+    """Every word that must be in no file of the trial."""
+    key = cell.upstream.endpoint.key if cell.upstream else ""
+    return secret_words(cell.secrets, (key, stand_in))

@@ -1,0 +1,54 @@
+"""Does an agent see the skills that the plan stages for it, and no others? The rule for probes and for trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from skill_health.effectiveness.records import TrialResult
+from skill_health.effectiveness.trial.spec import TrialSpec
+
+DISAGREEMENT = "the agent was not offered what the plan says: "
+"""How the error of a trial begins whose agent saw other skills; such a run must not go on."""
+
+
+def disagreement(result: TrialResult) -> str:
+    """What the agent of a trial was offered against the plan, "" where nothing is known against it."""
+    return result.error.removeprefix(DISAGREEMENT) if result.error.startswith(DISAGREEMENT) else ""
+
+
+def others(cell: TrialSpec, listed: Collection[str] | None) -> tuple[str, ...] | None:
+    """The names that an agent lists beside skills of the run, such as built-in ones; None where it lists nothing."""
+    if listed is None:
+        return None
+    return tuple(sorted(set(listed) - {skill.name for skill in cell.skills} - set(cell.collection)))
+
+
+def disagreements(
+    cell: TrialSpec,
+    listed: Collection[str] | None,
+    offered: Collection[str] | None,
+    expected: Collection[str] | None = None,
+    whole: bool = True,
+) -> Iterator[str]:
+    """What is wrong with the names that an agent lists and those that it offers to its model, one line each.
+
+    `expected` are the names that it may list beside skills of the run; None where that is not known. Where the agent
+    did not come to its first real request (`whole` is False), a skill that is missing in it is not missing.
+    """
+    staged = {skill.name for skill in cell.skills}
+    for names, verb, said in ((listed, "listed", True), (offered, "offered", whole)):
+        if names is None:
+            continue
+        if said and (missing := sorted(staged - set(names))):
+            yield f"{_named(missing)} staged and not {verb}"
+        if foreign := sorted((set(names) & set(cell.collection)) - staged):
+            yield f"{_named(foreign)} {verb} and not staged"
+    found = others(cell, listed)
+    if expected is not None and found is not None and (odd := sorted(set(found) ^ set(expected))):
+        yield f"beside skills of the run, {_named(odd)} listed in one arm and not in another"
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(name[:64] for name in names[:5])
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{shown}{more} {'is' if len(names) == 1 else 'are'}"

@@ -1,0 +1,96 @@
+"""Skills as they are staged: every file of a skill, read once, so that nothing that happens later changes an arm."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from skill_health.core.errors import UsageError
+from skill_health.core.files import blake2b, read_bytes
+from skill_health.effectiveness.records import SkillCopy
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile
+from skill_health.skill.model import Skill
+from skill_health.skill.parse import parse_skill, unreadable
+
+SKILL = "SKILL.md"
+_LEFT_OUT = frozenset((".git", ".venv", "node_modules"))
+
+
+def copies(skills: Iterable[Skill], root: str) -> dict[str, SkillCopy]:
+    """The skills of a collection by name, in the order of their names; their files are read below `root`.
+
+    The folder of a copy has the skill's name, and its file is SKILL.md, however they are spelled in the collection.
+    Raises UsageError for two skills of one name, for a name that cannot be a folder's, and for a file that cannot be
+    staged: a skill with a part missing is another skill.
+    """
+    found: dict[str, SkillCopy] = {}
+    places: dict[str, str] = {}
+    for skill in skills:
+        name = skill.name
+        if name in found:
+            raise UsageError(
+                f"two skills are called {name!r}: {places[name]} and {skill.path}; an arm needs one: --skip-namesakes keeps "
+                "the one that tasks name, else the first"
+            )
+        if not name or name in (".", "..") or not name.isprintable() or set(name) & set("/\\:"):
+            raise UsageError(f"{skill.path}: {name!r} cannot be the name of a folder, so the skill cannot be staged")
+        places[name] = skill.path
+        found[name] = _copy(skill, root)
+    return dict(sorted(found.items()))
+
+
+def _copy(skill: Skill, root: str) -> SkillCopy:
+    folder = Folder(os.path.realpath(os.path.join(root, skill.folder)), skill.folder or ".")
+    try:
+        files = [folder.file(skill.file_name, SKILL)]
+        files += [folder.file(path, path) for path in skill.files if not _LEFT_OUT & set(path.split("/"))]
+    except RefusedFile as refused:
+        raise UsageError(f"{folder.shown}/{refused.path}: {refused.message}; the skill cannot be staged") from None
+    return make_copy(skill.name, skill.description, files)
+
+
+def with_own(found: Mapping[str, SkillCopy], task: Task) -> dict[str, SkillCopy]:
+    """The collection and the skills that a task brings itself; of one name, the collection's. Raises UsageError."""
+    own = {
+        name: copy
+        for place in task.skills
+        for name, copy in copies([_own(place)], os.path.dirname(place)).items()
+        if name not in found
+    }
+    return dict(sorted({**found, **own}.items()))
+
+
+def _own(place: str) -> Skill:
+    name = os.path.basename(place)
+    data, problem = read_bytes(os.path.join(place, SKILL))
+    files = sorted(
+        os.path.relpath(os.path.join(folder, file), place).replace(os.sep, "/")
+        for folder, _, files in os.walk(place)
+        for file in files
+    )
+    rest = tuple(file for file in files if file != SKILL)
+    return unreadable(f"{name}/{SKILL}", problem, rest) if problem else parse_skill(data, f"{name}/{SKILL}", name, rest)
+
+
+def make_copy(name: str, description: str, files: Iterable[File], placebo: bool = False) -> SkillCopy:
+    """A copy with its digest."""
+    kept = tuple(sorted(files, key=lambda file: file.path))
+    return SkillCopy(name, description, kept, digest_of(name, kept), placebo)
+
+
+def digest_of(name: str, files: Iterable[File]) -> str:
+    """A hash of a skill as it is staged, 32 hexadecimal digits; files in the order of their paths."""
+    total = blake2b(digest_size=16)
+    for raw, mark in [(name.encode(), b"n"), *((part, b"f") for file in files for part in _parts(file))]:
+        total.update(mark + b"%d:" % len(raw) + raw)
+    return total.hexdigest()
+
+
+def _parts(file: File) -> tuple[bytes, ...]:
+    return file.path.encode(), file.data, b"x" if file.executable else b""
+
+
+def digests(found: Mapping[str, SkillCopy]) -> dict[str, str]:
+    """The digest of each skill by its name."""
+    return {name: copy.digest for name, copy in found.items()}

@@ -1,0 +1,156 @@
+"""Folders for one piece of work: a workspace, staged scripts, rewards; and whether a workspace is what it was."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from skill_health.core.errors import AbortedError
+from skill_health.core.files import blake2b
+from skill_health.discovery.roots import git_top, relative
+from skill_health.effectiveness.tasks._api import Script
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.tasks._scripts import replace_places, text_of
+from skill_health.effectiveness.trial.rewards import RUNNER
+
+# Paths of containers are replaced in scripts, where a space would fall apart.
+_WORD = re.compile(r"[\w./+@%=,-]+")
+_CHUNK = 1 << 20
+_HUGE = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of one trial or of one try of a check, all fresh, beside each other below `base`."""
+
+    base: str
+    workspace: str
+    home: str
+    temporary: str
+    final: str
+
+    def beside(self, name: str) -> str:
+        """A further folder beside the workspace, made now."""
+        place = os.path.join(self.base, name)
+        os.makedirs(place, mode=0o700)
+        return place
+
+
+def make_places(tasks_folder: str, prefix: str) -> Places:
+    """Folders below the system's temporary one, which whoever asks for them removes.
+
+    Raises AbortedError where that lies in the same git repository as the task: an agent there could read the verifier.
+    """
+    top = git_top(tasks_folder) or tasks_folder
+    root = os.path.realpath(tempfile.gettempdir())
+    if tasks_folder and relative(root, os.path.realpath(top)) is not None:
+        raise AbortedError(f"the temporary folder {root} lies inside {top}: set TMPDIR to a folder outside it")
+    if not _WORD.fullmatch(root):
+        raise AbortedError(f"the path of the temporary folder {root!r} holds spaces or signs: set TMPDIR to another")
+    try:
+        base = tempfile.mkdtemp(prefix=prefix, dir=root)
+    except OSError as error:
+        raise AbortedError(f"no folder can be made in {root} ({error.strerror or error})") from None
+    names = ("workspace", "home", "tmp", "final.txt")
+    workspace, home, temporary, final = (os.path.join(base, name) for name in names)
+    for folder in (workspace, home, temporary):
+        os.mkdir(folder, 0o700)
+    with open(final, "xb"):
+        pass
+    return Places(base, workspace, home, temporary, final)
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder with all that is in it, however deep and however locked; what cannot be removed is left."""
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        for words in (("rm", "-rf"), ("chmod", "-R", "u+rwX"), ("rm", "-rf")):
+            if os.path.lexists(folder):
+                with suppress(OSError):
+                    subprocess.run([*words, "--", folder], check=False, stderr=subprocess.DEVNULL)
+
+
+def write_files(folder: str, files: Iterable[File], places: Iterable[tuple[str, str]] = ()) -> None:
+    """Write files below a folder; `places` are paths of a container with what takes their place in texts."""
+    replaced, made = tuple(places), set()
+    for file in files:
+        target = os.path.join(folder, file.path)
+        if (above := os.path.dirname(target)) not in made:
+            os.makedirs(above, exist_ok=True)
+            made.add(above)
+        text = text_of(file) if replaced else None
+        data = file.data if text is None else replace_places(text, replaced).encode("utf-8")
+        with open(target, "xb") as stream:
+            stream.write(data)
+        os.chmod(target, 0o755 if file.executable else 0o644)
+
+
+def stage_script(
+    script: Script, folder: str, places: Iterable[tuple[str, str]], targets: Mapping[str, str]
+) -> list[str]:
+    """Write the files of a script into an empty folder and return the command that runs it.
+
+    `places` are a task's, and `targets` says which folder each of their roles is; a role without any is left as it is.
+    """
+    write_files(folder, script.files, [(path, targets[role]) for path, role in places if role in targets])
+    names = {file.path for file in script.files}
+    return [os.path.join(folder, word) if word in names else word for word in script.argv]
+
+
+def snapshot(folder: str) -> dict[str, str]:
+    """What is in a workspace: each path with its kind, permissions and content; `.runner` is ours and left out."""
+    found: dict[str, str] = {}
+    waiting = [""]
+    while waiting:
+        inner = waiting.pop()
+        try:
+            entries = list(os.scandir(os.path.join(folder, inner)))
+        except OSError:
+            found[inner] = "a folder that cannot be read"
+            continue
+        for entry in entries:
+            path = f"{inner}/{entry.name}" if inner else entry.name
+            if path == RUNNER:
+                continue
+            state = entry.stat(follow_symlinks=False)
+            content = ""
+            if stat.S_ISLNK(state.st_mode):
+                content = os.readlink(entry.path)
+            elif stat.S_ISDIR(state.st_mode):
+                waiting.append(path)
+            elif stat.S_ISREG(state.st_mode):
+                content = _digest(entry.path, state)
+            found[path] = f"{state.st_mode:o} {content}"
+    return found
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The paths that were added, removed or changed, each with the word for it, in order."""
+    words = {
+        path: "added" if path not in before else "removed" if path not in after else "changed"
+        for path in before.keys() | after.keys()
+        if before.get(path) != after.get(path)
+    }
+    return [f"{path} {words[path]}" for path in sorted(words)]
+
+
+def _digest(path: str, state: os.stat_result) -> str:
+    """The content of a file as a digest; of a huge one its size and time, as it may have been made to keep us busy."""
+    if state.st_size > _HUGE:
+        return f"{state.st_size} bytes, {state.st_mtime_ns}"
+    total = blake2b(digest_size=16)
+    try:
+        with open(path, "rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                total.update(chunk)
+    except OSError:
+        return "unreadable"
+    return total.hexdigest()

@@ -1,0 +1,70 @@
+"""A script of a task, oracle or verifier, in its sandbox: no network, and nothing of the user's in its environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from skill_health.effectiveness.agents._api import Command, ProgramOutput
+from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits, SandboxSession
+from skill_health.effectiveness.sandbox._run import run
+from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._scripts import WORKSPACE
+from skill_health.effectiveness.workspace.folders import stage_script
+from skill_health.effectiveness.workspace.process import MAX_OUTPUT, clean_environment
+from skill_health.effectiveness.workspace.programs import search_path
+from skill_health.effectiveness.workspace.workspace import Workplace
+
+# Much may be printed of what an agent has made large; that is no reason to stop, only not to keep it.
+_READ = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOptions:
+    """Where scripts run, and how many at once."""
+
+    sandbox: BackEnd
+    image: str = ""
+    at_once: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptSurroundings:
+    """What a script has beside its workspace. Paths are the host's, which are the same inside.
+
+    `folder` is an empty one for its files; `targets` says which folder each role of the task's places is, beside the
+    workspace's; `readable` and `writable` are what it may read and write; `variables` are of its environment.
+    """
+
+    folder: str
+    targets: Mapping[str, str]
+    variables: Mapping[str, str]
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+
+
+async def run_script(task: Task, script: Script, at: Workplace, around: ScriptSurroundings) -> ProgramOutput:
+    """Stage a script of a task, which comes into being only now, and run it in its sandbox within its time limit.
+
+    In what it printed, of which MAX_OUTPUT bytes are kept, the name of the trial's own folder, which is another one
+    each time, is replaced. Raises OSError where it cannot be staged, and SandboxError where it cannot be started.
+    """
+    places, sandbox = at.places, at.sandbox
+    argv = stage_script(script, around.folder, task.places, {WORKSPACE: at.inside.workspace, **around.targets})
+    box = SandboxSession(
+        places.workspace, places.home, places.temporary, (around.folder, *around.readable), around.writable,
+        hidden=at.hidden, image=at.image,
+    )  # fmt: skip
+    path = search_path("files" in sandbox.ISOLATES)
+    more = {"PATH": path, **dict(task.env), **dict(script.env), **at.ceiling, **around.variables}
+    command = Command(tuple(argv), clean_environment(at.inside.home, at.inside.temporary, more.items()))
+    output = await run(sandbox, box, command, SandboxLimits(timeout_sec=script.timeout_sec, output_bytes=_READ))
+    hidden = places.base.encode()
+    out, err = (text[:MAX_OUTPUT].replace(hidden, b"<temporary>") for text in (output.stdout, output.stderr))
+    return replace(output, stdout=out, stderr=err)
+
+
+def last_line(output: ProgramOutput) -> str:
+    """The last line that a program wrote, errors first; "" for none."""
+    lines = (output.stderr.strip() or output.stdout.strip()).decode("utf-8", "replace").splitlines()
+    return lines[-1].strip()[:200] if lines else ""

@@ -1,0 +1,193 @@
+"""A task and an arm -> the skills that are staged, in listing order, and what the agent is told.
+
+Arms differ in nothing but these. A negative control, a task that no skill should help with, has control, negative and
+full only, with or without the hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from skill_health.core.errors import UsageError
+from skill_health.core.files import blake2b
+from skill_health.effectiveness.records import (
+    AGAIN,
+    CONDITIONS,
+    CONTROL,
+    FULL,
+    HINT,
+    LEAVE_OUT,
+    NEGATIVE,
+    ORDER,
+    PLACEBO,
+    PLUS_ONE,
+    PLUS_UNRELATED,
+    TARGET,
+    Arm,
+    SkillCopy,
+)
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.workspace.copies import SKILL, make_copy
+from skill_health.skill import frontmatter
+from skill_health.skill.decode import decode
+from skill_health.text.near import nearest
+
+_SENTENCES = (
+    "A lighthouse is a tower with a lamp at its top, and it stands where ships would otherwise lose their way.",
+    "The oldest of them burned wood, later ones coal, and their keepers carried the fuel up by hand.",
+    "Oil lamps were brighter and needed less room, but their glass had to be wiped every few hours.",
+    "A lens made of many rings throws nearly all the light of a small flame towards the horizon.",
+    "Such a lens can weigh several tons, and it used to float on a bath of mercury so that a finger could turn it.",
+    "Each tower has its own rhythm of flashes and pauses, which sailors find in a printed list.",
+    "By day a tower is known by its paint: bands, spirals, or one plain colour against the cliff.",
+    "Fog hides light, so bells, guns and horns were added, and their sound was described in the same lists.",
+    "The rooms inside are round, and furniture for them was often built on the spot.",
+    "Stairs wind along the wall, and a weight on a chain once hung in the middle of them to drive the clockwork.",
+    "Keepers wrote down the weather, the ships they saw and the hours at which the lamp was lit.",
+    "On rocks far from the coast two or three keepers lived together for weeks, until the boat came.",
+    "In storms the boat could not land, and the relief was late by a month more than once.",
+    "Towers on sand stand on iron piles that were screwed into the ground.",
+    "Towers on rock were built of stones that lock into each other like the pieces of a puzzle.",
+    "Waves reach higher than one would think, and some lanterns have been broken by them forty metres up.",
+    "Electric lamps made the keepers' work shorter, and automatic ones ended it.",
+    "Many towers are now cared for by societies that paint them and show them to visitors.",
+    "Some have become small hotels, where the guests climb the same stairs.",
+    "Their light is still on at night, although ships carry other means to know where they are.",
+)
+_PARAGRAPH = 5
+
+
+def placebo(skill: SkillCopy) -> SkillCopy:
+    """The placebo of a skill; the same one each time."""
+    whole = next((file.data for file in skill.files if file.path == SKILL), b"")
+    head, body = _split(whole)
+    start = blake2b(skill.name.encode()).digest()[0] % len(_SENTENCES)
+    return make_copy(skill.name, skill.description, [File(SKILL, head + _prose(len(body), start))], placebo=True)
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """The frontmatter with its fences, and the rest; all is body where there is no frontmatter.
+
+    Cut by position and not written anew: what agents are offered stays the same to the byte.
+    """
+    text, _, encoding, _ = decode(data)
+    above = frontmatter.read(text).first - 1 if encoding == "utf-8" else 0
+    lines = data.splitlines(keepends=True)
+    return b"".join(lines[:above]), b"".join(lines[above:])
+
+
+def _prose(size: int, start: int) -> bytes:
+    """Prose of exactly so many bytes, cut at a word and filled with full stops."""
+    parts: list[str] = []
+    length, number = 0, 0
+    while length < size:
+        parts.append(_SENTENCES[(start + number) % len(_SENTENCES)])
+        number += 1
+        parts.append("\n\n" if number % _PARAGRAPH == 0 else " ")
+        length += len(parts[-2]) + len(parts[-1])
+    text = "".join(parts)[: max(size - 1, 0)]
+    words = text[: text.rfind(" ")] if size < length and " " in text else text
+    return (words.rstrip().ljust(max(size - 1, 0), ".") + "\n").encode("ascii")[:size]
+
+
+OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
+_PLAIN = (*CONDITIONS, PLACEBO, AGAIN)
+_WITH = {LEAVE_OUT: "the name of a skill", ORDER: "a seed"}
+_MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
+
+
+def parse_arm(text: str) -> Arm:
+    """The arm that a name means, as `Arm.name` writes it. Raises UsageError with the near names."""
+    bare = text.removesuffix(HINT)
+    condition, colon, argument = bare.partition(":")
+    arm = Arm(condition, argument, bare != text)
+    if condition in _PLAIN and not colon:
+        if condition == CONTROL and arm.hint:
+            raise UsageError(f"the arm {text!r} cannot be: without skills there is nothing to hint at")
+        return arm
+    if condition == ORDER and not (argument.isascii() and argument.isdigit() and len(argument) < 10):
+        raise UsageError(f"the arm {text!r} needs a seed, a whole number: {ORDER}:7")
+    if condition in _WITH and argument:
+        return arm
+    if condition in _WITH:
+        raise UsageError(f"the arm {condition!r} needs {_WITH[condition]}: {condition}:...")
+    near = nearest(condition, (*_PLAIN, *_WITH))
+    hint = f"did you mean {near!r}?" if near else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL and {ORDER}:SEED"
+    raise UsageError(f"there is no arm {text!r}; {hint}")
+
+
+def parse_arms(names: Iterable[str], hints: str = "no") -> tuple[Arm, ...]:
+    """The arms of a run, each once and in this order; `hints` adds ("also") or takes ("only") those with the hint.
+
+    The control has no hint, and is always among them: everything is compared with it. Raises UsageError.
+    """
+    given = [parse_arm(name) for name in names]
+    arms = [Arm(CONTROL), *(arm for arm in given if arm.condition != CONTROL)]
+    if hints != "no":
+        hinted = [replace(arm, hint=True) for arm in arms[1:]]
+        arms = [arms[0], *hinted] if hints == "only" else [*arms, *hinted]
+    return tuple(dict.fromkeys(arms))
+
+
+def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
+    """Raise UsageError for an arm that leaves out a skill which is not there; `names` are those that are."""
+    for arm in arms:
+        if arm.condition == LEAVE_OUT and arm.argument not in names:
+            near = nearest(arm.argument, sorted(names))
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise UsageError(f"the arm {arm.name!r} leaves out a skill that is not in the collection{hint}")
+
+
+def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[SkillCopy, ...] | str:
+    """The skills of an arm in listing order, which is that of their names but for `order:SEED`.
+
+    A text says why this task has no such arm. `copies` are the whole collection by name.
+    """
+    if task.is_control and arm.condition not in OF_CONTROLS:
+        return "a negative control has no target"
+    if not task.is_control and task.target_skill is None and arm.condition not in OF_CONTROLS:
+        return "the task names no target_skill"
+    names = _names(task, arm, copies)
+    if isinstance(names, str):
+        return names
+    if missing := [name for name in names if name not in copies]:
+        return f"the skill {missing[0]!r} is not in the collection"
+    found = [copies[name] for name in sorted(set(names))]
+    if arm.condition == PLACEBO:
+        return (placebo(found[0]),)
+    if arm.condition == ORDER:
+        # Another order for each task: one seed must not put the same skill first in all of them.
+        found.sort(key=lambda skill: blake2b(f"{arm.argument}|{task.id}|{skill.name}".encode()).digest())
+    return tuple(found)
+
+
+def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[str] | str:
+    condition, target = arm.condition, task.target_skill
+    if condition == CONTROL:
+        return ()
+    if condition in (FULL, ORDER):
+        return list(copies)
+    if condition == LEAVE_OUT:
+        if arm.argument not in copies:
+            return f"the skill {arm.argument!r} is not in the collection"
+        return [name for name in copies if name != arm.argument]
+    if condition in (TARGET, AGAIN, PLACEBO):
+        return (str(target),)
+    other = {
+        NEGATIVE: task.irrelevant_skill, PLUS_ONE: task.related_skill, PLUS_UNRELATED: task.unrelated_skill
+    }[condition]  # fmt: skip
+    if other is None:
+        return f"the task names no {_MORE[condition]}"
+    return (other,) if condition == NEGATIVE else (str(target), other)
+
+
+def prompt_of(task: Task, arm: Arm, skills: Sequence[SkillCopy]) -> str:
+    """What the agent is told: the task, and with the hint a line that names the staged skills."""
+    if not (arm.hint and skills):
+        return task.prompt
+    names = ", ".join(skill.name for skill in skills)
+    line = f"The skill {names} is" if len(skills) == 1 else f"These skills are: {names}. They are"
+    tail = "there for this task: read it first." if len(skills) == 1 else "there for you: read what fits first."
+    return f"{task.prompt.rstrip()}\n\n{line} {tail}\n"

@@ -1,0 +1,1 @@
+"""Two runs of the same prompts -> what an edit of descriptions did."""

@@ -1,0 +1,157 @@
+"""What keeps two runs from being compared, what else differs between them, and what of the collection has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skill_health.router.records import ListedSkill, Prompt
+from skill_health.router.runs import RouterRun
+from skill_health.router.scores.judge import RoutingRunFacts
+
+COMPUTED_AT = "computed-at-"
+"""How the id of a baseline begins that is no run, but computed over the descriptions at a revision."""
+_ASKED = ("text", "expected", "known")
+_LABELS = (*_ASKED, "acceptable", "rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class Relisted:
+    """A skill of which another text is listed: `kind` is edited, added or removed. Texts are "" where it is not listed.
+
+    `before` and `after` are what the host lists, `cut` is whether only the cut of an unchanged description moved.
+    """
+
+    name: str
+    kind: str
+    before: str = ""
+    after: str = ""
+    cut: bool = False
+
+
+def changed_skills(
+    old: Iterable[ListedSkill], new: Iterable[ListedSkill], bodies: bool = False
+) -> tuple[Relisted, ...]:
+    """The skills whose listed name or text differs between two listings, by name.
+
+    With `bodies` a skill counts as edited where what only local routers read of it differs, too.
+    """
+    before, after = {skill.name: skill for skill in old}, {skill.name: skill for skill in new}
+    found = []
+    for name in sorted({*before, *after}):
+        one, other = before.get(name), after.get(name)
+        if one is None or other is None:
+            kind = "added" if one is None else "removed"
+            found.append(Relisted(name, kind, one.text if one else "", other.text if other else ""))
+        elif one.text != other.text or (bodies and (one.body, one.when) != (other.body, other.when)):
+            same = one.description == other.description and one.text != other.text
+            found.append(Relisted(name, "edited", one.text, other.text, same))
+    return tuple(found)
+
+
+def obstacles(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
+    """Why the runs cannot be compared, and what to do about it; nothing where they can."""
+    one, other = run.manifest, baseline.manifest
+    for key, option in (("mode", "--mode"), ("listing", "--listing")):
+        if one[key] != other[key]:
+            yield f"the {key} is {one[key]} and was {other[key]}: run one of them again with {option} {other[key]}"
+    if _template(one) != _template(other):
+        name = (other["template"] or {}).get("name")
+        what = f"the template is {_shown(one)} and was {_shown(other)}"
+        if other.get("imported") or one.get("imported"):
+            yield f"{what}: what an imported run asked is not known, so it compares with imported runs only"
+        else:
+            yield f"{what}: run one of them again with --template {name}, from the same version of the file"
+    both = [name for name in run.facts.prompts if name in baseline.facts.prompts]
+    differing = [name for name in both if _label(run.facts, name) != _label(baseline.facts, name)]
+    if not both:
+        yield f"they have no prompt in common: run {run.run_id} again with the prompts of {baseline.run_id}"
+    elif differing:
+        yield (
+            f"the text or the labels of {named(differing)} differ ({len(differing)} of {len(both)} common prompts): "
+            "run the baseline's descriptions again with these prompts, or leave them out of both by --prompt-ids"
+        )
+    if not any(model.spec in _specs(baseline.facts) for model in run.facts.models):
+        yield f"they have no model in common: run {named(_specs(baseline.facts))} again with --models"
+
+
+def agreeing(facts: RoutingRunFacts, other: RoutingRunFacts) -> list[str]:
+    """The prompts of both that ask and expect the same, in the first one's order.
+
+    What a label accepts or rejects besides enters none of the figures that are compared.
+    """
+    both = (name for name in facts.prompts if name in other.prompts)
+    return [name for name in both if _label(facts, name, _ASKED) == _label(other, name, _ASKED)]
+
+
+def differences(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
+    """What else is not the same, besides the descriptions: it may be behind a change just as well."""
+    one, other = run.manifest, baseline.manifest
+    for what, value in _SETTINGS.items():
+        if value(one) != value(other):
+            yield f"{what} {_plain(value(other))} -> {_plain(value(one))}"
+    yield from _thresholds(run.facts, baseline.facts)
+    if one.get("imported") and other.get("imported"):
+        yield "the templates of imported runs are not known, and taken for the same"
+    old, new = (side["hashes"].get("bodies") for side in (other, one))
+    if old and new and old != new and _described(run) == _described(baseline):
+        yield "local routers may read more of a skill than its description, and that has changed"
+
+
+def _thresholds(facts: RoutingRunFacts, other: RoutingRunFacts) -> Iterator[str]:
+    """The local routers that abstain below another score now: it was chosen anew for the descriptions."""
+    before = {model.spec: model.settings.get("threshold") for model in other.models}
+    for model in facts.models:
+        now, then = model.settings.get("threshold"), before.get(model.spec)
+        if model.spec in before and now != then:
+            yield f"{model.spec} abstains below another score: {_plain(then)} -> {_plain(now)}"
+
+
+_SETTINGS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "the orders of presentation are others: seed": lambda manifest: manifest.get("seed"),
+    "the orders of presentation are others:": lambda manifest: manifest.get("orders"),
+    "replications": lambda manifest: manifest.get("replications"),
+    "local routers read": lambda manifest: manifest.get("index"),
+    "skill-health": lambda manifest: manifest.get("tool_version"),
+}
+
+
+def named(names: Sequence[str], most: int = 3) -> str:
+    """The first few names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _described(run: RouterRun) -> dict[str, str]:
+    return {skill.name: skill.description for skill in run.facts.shown.values()}
+
+
+def _plain(value: Any) -> str:
+    return "not known" if value is None else str(value)
+
+
+def _specs(facts: RoutingRunFacts) -> Sequence[str]:
+    return [model.spec for model in facts.models]
+
+
+def _template(manifest: Mapping[str, Any]) -> tuple[Any, ...]:
+    template = manifest["template"] or {}
+    return tuple(template.get(key) for key in ("name", "digest", "none_allowed"))
+
+
+def _shown(manifest: Mapping[str, Any]) -> str:
+    template = manifest["template"] or {}
+    digest = template.get("digest")
+    parts = [
+        template.get("name") or "one without a name",
+        template.get("version"),
+        f"({digest[:8]})" if digest else None,
+    ]
+    return " ".join(str(part) for part in parts if part)
+
+
+def _label(facts: RoutingRunFacts, name: str, fields: Sequence[str] = _LABELS) -> tuple[Any, ...]:
+    prompt: Prompt = facts.prompts[name]
+    values = [getattr(prompt, field) for field in fields]
+    return tuple(tuple(sorted(value)) if isinstance(value, tuple) else value for value in values)

@@ -1,0 +1,293 @@
+"""After an edit of descriptions: which prompts can tell what it did, and what to compare their answers with.
+
+Pure: what is listed now and was listed then, the prompts and the baseline's results are given. A prompt is affected by
+a skill that its label names, and by one that the baseline confused it with. A sample of the others is the control: what
+changes there, changes for another reason, or because an edited description takes what is not its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from skill_health.bench.budget import Budget
+from skill_health.bench.prices import price_table
+from skill_health.bench.run_folder import earlier_runs
+from skill_health.core.errors import SkillHealthError, UsageError
+from skill_health.core.files import blake2b
+from skill_health.core.git import Revision
+from skill_health.router.compare.comparable import COMPUTED_AT, Relisted, named
+from skill_health.router.instrument.check import DirectAsker
+from skill_health.router.plan.opening import open_models
+from skill_health.router.plan.plan import PlannedCall, Questions, RouterPlan, to_manifest
+from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingResult
+from skill_health.router.routers._load import PROVIDER, resolve
+from skill_health.router.run.outcome import not_asked, to_result
+from skill_health.router.runs import ROUTER, RouterRun, load_run
+from skill_health.router.scores.judge import read_facts
+from skill_health.router.template import load_template
+
+if TYPE_CHECKING:
+    from skill_health.router.inputs import RouterInputs
+    from skill_health.router.plan.choices import RouterChoices
+
+AFFECTED, CONTROLS = "affected", "controls"
+SETTINGS = ("mode", "listing", "orders", "index", "seed")
+"""What a baseline must have in common with a sweep, besides the template and the models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The prompts of a sweep. `affected` gives each the reasons, in the prompts' order; `controls` are the others."""
+
+    affected: Mapping[str, tuple[str, ...]]
+    controls: tuple[str, ...]
+
+    @property
+    def prompt_ids(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.affected, *self.controls)
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Both parts by their name; one that is empty is left out."""
+        parts = {AFFECTED: tuple(self.affected), CONTROLS: self.controls}
+        return {name: prompts for name, prompts in parts.items() if prompts}
+
+
+def select(
+    prompts: Sequence[Prompt], changed: Collection[str], baseline: Iterable[RoutingResult], controls: int, seed: int
+) -> Selection:
+    """What to run again when the listed texts of these skills have changed.
+
+    `baseline` are the results of before: a prompt is affected, too, where one of them put a changed skill first
+    that was not expected. Controls are the first ones by a seeded hash of their id, so that a prompt that is added
+    displaces at most one of them; prompts without a right answer to count control nothing.
+    """
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
+    by_id = {prompt.prompt_id: prompt for prompt in prompts}
+    for prompt in prompts:
+        reasons[prompt.prompt_id] += _named(prompt, changed)
+    for prompt_id, skill in sorted(_confusions(by_id, changed, baseline)):
+        reasons[prompt_id].append(f"confused with {skill}")
+    affected = {prompt.prompt_id: tuple(found) for prompt in prompts if (found := reasons[prompt.prompt_id])}
+    free = [prompt.prompt_id for prompt in prompts if prompt.known and prompt.prompt_id not in affected]
+    chosen = set(sorted(free, key=lambda prompt_id: (_mark(seed, prompt_id), prompt_id))[:controls])
+    return Selection(affected, tuple(prompt_id for prompt_id in free if prompt_id in chosen))
+
+
+def _named(prompt: Prompt, changed: Collection[str]) -> Iterator[str]:
+    if prompt.known and prompt.expected in changed:
+        yield f"expects {prompt.expected}"
+    yield from (f"accepts {name}" for name in prompt.acceptable if name in changed)
+    yield from (f"rejects {name}" for name in prompt.rejected if name in changed)
+
+
+def _confusions(
+    prompts: Mapping[str, Prompt], changed: Collection[str], results: Iterable[RoutingResult]
+) -> set[tuple[str, str]]:
+    found = set()
+    for result in results:
+        prompt = prompts.get(result.prompt_id)
+        first = result.primary
+        if prompt and prompt.known and first is not None and first in changed and first != prompt.expected:
+            found.add((result.prompt_id, first))
+    return found
+
+
+def _mark(seed: int, prompt_id: str) -> bytes:
+    return blake2b(f"control|{seed}|{prompt_id}".encode("utf-8", "surrogatepass")).digest()
+
+
+def mismatch(manifest: Mapping[str, Any], asked: Mapping[str, Any], models: Collection[str]) -> str:
+    """Why a run cannot be the baseline of a sweep that asks so; "" where it can.
+
+    `asked` has the settings of SETTINGS, `template` (a digest) and `selection` (as a manifest has it); `models` are
+    specs that the run must have. A run over all prompts serves any sweep, one over some of them a sweep of the same
+    filters; a sweep's own run serves none, since what it left out cannot be compared.
+    """
+    if manifest.get("imported"):
+        return "it was imported"
+    selection = manifest["selection"]
+    if selection["kind"] != "all" and _filters(selection) != _filters(asked["selection"]):
+        return "it asked other prompts"
+    differing = [name for name in SETTINGS if manifest.get(name) != asked[name]]
+    if manifest["template"]["digest"] != asked["template"]:
+        differing.append("template")
+    if differing:
+        return f"other {' and '.join(differing)}"
+    there = {model["spec"] for model in manifest["models"]}
+    lacking = [spec for spec in models if spec not in there]
+    return f"without {named(lacking)}" if lacking else ""
+
+
+def _filters(selection: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in selection.items() if key != "of"}
+
+
+def agrees(then: Iterable[ListedSkill], seen: Iterable[ListedSkill], changed: Iterable[Relisted]) -> bool:
+    """Whether a run saw the changed skills as they were listed before the change."""
+    texts, listed = ({skill.name: skill.text for skill in skills} for skills in (then, seen))
+    return all(listed.get(skill.name) == texts.get(skill.name) for skill in changed)
+
+
+def sweep_record(
+    since: str, changed: Iterable[Relisted], selection: Selection, prompts: Sequence[Prompt], none_allowed: bool
+) -> dict[str, Any]:
+    """What was selected from these prompts and why, as a comparison holds it."""
+    return {
+        "since": since,
+        "changed": [skill.name for skill in changed],
+        "affected": [{"prompt_id": name, "why": list(why)} for name, why in selection.affected.items()],
+        "controls": list(selection.controls),
+        "of": len(prompts),
+        "testable": sum(prompt.known and (none_allowed or prompt.expected is not None) for prompt in prompts),
+    }
+
+
+_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SweepBasis:
+    """What a sweep asks, as far as a baseline must agree with it: see `skill_health.router.compare.sweep.mismatch`."""
+
+    choices: RouterChoices
+    template: str
+    selection: Mapping[str, Any]
+
+    def settings(self) -> dict[str, Any]:
+        """The same as a manifest would have it."""
+        found = {name: getattr(self.choices, name) for name in ("mode", "listing", "orders", "index", "seed")}
+        return found | {"template": self.template, "selection": self.selection}
+
+
+def last_run(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> RouterRun | None:
+    """The last finished run that is comparable with what is asked, None where there is none.
+
+    `reasons` is given one line for each of the latest runs that are not.
+    """
+    return next(_comparable(reports, asked, models, reasons), None)
+
+
+def _comparable(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> Iterator[RouterRun]:
+    for folder, manifest in earlier_runs(reports, ROUTER):
+        why = mismatch(manifest, asked.settings(), models)
+        if not why:
+            try:
+                run = load_run(folder)
+            except SkillHealthError:
+                why = "it cannot be read"
+            else:
+                if is_finished(run):
+                    yield run
+                    continue
+                why = "it is not finished"
+        if len(reasons) < _TOLD:
+            reasons.append(f"{manifest['run_id']}: {why}")
+
+
+def is_finished(run: RouterRun) -> bool:
+    """Whether every planned call has a result."""
+    planned = sum(model.replications for model in run.facts.models) * len(run.facts.prompts)
+    return len({result.key for result in run.results}) >= planned
+
+
+def run_before(reports: str, inputs: RouterInputs, asked: SweepBasis) -> RouterRun:
+    """The last comparable run. Raises UsageError, with what is wrong with the latest ones, where there is none."""
+    reasons: list[str] = []
+    found = last_run(reports, asked, asked.choices.models, reasons)
+    if found is None:
+        latest = f" ({'; '.join(reasons)})" if reasons else ""
+        raise UsageError(
+            f"no finished run in {reports} to compare with{latest}: run `skill-health router run` first, or say since "
+            "when by --since REV"
+        )
+    return found
+
+
+def run_at(
+    reports: str,
+    inputs: RouterInputs,
+    asked: SweepBasis,
+    old: Catalogue,
+    changed: Sequence[Relisted],
+    train: tuple[Prompt, ...],
+    revision: str,
+) -> RouterRun:
+    """The answers of before: computed over the old catalogue where that costs nothing, else those of a run that saw it.
+
+    Raises UsageError where a provider's model has no such run.
+    """
+    routing = inputs.config.router
+    kinds = {spec: resolve(spec, routing).kind for spec in asked.choices.models}
+    paid = [spec for spec, kind in kinds.items() if kind == PROVIDER]
+    free = [spec for spec in kinds if spec not in paid]
+    if not paid:
+        return _computed(inputs, asked, old, free, train, revision)
+    reasons: list[str] = []
+    runs = _comparable(reports, asked, paid, reasons)
+    found = next((run for run in runs if agrees(old.shown, run.facts.shown.values(), changed)), None)
+    if found is None:
+        latest = f" ({'; '.join(reasons)})" if reasons else ""
+        raise UsageError(
+            f"no finished run in {reports} asked {named(paid)} when {named([skill.name for skill in changed])} "
+            f"read as at {revision}{latest}: check {revision} out, run `skill-health router run --models "
+            f"{','.join(paid)}` there with the same options and --out at these reports, and sweep again"
+        )
+    return _merged(found, paid, _computed(inputs, asked, old, free, train, revision)) if free else found
+
+
+def _computed(
+    inputs: RouterInputs,
+    asked: SweepBasis,
+    old: Catalogue,
+    specs: Sequence[str],
+    train: tuple[Prompt, ...],
+    revision: str,
+) -> RouterRun:
+    """Routers that cost nothing over an old catalogue, asked in memory."""
+    routing, choices = inputs.config.router, replace(asked.choices, models=tuple(specs))
+    template, prices = load_template(choices.template), price_table(routing)
+    models = open_models(choices, routing, old, template, train, prices)
+    plan = RouterPlan(old, inputs.prompts, models, choices, template)
+    results = asyncio.run(_ask(plan))
+    manifest = to_manifest(plan, routing, prices, {"kind": "all"}, Revision()) | {
+        "run_id": f"{COMPUTED_AT}{revision}", "created": None,
+    }  # fmt: skip
+    return RouterRun("", manifest, read_facts(manifest), tuple(results))
+
+
+async def _ask(plan: RouterPlan) -> list[RoutingResult]:
+    questions, direct = Questions(plan), DirectAsker(plan, Budget(None, None), lambda model, request: 0.0)
+    try:
+        return [await _result(questions, direct, call) for call in plan.calls()]
+    finally:
+        for model in plan.models:
+            await model.router.close()
+
+
+async def _result(questions: Questions, direct: DirectAsker, call: PlannedCall) -> RoutingResult:
+    order = questions.order(call)
+    attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), order)
+    if attempts[-1].status == "model_unavailable":
+        return not_asked(call.prompt, call.model.spec, call.replication, attempts[-1].reply.error)
+    return to_result(call.prompt, call.model.spec, call.replication, order, attempts)
+
+
+def _merged(run: RouterRun, paid: Collection[str], computed: RouterRun) -> RouterRun:
+    """The run's own answers for what is paid, and the computed ones for the rest."""
+    models = [model for model in run.manifest["models"] if model["spec"] in paid] + computed.manifest["models"]
+    manifest = {**run.manifest, "models": models}
+    results = [result for result in run.results if result.model in paid]
+    return RouterRun(run.folder, manifest, read_facts(manifest), (*results, *computed.results), run.check)
+
+
+def other_changes(run: RouterRun, now: Iterable[ListedSkill], changed: Iterable[Relisted]) -> list[str]:
+    """The skills beside the changed ones that the baseline saw otherwise than they are listed now."""
+    from skill_health.router.compare.comparable import changed_skills
+
+    known = {skill.name for skill in changed}
+    return [skill.name for skill in changed_skills(run.facts.shown.values(), now) if skill.name not in known]

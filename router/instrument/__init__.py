@@ -1,0 +1,1 @@
+"""Is a model to be trusted as an instrument? Planted prompts before a run, patterns of answers after it."""

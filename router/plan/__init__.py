@@ -1,0 +1,1 @@
+"""Choices and inputs -> everything that is settled before the first call."""

@@ -1,0 +1,95 @@
+"""The models that a run names, opened, with their prices; and whether they may be asked without a cap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from skill_health.bench.prices import FREE, PriceTable, price_from, refuse_spending
+from skill_health.bench.redact import keys_in_use
+from skill_health.config.settings import RouterSettings
+from skill_health.core.errors import UsageError
+from skill_health.router.plan.plan import OpenModel
+from skill_health.router.records import Catalogue, Prompt
+from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice, resolve
+from skill_health.router.template import Template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from skill_health.router.plan.choices import RouterChoices
+
+
+def open_models(
+    choices: RouterChoices,
+    routing: RouterSettings,
+    catalogue: Catalogue,
+    template: Template,
+    train: Sequence[Prompt],
+    prices: PriceTable,
+    keyless: bool = False,
+) -> tuple[OpenModel, ...]:
+    """Open every model that is named, once; `keyless` ones can be described and not be asked.
+
+    Those that cannot differ between replications get one. Raises UsageError for a name that is none, a missing
+    package or a missing key.
+    """
+    if not choices.models:
+        raise UsageError("no model is named: give --models, such as --models lexical:tfidf (see `router models`)")
+    specs = dict.fromkeys(choices.models)
+    return tuple(
+        _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless) for spec in specs
+    )
+
+
+def _opened(
+    choice: RouterChoice,
+    choices: RouterChoices,
+    catalogue: Catalogue,
+    template: Template,
+    train: Sequence[Prompt],
+    prices: PriceTable,
+    keyless: bool,
+) -> OpenModel:
+    asks = choice.kind == PROVIDER
+    router = open_choice(
+        choice,
+        catalogue,
+        train=tuple(train),
+        seed=choices.seed,
+        index=choices.index,
+        mode=choices.mode,
+        none_allowed=template.none_allowed,
+        settings={"keyless": True} if keyless and asks else None,
+    )
+    protocol = choice.provider.protocol if choice.provider else choice.spec.partition(":")[0]
+    price = prices.price_of(protocol, choice.spec, choice.model) if asks else FREE
+    return OpenModel(choice, router, choices.reps if router.replicates else 1, price)
+
+
+def with_prices_of(models: Sequence[OpenModel], manifest: Mapping[str, Any]) -> tuple[OpenModel, ...]:
+    """The models at the prices that a run began with. Raises UsageError where its manifest holds none of ours."""
+    from dataclasses import replace
+
+    try:
+        stored = {each["spec"]: each["price"] for each in manifest["models"]}
+        return tuple(
+            replace(model, price=None if (price := stored[model.spec]) is None else price_from(price))
+            for model in models
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
+
+
+def refuse_uncapped(models: Sequence[OpenModel], capped: bool, prices: PriceTable) -> None:
+    """Raise UsageError where a server not known to be free would be asked without a cap, or at no known price."""
+    refuse_spending([(model.spec, model.price) for model in models if model.choice.kind == PROVIDER], capped, prices)
+
+
+def secrets_of(models: Sequence[OpenModel]) -> tuple[str, ...]:
+    """The keys that these models are asked with, to be kept out of whatever is written."""
+    from skill_health.bench.http.endpoint import key_variable
+
+    wires = [(model.choice.provider, getattr(model.choice.module, "WIRE", None)) for model in models]
+    return keys_in_use(key_variable(provider, wire) for provider, wire in wires if wire is not None)

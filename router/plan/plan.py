@@ -1,0 +1,187 @@
+"""Choices -> the models that are asked, the manifest that freezes it all, and the calls in the order they are made."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from skill_health import __version__
+from skill_health.bench.prices import PriceTable, TieredPrice
+from skill_health.config.settings import Provider, RouterSettings
+from skill_health.core.git import Revision
+from skill_health.router.listing import catalogue_digest
+from skill_health.router.plan import manifest as frozen
+from skill_health.router.plan.choices import RouterChoices
+from skill_health.router.plan.orders import presentation
+from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
+from skill_health.router.routers._api import Router
+from skill_health.router.routers._load import PROVIDER, RouterChoice
+from skill_health.router.template import Template, answer_schema, render
+
+LOCAL = "local"
+MOST_AT_ONCE = 64
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenModel:
+    """One model of a run, opened. `group` names the server that its calls share the limits of."""
+
+    choice: RouterChoice
+    router: Router
+    replications: int
+    price: TieredPrice | None
+
+    @property
+    def spec(self) -> str:
+        """The name as the user gave it."""
+        return self.choice.spec
+
+    @property
+    def group(self) -> str:
+        """What shares a limit of calls under way: a provider, or all that is computed here."""
+        return self.spec.partition(":")[0] if self.choice.kind == PROVIDER else self.choice.kind
+
+    @property
+    def concurrency(self) -> int:
+        """How many of its calls may be under way: the provider's own limit, if it is one."""
+        return (self.choice.provider or Provider("")).concurrency if self.choice.kind == PROVIDER else MOST_AT_ONCE
+
+    @property
+    def wired(self) -> bool:
+        """Whether its attempts count against caps: everything but what is computed here."""
+        return self.choice.kind != LOCAL
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One (prompt, model, replication) that a result is wanted for; replications count from 0."""
+
+    prompt: Prompt
+    model: OpenModel
+    replication: int
+
+    @property
+    def key(self) -> Key:
+        """The key of its result."""
+        return (self.prompt.prompt_id, self.model.spec, self.replication)
+
+
+@dataclass(frozen=True, slots=True)
+class RouterPlan:
+    """Everything that a run asks, and how."""
+
+    catalogue: Catalogue
+    prompts: tuple[Prompt, ...]
+    models: tuple[OpenModel, ...]
+    choices: RouterChoices
+    template: Template
+
+    def calls(self) -> list[PlannedCall]:
+        """All calls in the order they are made: models and conditions share the time of day."""
+        most = max((model.replications for model in self.models), default=0)
+        return [
+            PlannedCall(prompt, model, replication)
+            for replication in range(most)
+            for prompt in self.prompts
+            for model in self.models
+            if replication < model.replications
+        ]
+
+    def keys(self) -> Iterator[Key]:
+        """The keys of all calls in the order of the finished results."""
+        for prompt in self.prompts:
+            for model in self.models:
+                for replication in range(model.replications):
+                    yield prompt.prompt_id, model.spec, replication
+
+    def limits(self, total: int | None = None) -> dict[str, int]:
+        """How many calls of each group may be under way at once; none of them more than `total`."""
+        return {model.group: min(model.concurrency, total or model.concurrency) for model in self.models}
+
+
+class Questions:
+    """Calls -> requests. Texts that several models are asked are put together once."""
+
+    def __init__(self, plan: RouterPlan) -> None:
+        self._skills = {skill.name: skill for skill in plan.catalogue.shown}
+        self._names, self._choices, self._template = plan.catalogue.names, plan.choices, plan.template
+        mode, none_allowed = plan.choices.mode, plan.template.none_allowed
+        self._schema = answer_schema(self._names, none_allowed) if mode == "json_schema" else None
+        self._ordered = lru_cache(256)(self._order)
+        self._texts = lru_cache(64)(self._text)
+
+    def order(self, call: PlannedCall) -> tuple[str, ...]:
+        """The names in presentation order."""
+        by_model = call.model.spec if self._choices.orders == "plan" else ""
+        return self._ordered(call.prompt.prompt_id, by_model, call.replication)
+
+    def request(self, call: PlannedCall, attempt: int) -> RoutingRequest:
+        """The question of one attempt. What is computed here is spared the text, which it does not read."""
+        order = self.order(call)
+        text = self._texts(order, call.prompt.text) if call.model.wired else ""
+        return RoutingRequest(call.prompt, call.replication, self._listed(order), text, self._schema, attempt)
+
+    def _order(self, prompt_id: str, model: str, replication: int) -> tuple[str, ...]:
+        choices = self._choices
+        return presentation(self._names, prompt_id, model, replication, choices.seed, choices.orders)
+
+    def _text(self, order: tuple[str, ...], prompt: str) -> str:
+        return render(self._template, self._listed(order), prompt)
+
+    def _listed(self, order: Sequence[str]) -> tuple[ListedSkill, ...]:
+        return tuple(self._skills[name] for name in order)
+
+
+def to_manifest(
+    plan: RouterPlan, routing: RouterSettings, prices: PriceTable, selection: Mapping[str, Any], revision: Revision
+) -> dict[str, Any]:
+    """The manifest of a run but for `run_id` and `created`."""
+    choices, template = plan.choices, plan.template
+    hashes = {
+        "catalogue": catalogue_digest(plan.catalogue),
+        "prompts": frozen.prompts_digest(plan.prompts),
+        "template": template.digest,
+        "config": frozen.config_digest(routing, [model.group for model in plan.models]),
+        "prices": prices.digest,
+    }
+    if not all(model.wired for model in plan.models):
+        hashes["bodies"] = frozen.bodies_digest(plan.catalogue)
+    return {
+        "version": 1,
+        "kind": "router",
+        "tool_version": __version__,
+        "python": platform.python_version(),
+        "commit": revision.commit,
+        "dirty": revision.dirty,
+        "seed": choices.seed,
+        "replications": choices.reps,
+        "mode": choices.mode,
+        "listing": choices.listing,
+        "orders": choices.orders,
+        "index": choices.index,
+        "template": {
+            "name": template.name, "version": template.version, "digest": template.digest,
+            "none_allowed": template.none_allowed,
+        },
+        "hashes": hashes,
+        "models": [_model_record(model) for model in plan.models],
+        "price_table": prices.version,
+        "catalogue": [frozen.listed_record(skill) for skill in plan.catalogue.shown],
+        "omitted": [frozen.listed_record(skill) for skill in plan.catalogue.omitted],
+        "prompts": [frozen.prompt_record(prompt) for prompt in plan.prompts],
+        "selection": dict(selection),
+    }  # fmt: skip
+
+
+def _model_record(model: OpenModel) -> dict[str, Any]:
+    return {
+        "spec": model.spec,
+        "kind": model.choice.kind,
+        "replications": model.replications,
+        "settings": dict(model.router.describe()),
+        "price": model.price.to_json() if model.price else None,
+    }

@@ -1,0 +1,223 @@
+"""Inputs and choices -> everything that is settled before the first call: plan, manifest, place and forecast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from skill_health.bench.budget import beyond_caps
+from skill_health.bench.prices import PriceTable, price_table
+from skill_health.bench.run_folder import RunLocation, find_place, revision_of
+from skill_health.router.inputs import RouterInputs, load_inputs
+from skill_health.router.instrument.planted import plant
+from skill_health.router.plan.forecast import CallForecast, forecast_plan, read_earlier, reservations, study_notes
+from skill_health.router.plan.opening import open_models, secrets_of, with_prices_of
+from skill_health.router.plan.plan import RouterPlan, to_manifest
+from skill_health.router.records import Catalogue, Prompt
+from skill_health.router.routers import lexical_tfidf
+from skill_health.router.routers._api import Setup
+from skill_health.router.routers._local import LocalRouter, in_order, indexed
+from skill_health.router.run.run import Reserve
+from skill_health.router.runs import OF_ROUTER
+from skill_health.router.splits import TEST, TRAIN
+from skill_health.router.template import load_template
+from skill_health.text.similarity import STOP, terms, vectors
+from skill_health.text.terminal import clean
+
+if TYPE_CHECKING:
+    from skill_health.router.plan.choices import RouterChoices
+
+MOST_WORDS = 12
+"""How many words a gap names at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """One prompt that only the body finds, and what the description's search puts first; None where nothing fits."""
+
+    prompt_id: str
+    instead: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What one skill's description lacks.
+
+    Of `prompts` that expect the skill, the searches find `by_description` and `by_body`; `missed` are those that only
+    the latter finds. `words` stand in the body and in those prompts and not in what is listed, the weightiest first.
+    """
+
+    skill: str
+    prompts: int
+    by_description: int
+    by_body: int
+    missed: tuple[Missed, ...]
+    words: tuple[str, ...]
+
+
+def description_gap(catalogue: Catalogue, prompts: Sequence[Prompt]) -> tuple[Gap, ...]:
+    """The skills with a gap, in the order of their names. Prompts that expect no skill of the catalogue do not count.
+
+    The words come from the prompts: pass those that authors may look at. A description that takes up the words of a
+    sealed test prompt has been tuned on it.
+    """
+    names = set(catalogue.names)
+    asked = [prompt for prompt in prompts if prompt.known and prompt.expected in names]
+    asked.sort(key=lambda prompt: prompt.prompt_id)
+    narrow, wide = _firsts(catalogue, asked, "description"), _firsts(catalogue, asked, "body")
+    found: dict[str, list[_Found]] = {name: [] for name in sorted(names)}
+    for prompt, first, whole in zip(asked, narrow, wide, strict=True):
+        found[str(prompt.expected)].append(_Found(prompt, first, whole))
+    lacking = _lacking(catalogue)
+    gaps = (_gap(name, one, lacking[name]) for name, one in found.items())
+    return tuple(gap for gap in gaps if gap.missed)
+
+
+class _Found(NamedTuple):
+    """A prompt, and what the two searches put first for it."""
+
+    prompt: Prompt
+    narrow: str | None
+    wide: str | None
+
+
+def _gap(name: str, found: Sequence[_Found], lacking: dict[str, float]) -> Gap:
+    lost = [one for one in found if one.wide == name != one.narrow]
+    return Gap(
+        skill=name,
+        prompts=len(found),
+        by_description=sum(one.narrow == name for one in found),
+        by_body=sum(one.wide == name for one in found),
+        missed=tuple(Missed(one.prompt.prompt_id, one.narrow) for one in lost),
+        words=_weightiest(lacking, (one.prompt.text for one in lost)),
+    )
+
+
+def _lacking(catalogue: Catalogue) -> dict[str, dict[str, float]]:
+    """Per skill the terms of the whole file that what is listed does not have, with their weights."""
+    skills = in_order(catalogue)
+    weighed = vectors([terms(indexed(skill, "body"), STOP) for skill in skills])
+    found = {}
+    for skill, vector in zip(skills, weighed, strict=True):
+        listed = frozenset(terms(indexed(skill, "description")))
+        found[skill.name] = {term: weight for term, weight in vector.items() if term not in listed}
+    return found
+
+
+def _firsts(catalogue: Catalogue, prompts: Sequence[Prompt], index: str) -> list[str | None]:
+    """What the search puts first for each prompt, None where no word is shared."""
+    router = cast(LocalRouter, lexical_tfidf.open_router(Setup("lexical:tfidf", "", catalogue, index=index)))
+    ranked = (router.rank(prompt.text) for prompt in prompts)
+    return [found[0][0] if found else None for found in ranked]
+
+
+def _weightiest(lacking: dict[str, float], texts: Iterable[str]) -> tuple[str, ...]:
+    """The terms of the texts by their weight in the body, once for each text that has them; equal ones by alphabet."""
+    sums: dict[str, list[float]] = {}
+    for text in texts:
+        for term in set(terms(text, STOP)) & lacking.keys():
+            if not term.isnumeric():
+                sums.setdefault(term, []).append(lacking[term])
+    order = sorted(sums, key=lambda term: (-round(math.fsum(sums[term]), 9), term))
+    return tuple(order[:MOST_WORDS])
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSweep:
+    """A run that can begin. `train` are the prompts that thresholds were chosen on; `keys` are kept out of files."""
+
+    plan: RouterPlan
+    place: RunLocation
+    train: tuple[Prompt, ...]
+    prices: PriceTable
+    forecast: CallForecast
+    reserve: Reserve
+    keys: tuple[str, ...]
+    reports: str
+
+
+def prepare(
+    inputs: RouterInputs,
+    choices: RouterChoices,
+    reports: str,
+    time: datetime,
+    *,
+    train: tuple[Prompt, ...],
+    selection: Mapping[str, Any],
+    named: str = "",
+    anew: bool = False,
+    keyless: bool = False,
+    concurrency: int | None = None,
+) -> PreparedSweep:
+    """Open the models, freeze what is asked, and find its folder.
+
+    That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
+    Nothing is written and nobody is asked; `keyless` models never can be. Raises UsageError for everything that the
+    user can mend.
+    """
+    routing = inputs.config.router
+    template, prices = load_template(choices.template), price_table(routing)
+    models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless)
+    plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template)
+    keys = secrets_of(models)
+    manifest = {**to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports)), "gaps": _gaps(plan)}
+    place = find_place(reports, manifest, time, OF_ROUTER, named, anew, keys)
+    if place.stored is not None:
+        plan = replace(plan, models=with_prices_of(models, place.stored))
+    earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
+    done = {(str(name), str(spec), int(number)) for name, spec, number in place.done}
+    notes = [*study_notes(plan, train), *_check_note(plan)]
+    told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
+    return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
+
+
+def _gaps(plan: RouterPlan) -> list[dict[str, Any]]:
+    """What descriptions lack, where routers took part that may read bodies; sealed prompts give nothing away."""
+    if all(model.wired for model in plan.models):
+        return []
+    return [asdict(gap) for gap in description_gap(plan.catalogue, [p for p in plan.prompts if p.split != TEST])]
+
+
+def _check_note(plan: RouterPlan) -> list[str]:
+    wired = sum(model.wired for model in plan.models)
+    if not wired:
+        return []
+    calls = wired * len(plant(plan.catalogue, plan.template.none_allowed).prompts)
+    return [f"instrument check: {calls} calls more, before all others; caps count them"]
+
+
+def short_caps(prepared: PreparedSweep, max_runs: int | None, max_usd: float | None) -> list[str]:
+    """One line for each cap that the forecast passes."""
+    told = prepared.forecast
+    calls = sum(each.load.calls for each, model in zip(told.models, prepared.plan.models, strict=True) if model.wired)
+    return beyond_caps(calls, told.usd_low, max_runs, max_usd)
+
+
+def read_inputs(
+    paths: Sequence[str], options: Mapping[str, Any], listing: str | None
+) -> tuple[RouterInputs, tuple[Prompt, ...]]:
+    """The inputs that a command line asks for, and the prompts of the split train, whatever the filters leave.
+
+    Raises UsageError as `load_inputs` does.
+    """
+    where = (paths, options["config_file"], options["prompt_files"], listing)
+    filters = {"prompt_ids": options["prompt_ids"], "skills": options["skills"], "splits": options["split"]}
+    skip = options["skip_namesakes"]
+    inputs = load_inputs(*where, **filters, skip_namesakes=skip)
+    everything = load_inputs(*where, skip_namesakes=skip) if any(filters.values()) else inputs
+    return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
+
+
+def selection_of(inputs: RouterInputs, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Which of the collection's prompts a run asks, as its manifest says it."""
+    filters = {name: list(options[name]) for name in ("prompt_ids", "skills", "split") if options.get(name)}
+    if not filters:
+        return {"kind": "all"}
+    return {
+        "kind": "filter",
+        "of": inputs.total,
+        **{name: [clean(each) for each in given] for name, given in filters.items()},
+    }

@@ -1,0 +1,215 @@
+"""From replies to the one result of a call: pure, so that a recorded attempt and a fresh one come to the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, get_args
+
+from skill_health.bench.http.messages import Usage
+from skill_health.bench.prices import TieredPrice, cost
+from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status
+from skill_health.text.patterns import lazy
+
+MAX_CHARS = 1 << 16
+MAX_RATIONALE = 2_000
+KINDS = (
+    "confidence_range", "duplicate", "empty_answer", "empty_ranking", "missing_key", "not_an_object", "not_json",
+    "prose", "too_long", "unknown_skill", "wrong_type",
+)  # fmt: skip
+_FENCE = lazy(r"```[A-Za-z]{0,10}[ \t]*\n(.*)\n[ \t]*```", 16)
+
+
+def read_answer(text: str, names: Sequence[str], none_allowed: bool = True) -> RankedReply:
+    """Read one answer against the names that were shown. Never raises."""
+    stripped = text.strip()
+    if not stripped:
+        return RankedReply(kinds=("empty_answer",))
+    if len(stripped) > MAX_CHARS:
+        return RankedReply(kinds=("too_long",))
+    notes: tuple[str, ...] = ()
+    if fenced := _FENCE.fullmatch(stripped):
+        stripped, notes = fenced[1].strip(), ("fenced",)
+    try:
+        data = json.loads(stripped, parse_constant=_refuse, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return RankedReply(kinds=(_unreadable(stripped),), notes=notes)
+    if not isinstance(data, dict):
+        return RankedReply(kinds=("not_an_object",), notes=notes)
+    return _checked(data, set(names) | ({NONE} if none_allowed else set()), notes)
+
+
+def _checked(data: dict[str, Any], known: set[str], notes: tuple[str, ...]) -> RankedReply:
+    kinds = {"missing_key" for key in ("ranking", "confidence", "rationale") if key not in data}
+    ranking = data.get("ranking", [])
+    ranking = [ranking] if ranking == NONE else ranking
+    if not isinstance(ranking, list) or not all(isinstance(name, str) for name in ranking):
+        kinds.add("wrong_type")
+        ranking = []
+    elif not ranking and "ranking" in data:
+        kinds.add("empty_ranking")
+    if len(set(ranking)) < len(ranking):
+        kinds.add("duplicate")
+    if not known.issuperset(ranking):
+        kinds.add("unknown_skill")
+    confidence, rationale = data.get("confidence"), data.get("rationale")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float | None):
+        kinds.add("wrong_type")
+        confidence = None
+    if confidence is not None and not 0 <= confidence <= 1:
+        kinds.add("confidence_range")
+        confidence = None
+    if not isinstance(rationale, str | None):
+        kinds.add("wrong_type")
+        rationale = None
+    if "confidence" in data and data["confidence"] is None:
+        kinds.add("wrong_type")
+    return RankedReply(
+        ranking=() if kinds else tuple(ranking),
+        confidence=None if confidence is None else float(confidence),
+        rationale=(rationale or "")[:MAX_RATIONALE].encode("utf-8", "replace").decode(),
+        kinds=tuple(sorted(kinds)),
+        notes=notes,
+    )
+
+
+def _unreadable(text: str) -> str:
+    """An answer with text around it is prose; anything else that begins as an object or a list is broken JSON."""
+    if text[0] not in "{[":
+        return "prose"
+    try:
+        json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique).raw_decode(text)
+    except (ValueError, RecursionError):
+        return "not_json"
+    return "prose"
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is repeated")
+    return found
+
+
+TRUNCATED = "truncated"
+_USAGE = tuple(field.name for field in fields(Usage))
+_TOKENS = tuple(name for name in _USAGE if name != "raw")
+_REPLY = ("model", "request_id", "stop_reason", "duration_ms", "requests", "error", "stop")
+# What the provider certainly did not charge for: it had no such model, or refused to serve this account.
+_UNCHARGED = ("model_unavailable",)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at a call: the reply, what it comes to, and its dollars, None where nobody knows."""
+
+    reply: Reply
+    status: Status
+    answer: RankedReply
+    usd: float | None
+
+    @property
+    def answered(self) -> bool:
+        """Whether a result can rest on it, also in a run that is resumed."""
+        return self.status in ("finished", "format_failure", "refusal", "truncated")
+
+
+def read_attempt(reply: Reply, names: Sequence[str], none_allowed: bool, price: TieredPrice | None) -> Attempt:
+    """What one reply comes to.
+
+    A reply that was cut off at its limit counts as finished, with a note, where a whole answer stands in it.
+    """
+    usd = 0.0 if reply.status in _UNCHARGED or reply.stop else cost(price, reply.usage)
+    if reply.status not in ("finished", "truncated"):
+        return Attempt(reply, reply.status, RankedReply(), usd)
+    answer = read_answer(reply.text, names, none_allowed)
+    if reply.status == "truncated":
+        if answer.kinds:
+            return Attempt(reply, "truncated", RankedReply(), usd)
+        answer = RankedReply(answer.ranking, answer.confidence, answer.rationale, (), (*answer.notes, TRUNCATED))
+    return Attempt(reply, "format_failure" if answer.kinds else "finished", answer, usd)
+
+
+def to_result(
+    prompt: Prompt, model: str, replication: int, order: Sequence[str], attempts: Sequence[Attempt]
+) -> RoutingResult:
+    """The result that the attempts at one call come to: the last one's answer, the cost of all of them.
+
+    `order` is the presentation. Tokens are those of all attempts, the raw usage and the duration those of the last.
+    """
+    first, last = attempts[0], attempts[-1]
+    places = {name: place for place, name in enumerate(order, 1)}
+    ranking = last.answer.ranking
+    target = prompt.target
+    return RoutingResult(
+        prompt_id=prompt.prompt_id,
+        model=model,
+        replication=replication,
+        status=last.status,
+        ranking=ranking,
+        confidence=last.answer.confidence,
+        rationale=last.answer.rationale,
+        kinds=last.answer.kinds,
+        notes=last.answer.notes,
+        attempts=len(attempts),
+        first_status=first.status,
+        first_kinds=first.answer.kinds,
+        target_position=places.get(target) if target not in (None, NONE) else None,
+        picked_position=places.get(ranking[0]) if ranking and ranking[0] != NONE else None,
+        resolved_model=last.reply.model,
+        request_id=last.reply.request_id,
+        stop_reason=last.reply.stop_reason,
+        usage=_summed([each.reply.usage for each in attempts]),
+        duration_ms=last.reply.duration_ms,
+        cost_usd=None if any(each.usd is None for each in attempts) else sum(each.usd or 0.0 for each in attempts),
+        error=last.reply.error,
+    )
+
+
+def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> RoutingResult:
+    """The result of a call to a model that its provider does not have. The same whether or not it was asked."""
+    gone: Status = "model_unavailable"
+    return RoutingResult(
+        prompt.prompt_id, model, replication, gone, attempts=0, first_status=gone, cost_usd=0.0, error=error
+    )
+
+
+def _summed(usages: Sequence[Usage]) -> Usage:
+    if len(usages) == 1:
+        return usages[0]
+    totals: dict[str, int | None] = {}
+    for name in _TOKENS:
+        counts = [getattr(usage, name) for usage in usages]
+        totals[name] = None if None in counts else sum(counts)
+    return Usage(**totals, raw=usages[-1].raw)
+
+
+def to_event(attempt: Attempt) -> dict[str, Any]:
+    """What the journal keeps of an attempt, from which `from_event` has the reply again."""
+    reply = attempt.reply
+    return {name: getattr(reply, name) for name in _REPLY} | {
+        "status": reply.status,
+        "outcome": attempt.status,
+        "kinds": list(attempt.answer.kinds),
+        "raw_text": reply.text,
+        "usage": {name: getattr(reply.usage, name) for name in _USAGE},
+        "cost_usd": attempt.usd,
+    }
+
+
+def from_event(event: Mapping[str, Any]) -> Reply | None:
+    """The reply of a recorded attempt; None where the record does not hold one."""
+    if event.get("status") not in get_args(Status) or not isinstance(event.get("raw_text"), str):
+        return None
+    try:
+        usage = Usage(**event.get("usage") or {})
+        return Reply(
+            status=event["status"], text=event["raw_text"], usage=usage, **{name: event[name] for name in _REPLY}
+        )
+    except (TypeError, KeyError):
+        return None

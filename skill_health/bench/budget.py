@@ -1,0 +1,177 @@
+"""Caps that calls under way cannot overrun: reserve before a call, charge what it cost, refuse the next one in time.
+
+    budget = Budget(max_runs=600, max_usd=2.5, attempts=0, spent=0.0)      resumed runs start with what was spent
+    if not budget.reserve(usd): stop; `budget.reached` says which cap
+    budget.charge(usd, actual)          None: the provider reported no usage, the reservation is charged
+
+As long as no call costs more than was reserved for it, `spent` never exceeds the cap. Amounts are counted in whole
+nano-dollars, so that the order in which calls end changes no digit. For one thread (an event loop), not for several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+_NANOS = 10**9
+
+
+class Budget:
+    """What a run may still do. `max_runs` counts attempts, repeated ones included; None is no cap.
+
+    `what` is the word for what is counted.
+    """
+
+    def __init__(
+        self, max_runs: int | None, max_usd: float | None, *, attempts: int = 0, spent: float = 0.0, what: str = "call"
+    ) -> None:
+        """Raises ValueError for a cap, count or amount that is negative or no number."""
+        if min(max_runs or 0, attempts) < 0:
+            raise ValueError("a budget counts from 0")
+        self.max_runs, self.max_usd, self.what = max_runs, max_usd, what
+        self._cap = None if max_usd is None else _nanos(max_usd, ROUND_FLOOR)
+        self._attempts = attempts
+        self._spent = _nanos(spent, ROUND_HALF_EVEN)
+        self._reserved = 0
+        self._reached = ""
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts were let through, those under way included."""
+        return self._attempts
+
+    @property
+    def spent(self) -> float:
+        """US dollars charged so far."""
+        return self._spent / _NANOS
+
+    @property
+    def reserved(self) -> float:
+        """US dollars held back for calls under way."""
+        return self._reserved / _NANOS
+
+    @property
+    def reached(self) -> str:
+        """Why a reservation was refused, in one line; "" as long as none was."""
+        return self._reached
+
+    def reserve(self, usd: float) -> bool:
+        """Count one attempt and hold back what it may cost at most. False, and nothing changes, where a cap forbids it.
+
+        Raises ValueError for an amount that is negative or no number.
+        """
+        amount = _nanos(usd, ROUND_CEILING)
+        if self.max_runs is not None and self._attempts >= self.max_runs:
+            self._reached = f"the cap of {self.max_runs} {self.what}s is reached"
+            return False
+        if self._cap is not None and self._spent + self._reserved + amount > self._cap:
+            held = f" and ${self.reserved:.4f} held back for {self.what}s under way" if self._reserved else ""
+            self._reached = (
+                f"the cap of ${self.max_usd:.4f} leaves no room for another {self.what}: "
+                f"${self.spent:.4f} spent{held}, and the next may cost up to ${usd:.4f}"
+            )
+            return False
+        self._attempts += 1
+        self._reserved += amount
+        return True
+
+    def charge(self, reserved: float, actual: float | None) -> None:
+        """Turn the reservation of one call into what it cost: `actual`, or all of it where that is None.
+
+        Raises ValueError where no such reservation is open.
+        """
+        held = _nanos(reserved, ROUND_CEILING)
+        if held > self._reserved:
+            raise ValueError("more is charged than was reserved")
+        spent = held if actual is None else _nanos(actual, ROUND_HALF_EVEN)
+        self._reserved -= held
+        self._spent += spent
+
+
+def _nanos(usd: float, rounding: str) -> int:
+    if not (math.isfinite(usd) and usd >= 0):
+        raise ValueError(f"{usd!r} is no amount of dollars")
+    return int((Decimal(repr(usd)) * _NANOS).to_integral_value(rounding))
+
+
+Admit = Callable[[float], Awaitable[bool]]
+"""Reserve so many dollars for one more call; False where a cap forbids it."""
+Charge = Callable[[float, float | None], None]
+"""Turn a reservation into what the call cost, or all of it into a cost where that is None."""
+
+_RUNNING: ContextVar[AttemptMeter | None] = ContextVar("meter", default=None)
+
+
+class AttemptMeter:
+    """What one attempt spends. `refused`: a cap kept it from being sent again. `charged`: its last request may cost."""
+
+    def __init__(self, usd: float, admit: Admit, charge: Charge) -> None:
+        self.refused = False
+        self.charged = True
+        self._usd, self._admit, self._charge = usd, admit, charge
+        self._open = True
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Make this the meter of whatever is sent meanwhile by the same task."""
+        token = _RUNNING.set(self)
+        try:
+            yield
+        finally:
+            _RUNNING.reset(token)
+
+    async def again(self) -> bool:
+        """Charge what was reserved, and reserve as much for one more request. False where a cap forbids it."""
+        self.end(None)
+        self._open = await self._admit(self._usd)
+        self.refused = not self._open
+        return self._open
+
+    def end(self, actual: float | None) -> None:
+        """Charge the last request: what it cost, or what was reserved where that is None."""
+        if self._open:
+            self._open = False
+            self._charge(self._usd, actual)
+
+
+async def may_send_again() -> bool:
+    """Whether a request that may have been charged may be sent once more; where nobody counts, it may."""
+    meter = _RUNNING.get()
+    return meter is None or await meter.again()
+
+
+def not_charged() -> None:
+    """Tell the meter that its last request was refused with an error or never arrived, which costs nothing."""
+    if meter := _RUNNING.get():
+        meter.charged = False
+
+
+def dollars(low: float | None, high: float | None) -> str:
+    """A range of dollars for people."""
+    if low is None or high is None:
+        return "price not known"
+    if high == 0:
+        return "free"
+    return f"${low:.4f}" if low == high else f"${low:.4f} to ${high:.4f}"
+
+
+def beyond_caps(
+    count: int, usd: float | None, max_runs: int | None, max_usd: float | None, what: str = "calls"
+) -> list[str]:
+    """One line for each cap that a forecast of so many calls and dollars passes."""
+    found = []
+    if max_runs is not None and count > max_runs:
+        found.append(f"the cap of {max_runs} {what} is below the {count} of the forecast: the run will stop there")
+    if max_usd is not None and usd is not None and usd > max_usd:
+        found.append(f"the cap of ${max_usd:.4f} is below the forecast of ${usd:.4f}: the run will stop there")
+    return found
+
+
+def spent_on(records: Iterable[Mapping[str, Any]], models: Collection[str]) -> tuple[int, float]:
+    """How many attempts the results of these models took, and their dollars as far as they are known."""
+    mine = [record for record in records if record["model"] in models]
+    return sum(record["attempts"] for record in mine), sum(record["cost_usd"] or 0.0 for record in mine)

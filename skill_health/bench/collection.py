@@ -1,0 +1,111 @@
+"""The skills of a collection, parsed, and the names by which they are listed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from skill_health.core.files import read_bytes
+from skill_health.discovery.corpus import Discovery
+from skill_health.discovery.plugins import Plugins
+from skill_health.lint.check import load_skill
+from skill_health.rules.routing._groups import name_key
+from skill_health.skill.model import Skill
+
+REFUSE, SKIP = "refuse", "skip"
+UNREADABLE = frozenset(("directory", "dangling", "loop", "unreadable"))
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The listed name of a skill, and what else a label may call it: its plain name, and the names of exact copies."""
+
+    listed: str
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCollection:
+    """The skills that can be listed, their names by the path of SKILL.md, and what somebody should know of others."""
+
+    skills: tuple[Skill, ...] = ()
+    names: Mapping[str, Names] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def name_skills(
+    skills: Iterable[Skill], plugins: Plugins, namesakes: str = REFUSE, plain: bool = False
+) -> NamedCollection:
+    """Name the skills of a collection, in the order of their paths.
+
+    Of skills with the same name and the same SKILL.md one counts. Of others that are listed by the same name all stay,
+    for the catalogue to refuse them, unless `namesakes` is "skip": then one does. It is the one with the shortest
+    path in folders, and of those the first. Where `plain`, plugins do not show in the names.
+    """
+    ordered = sorted(skills, key=lambda skill: (skill.path.count("/"), skill.path))
+    called = {skill.path: (plain_name(skill), plugins.qualify(skill.folder, plain_name(skill))) for skill in ordered}
+    listed = {path: names[not plain] for path, names in called.items()}
+    single, copies = _first_of(ordered, lambda skill: (name_key(plain_name(skill)), _content(skill)))
+    left: dict[str, list[Skill]] = {}
+    if namesakes == SKIP:
+        single, left = _first_of(single, lambda skill: name_key(listed[skill.path]))
+    names = {}
+    for skill in single:
+        own = listed[skill.path]
+        others = [name for one in (skill, *copies.get(skill.path, ())) for name in called[one.path]]
+        names[skill.path] = Names(own, tuple(name for name in dict.fromkeys(others) if name != own))
+    notes = (
+        *left_out(copies, "name and SKILL.md are those of another"),
+        *left_out(left, "another is listed by the same name"),
+    )
+    return NamedCollection(tuple(sorted(single, key=lambda skill: skill.path)), names, notes)
+
+
+def plain_name(skill: Skill) -> str:
+    """The name of a skill as its own file has it, on one line."""
+    return " ".join(skill.name.split())
+
+
+def _content(skill: Skill) -> Hashable:
+    unreadable = any(defect.kind in UNREADABLE for defect in skill.defects)
+    return (skill.path,) if unreadable else skill.text
+
+
+def _first_of(skills: Iterable[Skill], key: Callable[[Skill], Hashable]) -> tuple[list[Skill], dict[str, list[Skill]]]:
+    """The first skill of each key, and the others by the path of the first."""
+    groups: dict[Hashable, list[Skill]] = {}
+    for skill in skills:
+        groups.setdefault(key(skill), []).append(skill)
+    return [group[0] for group in groups.values()], {
+        group[0].path: group[1:] for group in groups.values() if len(group) > 1
+    }
+
+
+def left_out(groups: Mapping[str, Sequence[Skill]], why: str) -> Iterator[str]:
+    """One line on the skills that are left out: the first few, each group with the path that stands for it."""
+    if groups:
+        number = sum(map(len, groups.values()))
+        told = [f"{', '.join(skill.path for skill in rest)} ({kept} stays)" for kept, rest in groups.items()]
+        more = f" and {len(told) - _SHOWN} more such names" if len(told) > _SHOWN else ""
+        yield f"{number} skill{'s' * (number != 1)} left out, because {why}: {'; '.join(told[:_SHOWN])}{more}"
+
+
+def read_skills(discovery: Discovery) -> list[Skill]:
+    """Read every skill of a collection, in the order of their paths. Never raises on bad content."""
+    found = []
+    for entry in discovery.entries:
+        full = os.path.join(discovery.root, entry.path)
+        data, problem = (b"", entry.problem) if entry.problem else read_bytes(full)
+        found.append(load_skill(entry, data, problem))
+    return found
+
+
+def read_collection(
+    discovery: Discovery, namesakes: str = REFUSE, plain: bool = False
+) -> tuple[Discovery, NamedCollection]:
+    """Read and name the skills of a collection; what it leaves out is no longer in the discovery."""
+    found = name_skills(read_skills(discovery), Plugins(discovery.root), namesakes, plain)
+    kept = {skill.path for skill in found.skills}
+    return discovery._replace(entries=tuple(entry for entry in discovery.entries if entry.path in kept)), found

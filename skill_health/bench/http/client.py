@@ -1,0 +1,257 @@
+"""One call to a model: asked within the server's limits, again where that makes sense, and never without end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+import httpx
+
+from skill_health.bench.budget import may_send_again, not_charged
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.http.failures import Failure, judge
+from skill_health.bench.http.fetch import Fetched, Transports, fetch, is_json_type, parsed
+from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol
+from skill_health.bench.http.pacing import MAX_WAIT, STEPS, CallWindow, Pace, asked_wait, backoff, costs_of, stretched
+from skill_health.bench.redact import Scrubber
+
+
+def read(wire: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
+    """What the answer says; every text of a completion is without the key. `now` is in seconds since 1970."""
+    data = parsed(fetched.body)
+    if fetched.status >= 400:
+        said = None if isinstance(data, Failure) else data
+        return judge(fetched.status, said, asked_wait(fetched.headers, said, now))
+    kind = fetched.headers.get("content-type", "")
+    if not is_json_type(kind):
+        return Failure("fatal", f"sent {kind.partition(';')[0][:60]}, not JSON: base-url may be that of something else")
+    if isinstance(data, Failure):
+        return data
+    if not isinstance(data, dict):
+        return Failure("fatal", "sent JSON that is no object")
+    if (error := data.get("error")) and isinstance(error, dict | str):
+        # Some answer 200 before they know, and put the real status into the body.
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS.get(str(code), 400)
+        return judge(status, data, asked_wait(fetched.headers, data, now))
+    found = wire.completion(data)
+    if isinstance(found, Failure):
+        return found
+    ids = [fetched.headers[name] for name in wire.request_id if fetched.headers.get(name)]
+    return _scrubbed(replace(found, request_id=ids[0] if ids else found.request_id), scrub)
+
+
+_STATUS = {"rate_limit_exceeded": 429, "server_error": 500, "insufficient_quota": 429}
+
+
+def _scrubbed(found: Completion, scrub: Scrubber) -> Completion:
+    calls = tuple(
+        replace(
+            call, raw=scrub.text(call.raw), arguments=scrub.deep(call.arguments), call_id=scrub.text(call.call_id, 200)
+        )
+        for call in found.calls
+    )
+    return replace(
+        found, text=scrub.text(found.text), calls=calls, usage=replace(found.usage, raw=scrub.small(found.usage.raw)),
+        native=scrub.deep(found.native), stop_reason=scrub.optional(found.stop_reason),
+        model=scrub.optional(found.model), request_id=scrub.optional(found.request_id),
+    )  # fmt: skip
+
+
+COSTLY_RETRIES = 2
+"""How often a request is sent again whose work the server may have done and charged."""
+
+_HEADERS = {
+    "accept": "application/json", "accept-encoding": "identity", "content-type": "application/json",
+    "user-agent": "skill-health",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where time comes from: a test passes its own, so that a back-off takes none."""
+
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """What one call came to: a completion, or a failure whose message names the server and holds no key.
+
+    `requests` counts everything sent; `duration_ms` is the time of the request that was answered.
+    """
+
+    completion: Completion | None
+    failure: Failure | None
+    requests: int
+    duration_ms: float | None = None
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call while it is under way."""
+
+    wire: ProviderProtocol
+    url: str
+    headers: Mapping[str, str]
+    content: bytes
+    pace: Pace
+    window: CallWindow
+    costs: Mapping[str, int]
+    requests: int = 0
+    duration_ms: float | None = None
+
+
+class Client:
+    """Asks one server, with one key. Shared by all who ask it, so that its limits hold for all of them together."""
+
+    def __init__(self, endpoint: Endpoint, timing: Timing | None = None) -> None:
+        self.endpoint = endpoint
+        self._scrub = Scrubber(endpoint.key)
+        self._timing = timing or Timing()
+        self._transports = Transports(endpoint)
+        self._slots = asyncio.Semaphore(endpoint.concurrency)
+        self._paces: dict[str, tuple[Pace, CallWindow]] = {}
+        self._next = 0.0
+        self._over: Failure | None = None
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._transports.aclose()
+
+    async def complete(self, wire: ProviderProtocol, conversation: Conversation, label: str) -> CallOutcome:
+        """Ask once, with retries. Never raises for what a server does; cancellation passes through.
+
+        `label` makes this call's jitter its own and repeatable. After a failure that every further call would meet
+        (quota, auth), later calls fail with it at once and send nothing.
+        """
+        call = self._call(wire, conversation)
+        costly = 0
+        while True:
+            found = await self._once(call)
+            if isinstance(found, Completion):
+                return CallOutcome(found, None, call.requests, call.duration_ms)
+            failure = replace(found, message=self._scrub.line(f"{self.endpoint.host} {found.message}"))
+            if failure.kind in ("quota", "auth"):
+                self._over = self._over or failure
+                return _failed(call, self._over)
+            costly += failure.kind == "costly"
+            again = failure.kind in ("retry", "costly") and call.requests <= len(STEPS) and costly <= COSTLY_RETRIES
+            if not again or (failure.wait or 0) > MAX_WAIT:
+                return _failed(call, _given_up(failure, call.requests, again))
+            if failure.kind == "costly" and not await may_send_again():
+                return _failed(call, replace(failure, message=f"{failure.message} (a cap forbids to ask again)"))
+            await self._wait(call, failure, label)
+
+    async def _wait(self, call: _Call, failure: Failure, label: str) -> None:
+        """Wait before the next try; a server that has too much to do is left alone by this model's other calls, too."""
+        if failure.wait:
+            call.pace.block(failure.wait)
+            await self._timing.sleep(stretched(failure.wait, label, call.requests))
+            return
+        if failure.crowded:
+            call.pace.block(backoff(label, min(max(1, call.window.refusals), len(STEPS)) - 1))
+        await self._timing.sleep(backoff(label, call.requests - 1))
+
+    def _call(self, wire: ProviderProtocol, conversation: Conversation) -> _Call:
+        outgoing = wire.outgoing(conversation, self.endpoint.base_url)
+        content = json.dumps(outgoing.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        headers = {
+            **_HEADERS,
+            **outgoing.headers,
+            **dict([self.endpoint.key_header] if self.endpoint.key_header else []),
+        }
+        # Bytes / 4 is the estimate of tokens that forecasts begin with, too.
+        costs = costs_of(len(content) // 4 + 1, conversation.max_output_tokens)
+        known = self._paces.get(conversation.model)
+        if known is None:
+            known = Pace(self._timing.clock, self._timing.now), CallWindow(self.endpoint.concurrency)
+            self._paces[conversation.model] = known
+        return _Call(wire, self.endpoint.base_url + outgoing.path, headers, content, *known, costs)
+
+    async def _once(self, call: _Call) -> Completion | Failure:
+        """Wait for the limits and for a slot, and send one request."""
+        async with call.window:
+            while self._over is None:
+                # Waiting takes no slot: another model of this server may have nothing to wait for.
+                while (delay := self._delay(call)) > 0:
+                    await self._timing.sleep(delay)
+                async with self._slots:
+                    if self._over is None and self._delay(call) <= 0:
+                        return await self._send(call)
+        return self._over
+
+    def _delay(self, call: _Call) -> float:
+        return max(call.pace.delay(call.costs), self._next - self._timing.clock())
+
+    async def _send(self, call: _Call) -> Completion | Failure:
+        if self.endpoint.requests_per_minute:
+            self._next = self._timing.clock() + 60 / self.endpoint.requests_per_minute
+        request = httpx.Request("POST", call.url, headers=call.headers, content=call.content)
+        ticket, turn = call.pace.sent(call.costs), call.window.sent()
+        call.requests += 1
+        headers: Mapping[str, str] | None = None
+        start = time.perf_counter()
+        transport = self._transports.take()
+        try:
+            fetched = await fetch(transport, request, self.endpoint)
+            headers = fetched.headers if isinstance(fetched, Fetched) else None
+        finally:
+            call.pace.answered(ticket, headers)
+            await self._transports.put(transport, headers is not None)
+        if isinstance(fetched, Failure):
+            return fetched
+        call.duration_ms = round((time.perf_counter() - start) * 1000, 3)
+        found = read(call.wire, fetched, self._scrub, self._timing.now())
+        if isinstance(found, Completion):
+            call.window.served()
+        elif found.crowded:
+            call.window.refused(turn)
+        return found
+
+
+def _failed(call: _Call, failure: Failure) -> CallOutcome:
+    """The outcome of a call that ends with this failure."""
+    if failure.free:
+        not_charged()
+    return CallOutcome(None, failure, call.requests, call.duration_ms)
+
+
+def _given_up(failure: Failure, requests: int, again: bool) -> Failure:
+    """The failure that a call ends with, telling how often it was tried."""
+    if again and failure.wait:
+        return replace(failure, message=f"{failure.message} (it asks to wait {failure.wait:,.0f} s, which is too long)")
+    return replace(failure, message=f"{failure.message} (after {requests} requests)") if requests > 1 else failure
+
+
+ClientKey = tuple[Endpoint, Timing]
+
+
+# For each running loop: the clients that are open, and how many have borrowed each. Connections belong to their loop.
+_OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ClientKey, tuple[Client, int]]] = WeakKeyDictionary()
+
+
+def borrow_client(endpoint: Endpoint, timing: Timing | None = None) -> Client:
+    """The client of this endpoint in the running loop. Each `borrow_client` needs one `give_client_back`."""
+    clients = _OPEN.setdefault(asyncio.get_running_loop(), {})
+    key = (endpoint, timing or Timing())
+    client, users = clients.get(key) or (Client(*key), 0)
+    clients[key] = (client, users + 1)
+    return client
+
+
+async def give_client_back(endpoint: Endpoint, timing: Timing | None = None) -> None:
+    """Let go of a client; the last one to do so closes its connections."""
+    clients = _OPEN[asyncio.get_running_loop()]
+    key = (endpoint, timing or Timing())
+    client, users = clients.pop(key)
+    if users > 1:
+        clients[key] = (client, users - 1)
+    else:
+        await client.aclose()

@@ -1,0 +1,117 @@
+"""Where a provider is asked and with which key; a configuration that would give the key away is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from skill_health.bench.http.messages import ProviderProtocol
+from skill_health.config.settings import Provider
+from skill_health.core.errors import UsageError
+from skill_health.text.patterns import lazy
+
+_NAME, _PLAIN = lazy(r"[A-Za-z_][A-Za-z0-9_]*"), lazy(r"[A-Z_][A-Z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server, its key ("" for none) and how it may be asked. `base_url` has no slash at its end.
+
+    Times are seconds: `timeout` for one request from first to last byte, `idle_timeout` without a byte once the
+    answer has begun.
+    """
+
+    base_url: str
+    key: str = field(default="", repr=False)
+    key_header: tuple[str, str] | None = field(default=None, repr=False)
+    concurrency: int = 4
+    timeout: float = 120
+    idle_timeout: float = 60
+    requests_per_minute: int = 0
+
+    @property
+    def host(self) -> str:
+        """The server's name and port, for messages."""
+        return urlsplit(self.base_url).netloc
+
+
+def base_url(provider: Provider | None, wire: ProviderProtocol) -> str:
+    """The URL that the protocol's paths are below. Raises UsageError for one that cannot be used.
+
+    A message does not quote it: what was put there by mistake may be a key.
+    """
+    url = (provider.base_url if provider else "") or wire.base_url
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("https", "http") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+        raise UsageError('base-url is no URL; it looks like "https://host/v1"')
+    if "@" in parts.netloc:
+        raise UsageError("base-url holds a user name or a password; name the variable that holds the key in key-env")
+    if parts.query or parts.fragment:
+        raise UsageError('base-url must end with its path, without "?" and "#"')
+    return url.rstrip("/")
+
+
+def open_endpoint(
+    provider: Provider | None, wire: ProviderProtocol, environ: Mapping[str, str] | None = None
+) -> Endpoint:
+    """The endpoint of a provider (None: the vendor's own), with its key from the environment.
+
+    Raises UsageError for a base URL that cannot be used, a key that is not set, and a key that would cross the
+    network in the clear.
+    """
+    url = base_url(provider, wire)
+    given = provider or Provider(protocol=wire.protocol)
+    name = key_variable(provider, wire)
+    key = _key(name, os.environ if environ is None else environ)
+    if key and not url.startswith("https://") and not _near(urlsplit(url).hostname or ""):
+        raise UsageError(
+            f"base-url {url[:200]} is not https, so the key in {name} could be read on its way; "
+            'use https, or set key-env = "" if the server needs no key'
+        )
+    return Endpoint(
+        url, key, wire.key_header(key) if key else None, max(1, given.concurrency), given.timeout, given.idle_timeout,
+        given.requests_per_minute,
+    )  # fmt: skip
+
+
+def key_variable(provider: Provider | None, wire: ProviderProtocol) -> str:
+    """The environment variable that holds the key, "" for none.
+
+    The vendor's own variable counts for the vendor's own server only: no other server gets a key that was not meant
+    for it.
+    """
+    if provider is not None and provider.key_env:
+        return provider.key_env
+    return "" if provider is not None and provider.base_url else wire.key_env
+
+
+def _key(name: str, environ: Mapping[str, str]) -> str:
+    if not name:
+        return ""
+    # What does not look like a name is not quoted: somebody may have put the key itself there.
+    if not _NAME.fullmatch(name):
+        raise UsageError("key-env is no name of an environment variable; it must not be the key itself")
+    key = environ.get(name, "").strip()
+    if not key:
+        shown = name if _PLAIN.fullmatch(name) else "that key-env names"
+        raise UsageError(f"the environment variable {shown} is not set; it must hold the provider's key")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageError(f"the environment variable {name} holds characters that no key has")
+    return key
+
+
+def _near(host: str) -> bool:
+    """Whether a host is this machine or an address of a private network."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return False

@@ -1,0 +1,220 @@
+"""One request over HTTP and its answer, within its time and its size, to the one host that it is meant for.
+
+httpx is used below its client, at the transport: there are no redirects that could be followed, no cookies, no proxies
+and no netrc of the environment, so the key goes nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import os
+import ssl
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import httpx
+
+from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.http.failures import Failure
+
+
+def decoded(raw: bytes, encoding: str, limit: int) -> bytes | Failure:
+    """The body without its content encoding, at most `limit` bytes: a bomb is never unpacked further than that.
+
+    We ask for no encoding; gzip and deflate are understood since some servers send them all the same.
+    """
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        return raw
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        return Failure("fatal", f"sent its answer in the encoding {encoding[:40]!r}, which was not asked for")
+    # 32 + 15: zlib's or gzip's header; some servers call a bare stream "deflate".
+    for bits in (47, -15) if encoding == "deflate" else (47,):
+        stream = zlib.decompressobj(bits)
+        try:
+            data = stream.decompress(raw, limit + 1)
+        except zlib.error:
+            continue
+        if len(data) > limit:
+            return too_large(limit)
+        if stream.eof:
+            return data
+    return Failure("costly", f"sent a damaged {encoding} answer")
+
+
+def too_large(limit: int) -> Failure:
+    """The failure of an answer with more bytes than we read."""
+    return Failure("fatal", f"sent more than {limit:,} bytes, the most that is read of one answer")
+
+
+def parsed(data: bytes) -> Any | Failure:
+    """The JSON value; NaN and numbers beyond a double are None, as they cannot be written again."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return Failure("fatal", f"sent an answer that is not UTF-8 (byte {error.start:,})")
+    try:
+        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
+    except RecursionError:
+        return Failure("fatal", "sent JSON that is nested too deeply")
+    except ValueError as error:
+        # A connection that was cut where nobody said how long the body is looks like this too.
+        if isinstance(error, json.JSONDecodeError):
+            return Failure("costly", "sent an answer that is not JSON, or was cut short")
+        return Failure("costly", "sent JSON with a number of too many digits")
+
+
+def is_json_type(content_type: str) -> bool:
+    """Whether a Content-Type says JSON; a missing one may be anything, so the body decides."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind in ("", "application/json", "text/json") or kind.endswith("+json")
+
+
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+BODY_LIMIT = 8 << 20
+_CONNECT = 15.0
+_KEEP = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer as it came: names of headers in lower case; the body decoded, and cut where an error is too long."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transports:
+    """Connections to one server, at most `concurrency` of them, kept open and used again.
+
+    Each has a transport of its own: httpx's pool looks through all connections whenever a request comes or goes,
+    which costs more than the calls themselves once dozens are under way.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._tls = _tls(endpoint)
+        self._free: list[httpx.AsyncHTTPTransport] = []
+
+    def take(self) -> httpx.AsyncHTTPTransport:
+        """A transport that nobody else uses; the one that was used last, as its connection is the likeliest alive."""
+        if self._free:
+            return self._free.pop()
+        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEP)
+        return httpx.AsyncHTTPTransport(verify=self._tls, trust_env=False, limits=limits)
+
+    async def put(self, transport: httpx.AsyncHTTPTransport, sound: bool) -> None:
+        """Give a transport back; one that failed in whatever way is closed, so that nothing of it is left over."""
+        if sound:
+            self._free.append(transport)
+        else:
+            await _close(transport)
+
+    async def aclose(self) -> None:
+        """Close the connections that are not in use."""
+        while self._free:
+            await _close(self._free.pop())
+
+
+async def _close(transport: httpx.AsyncHTTPTransport) -> None:
+    with contextlib.suppress(httpx.HTTPError, OSError):
+        await transport.aclose()
+
+
+def _tls(endpoint: Endpoint) -> ssl.SSLContext:
+    """Certificates are always checked, against SSL_CERT_FILE where the user trusts one of their own."""
+    if not endpoint.base_url.startswith("https://"):
+        # Loading the authorities takes longer than a whole call, and nothing would use them.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    import certifi
+
+    return ssl.create_default_context(cafile=os.environ.get("SSL_CERT_FILE") or certifi.where())
+
+
+async def fetch(
+    transport: httpx.AsyncBaseTransport, request: httpx.Request, endpoint: Endpoint, limit: int = BODY_LIMIT
+) -> Fetched | Failure:
+    """Send one request. Never raises for what a server or a network does; cancellation passes through."""
+    # Ahead of our own timer: a handshake that is given up by httpx is cleaned up, one that is cancelled is not.
+    request.extensions["timeout"] = {"connect": min(_CONNECT, 0.75 * endpoint.timeout)}
+    begun = idle = False
+    try:
+        async with asyncio.timeout(endpoint.timeout) as timer:
+            response = await transport.handle_async_request(request)
+            begun = True
+            try:
+                end, clock = timer.when() or 0.0, asyncio.get_running_loop().time
+                parts: list[bytes] = []
+                size = 0
+                pieces = aiter(cast("httpx.AsyncByteStream", response.stream))
+                while size <= limit:
+                    soonest = clock() + endpoint.idle_timeout
+                    idle = soonest < end
+                    timer.reschedule(min(soonest, end))
+                    if (part := await anext(pieces, None)) is None:
+                        break
+                    parts.append(part)
+                    size += len(part)
+            finally:
+                # A connection whose body was not read to its end is closed, not used again.
+                with contextlib.suppress(httpx.HTTPError, OSError):
+                    await cast("httpx.AsyncByteStream", response.stream).aclose()
+    except TimeoutError:
+        if idle:
+            return Failure("costly", f"sent nothing for {endpoint.idle_timeout:g} s in the middle of its answer")
+        return Failure("costly", f"did not answer in full within {endpoint.timeout:g} s")
+    except (httpx.HTTPError, OSError) as error:
+        return _broken(error, begun)
+    return _whole(response, b"".join(parts), limit)
+
+
+def _whole(response: httpx.Response, raw: bytes, limit: int) -> Fetched | Failure:
+    headers = {name.lower(): value[:1000] for name, value in response.headers.items()}
+    if 300 <= response.status_code < 400:
+        said = _redirected(response.status_code, headers.get("location", ""))
+        return Failure("fatal", said, status=response.status_code)
+    if len(raw) > limit:
+        if response.status_code < 300:
+            return too_large(limit)
+        raw = b""
+    body = decoded(raw, headers.get("content-encoding", ""), limit)
+    if isinstance(body, Failure):
+        if response.status_code < 300:
+            return body
+        body = b""
+    return Fetched(response.status_code, headers, body)
+
+
+def _redirected(status: int, location: str) -> str:
+    try:
+        target = urlsplit(location).netloc.rpartition("@")[2]
+    except ValueError:
+        target = ""
+    where = f" to {target[:100]}" if target else ""
+    return f"answered {status}, a redirect{where}; redirects are not followed: put the right address into base-url"
+
+
+def _broken(error: httpx.HTTPError | OSError, begun: bool) -> Failure:
+    """What a connection died of. What had `begun` was worked on, and charged perhaps."""
+    reason = " ".join(str(error).split())[:200]
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        return Failure("fatal", f"has a certificate that cannot be trusted ({reason})")
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return Failure("retry", f"cannot be reached ({reason or 'no connection in time'})")
+    if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
+        return Failure("fatal", f"cannot be asked ({reason})")
+    if isinstance(error, httpx.RemoteProtocolError):
+        return Failure("costly" if begun else "retry", f"broke the rules of HTTP ({reason})")
+    return Failure(
+        "costly" if begun else "retry", f"broke the connection {'in the middle of' if begun else 'before'} its answer"
+    )

@@ -1,0 +1,130 @@
+"""What is said to a model and what it says back, in the words of no particular vendor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from skill_health.bench.http.failures import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call; None where the provider did not say. `raw` is what it said.
+
+    `input_tokens` counts everything that was read, cached or not; `cached_tokens` (read from a cache) and
+    `cache_write_tokens` are parts of it. `reasoning_tokens` are a part of `output_tokens`.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    raw: Mapping[str, Any] | None = None
+
+
+End = Literal["finished", "truncated", "refusal", "tools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may ask for. `schema` is the JSON Schema of its arguments, an object."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One request of the model for a tool. `arguments` is None where `raw` is not a JSON object."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any] | None
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave, for the call of this id. Google matches by the tool's name, so it is kept too."""
+
+    call_id: str
+    name: str
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: the user's (text, results of tools) or the assistant's (text, calls of tools).
+
+    `native` is what the provider itself sent for an assistant's turn. The same protocol gets it back as it came, since
+    signed thoughts are lost otherwise.
+    """
+
+    role: Literal["user", "assistant"]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    native: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All that one request says. `schema` constrains the answer to JSON; `max_output_tokens` counts thoughts too."""
+
+    model: str
+    turns: tuple[Turn, ...]
+    system: str = ""
+    schema: Mapping[str, Any] | None = None
+    tools: tuple[Tool, ...] = ()
+    max_output_tokens: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request of one protocol: the path below the base URL, the JSON body, headers without the key."""
+
+    path: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer of a model. `stop_reason` is the provider's word for `end`; `model` is the id that it resolved."""
+
+    text: str
+    end: End = "finished"
+    stop_reason: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    request_id: str | None = None
+    native: Any = None
+
+    def turn(self) -> Turn:
+        """The assistant's turn, to go on with the conversation."""
+        return Turn("assistant", self.text, self.calls, native=self.native)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderProtocol:
+    """One protocol, as pure functions.
+
+    `base_url` and `key_env` are the vendor's own, for a provider that says nothing else. `key_header` makes the header
+    that carries the key. `outgoing` builds the request for a base URL; `completion` reads the body of an answer that
+    HTTP calls a success, and finds a Failure in it where the vendor hides one there. `request_id` names the headers
+    that may hold the id of the request.
+    """
+
+    protocol: str
+    base_url: str
+    key_env: str
+    key_header: Callable[[str], tuple[str, str]]
+    outgoing: Callable[[Conversation, str], Outgoing]
+    completion: Callable[[Mapping[str, Any]], Completion | Failure]
+    request_id: tuple[str, ...] = ("x-request-id",)

@@ -1,0 +1,321 @@
+"""The journal of a run: what was asked, what came back, and what of it survives a kill; read without touching it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+from skill_health.bench import durable
+from skill_health.bench.durable import locked, read_objects
+from skill_health.bench.redact import redacted
+from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.strict_json import JsonProblem, parse_object
+
+MANIFEST, ATTEMPTS, RESULTS = "manifest.json", "attempts.jsonl", "results.jsonl"
+Key = tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class Past:
+    """What a journal holds. `results` has the first record of each key, in the order of the file.
+
+    `ends` are the recorded ends of the attempts at each key that has no result, in their order. `attempts` and `usd`
+    are how many were begun, and what they have cost: one that was cut off, or whose cost nobody knows, as much as was
+    reserved for it. `lost` counts those cut off. `lines` counts the lines of the file of results, those that are left
+    out included; `problems` names lines that are not ours.
+    """
+
+    results: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    ends: dict[Key, list[dict[str, Any]]] = field(default_factory=dict)
+    attempts: int = 0
+    usd: float = 0.0
+    lost: int = 0
+    lines: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def read_manifest(folder: str) -> dict[str, Any]:
+    """The frozen manifest of a run. Raises UsageError where there is none, or where it cannot be read."""
+    path = os.path.join(folder, MANIFEST)
+    try:
+        with open(path, "rb") as file:
+            return parse_object(file.read().decode("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{folder} is no run: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, JsonProblem) as problem:
+        raise UsageError(f"{path} is damaged ({problem}): restore it, or start a new run") from None
+
+
+def read_past(
+    folder: str, fields: Sequence[str], leave_out: Callable[[dict[str, Any]], bool] = lambda record: False
+) -> Past:
+    """Everything that the journal in a folder holds, but for results that are to be left out.
+
+    Raises AbortedError where a file cannot be read.
+    """
+    past = Past()
+    foreign: list[str] = []
+    for record in read_objects(os.path.join(folder, RESULTS), foreign):
+        key = _key([record.get(name) for name in fields])
+        past.lines += 1
+        if key is None:
+            past.problems.append(f"{RESULTS} has a record without {', '.join(fields)}; it is left out")
+        elif not leave_out(record):
+            past.results.setdefault(key, record)
+    past.lines += len(foreign)
+    past.problems[:0] = foreign
+    _read_attempts(folder, past)
+    return past
+
+
+def _read_attempts(folder: str, past: Past) -> None:
+    reserved: dict[tuple[Key, str], list[float]] = {}
+    for record in read_objects(os.path.join(folder, ATTEMPTS), past.problems):
+        key = _key(record.get("key"))
+        if key is None or record.get("event") not in ("start", "end"):
+            past.problems.append(f"{ATTEMPTS} has a record that is no start or end of an attempt; it is left out")
+            continue
+        name = (key, str(record.get("attempt")))
+        if record["event"] == "start":
+            past.attempts += 1
+            reserved.setdefault(name, []).append(_number(record.get("reserved_usd")) or 0.0)
+            continue
+        # An earlier start of the same attempt is one that was cut off: the end belongs to the last.
+        ahead = reserved.get(name) or [0.0]
+        held, cost = ahead.pop(), _number(record.get("cost_usd"))
+        past.usd += held if cost is None else cost
+        if key not in past.results:
+            past.ends.setdefault(key, []).append(record)
+    left = [held for starts in reserved.values() for held in starts]
+    past.lost = len(left)
+    past.usd += sum(left)
+
+
+def _key(values: Any) -> Key | None:
+    if not isinstance(values, list) or not all(isinstance(value, str | int) for value in values):
+        return None
+    return tuple(values)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+
+
+class Journal:
+    """A journal that is open for writing, and locked. Use it as a context manager.
+
+    `past` is what was there when it was opened; `results` holds the record of every key that has one, `past` included.
+    `fields` are the fields of a record that make its key. `secrets` are replaced in every line that is written.
+    """
+
+    def __init__(self, folder: str, fields: Sequence[str], secrets: Sequence[str] = ()) -> None:
+        self.folder, self.fields, self.secrets = folder, tuple(fields), tuple(secrets)
+        self.past = Past()
+        self.results: dict[Key, dict[str, Any]] = {}
+        self._pending: list[tuple[str, str]] = []
+        self._ticket = self._durable = 0
+        self._failure: OSError | None = None
+        self._finished = False
+        self._handles: dict[str, int] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, prepare: Callable[[], None]) -> None:
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            self._stack.enter_context(locked(self.folder))
+            prepare()
+            for name in (ATTEMPTS, RESULTS):
+                self._handles[name] = durable.open_to_append(self._path(name))
+                self._stack.callback(os.close, self._handles[name])
+            durable.sync_folder(self.folder)
+            durable.sync_folder(os.path.dirname(self.folder))
+            self._commits = asyncio.Lock()
+            self._thread = self._stack.enter_context(ThreadPoolExecutor(1, "journal"))
+        except OSError as error:
+            self._stack.close()
+            raise AbortedError(f"cannot write to {self.folder}: {error.strerror}") from error
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def note(self, record: Mapping[str, Any]) -> None:
+        """Add an attempt's event without waiting: it goes to the disk with whatever is next, or when closing."""
+        self._pending.append((ATTEMPTS, self._line(record)))
+
+    async def append(self, record: Mapping[str, Any]) -> None:
+        """Add an attempt's event; it is durable on return. Raises AbortedError where the disk does not take it."""
+        self.note(record)
+        await self._settle()
+
+    async def add(self, record: Mapping[str, Any]) -> None:
+        """Add the one result of a key; it and all events before it are durable on return. Raises AbortedError."""
+        key = self.key(record)
+        if key in self.results:
+            raise RuntimeError(f"a second result for {key}")
+        self.results[key] = dict(record)
+        self._pending.append((RESULTS, self._line(record)))
+        await self._settle()
+
+    def key(self, record: Mapping[str, Any]) -> Key:
+        """What a record is the only result of."""
+        return tuple(record[field] for field in self.fields)
+
+    async def _settle(self) -> None:
+        if self._finished:
+            raise RuntimeError("the run is finished")
+        self._ticket += 1
+        ticket = self._ticket
+        async with self._commits:
+            if self._durable < ticket:
+                # Without an await in between: the tickets so far are exactly the lines that are pending.
+                batch, self._pending, last = self._pending, [], self._ticket
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, batch)
+                self._durable = last
+        self._check()
+
+    def _commit(self, batch: Iterable[tuple[str, str]]) -> None:
+        """Write a batch. After a failure nothing more is written: it would follow half of a line."""
+        if self._failure:
+            return
+        try:
+            for name in (ATTEMPTS, RESULTS):
+                lines = "".join(line for file, line in batch if file == name)
+                if lines:
+                    durable.write_all(self._handles[name], lines.encode("utf-8", "backslashreplace"))
+                    os.fsync(self._handles[name])
+                    durable.check_there(self._path(name), self._handles[name])
+        except OSError as error:
+            self._failure = error
+
+    def _check(self) -> None:
+        if self._failure:
+            why = self._failure.strerror
+            raise AbortedError(f"cannot write to {self.folder}: {why}; what is there is kept, and can be resumed")
+
+    def _line(self, record: Mapping[str, Any]) -> str:
+        return redacted(durable.to_json(record), self.secrets) + "\n"
+
+    def finish(self, order: Iterable[Key]) -> None:
+        """Rewrite the results in this order, as a whole or not at all; nothing can be added afterwards.
+
+        Keys without a result are passed over. Raises AbortedError.
+        """
+        self._drain()
+        lines = [self._line(self.results[key]) for key in order if key in self.results]
+        try:
+            durable.replace(self._path(RESULTS), "".join(lines).encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            self._failure = error
+            self._check()
+        self._finished = True
+
+    def close(self) -> None:
+        """Write what is pending, let go of the files and of the lock."""
+        self._drain()
+        self._stack.close()
+
+    def _drain(self) -> None:
+        if self._handles and self._pending:
+            batch, self._pending = self._pending, []
+            self._thread.submit(self._commit, batch).result()
+
+
+def create(folder: str, manifest: Mapping[str, Any], fields: Sequence[str], secrets: Sequence[str] = ()) -> Journal:
+    """Begin a run in a folder of its own: the manifest is durable on return.
+
+    Raises UsageError where the folder has a run already or another process holds it, AbortedError where it cannot be
+    written.
+    """
+    journal = Journal(folder, fields, secrets)
+
+    def prepare() -> None:
+        if os.path.exists(os.path.join(folder, MANIFEST)):
+            raise UsageError(f"{folder} holds a run already: resume it, or start a new one in another folder")
+        text = redacted(durable.to_json(manifest), secrets) + "\n"
+        durable.replace(os.path.join(folder, MANIFEST), text.encode("utf-8", "backslashreplace"))
+
+    journal._open(prepare)
+    return journal
+
+
+def resume(
+    folder: str,
+    differences: Callable[[dict[str, Any]], Sequence[str]],
+    fields: Sequence[str],
+    secrets: Sequence[str] = (),
+    again: Callable[[dict[str, Any]], bool] = lambda record: False,
+) -> Journal:
+    """Go on with a run. `differences` says in which ways the frozen manifest is not what would be run now.
+
+    Torn last lines are cut off. Lines that are no results, and results for which `again` holds, are dropped, so that
+    their keys are asked again.
+    Raises UsageError where there are differences, no run, or another process, AbortedError where it cannot be written.
+    """
+    journal = Journal(folder, fields, secrets)
+
+    def prepare() -> None:
+        if found := differences(read_manifest(folder)):
+            raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
+        for name in (ATTEMPTS, RESULTS):
+            durable.mend(os.path.join(folder, name))
+        journal.past = read_past(folder, journal.fields, again)
+        journal.results = dict(journal.past.results)
+        if len(journal.results) < journal.past.lines:
+            lines = "".join(durable.to_json(record) + "\n" for record in journal.results.values())
+            durable.replace(os.path.join(folder, RESULTS), lines.encode("utf-8", "backslashreplace"))
+
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no run {folder}")
+    journal._open(prepare)
+    return journal
+
+
+T = TypeVar("T")
+
+
+def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
+    """What `make` makes of each line of a file of results, in its order; a torn last line is left out.
+
+    `make` raises ValueError for what is none. Raises UsageError where the file cannot be read, or where a line is none.
+    """
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield make(json.loads(line))
+                except ValueError:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise UsageError(f"{path}:{number}: this line is no result of a run; restore the file") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def readable_lines(path: str, make: Callable[[Any], T]) -> Iterator[T]:
+    """The same of a file as far as it can be read, for whoever only wants to learn from it; never raises."""
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                try:
+                    yield make(json.loads(line))
+                except (ValueError, RecursionError):
+                    continue
+    except OSError:
+        return

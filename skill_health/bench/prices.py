@@ -1,0 +1,290 @@
+"""What a call costs: the user's own table first, then the offline data of genai-prices; never the network.
+
+A model without a known price has None, not zero: nobody may spend money on it unknowingly. What is computed here costs
+nothing.
+
+    table = price_table(config.router)              cheap; imports no price data
+    price = table.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini")     Price or None
+    cost(price, usage)                              dollars, or None where the usage does not tell
+    at_most(price, input_tokens, output_tokens)     what a call of so many tokens can cost at most, for reservations
+    missing_price(spec, table)                      the line that says what to add
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from skill_health.bench.http.messages import Usage
+from skill_health.config.settings import ModelPrice as Override
+from skill_health.config.settings import RouterSettings
+from skill_health.core.errors import UsageError
+from skill_health.core.extras import installation
+from skill_health.core.files import blake2b
+
+if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo, ModelPrice
+
+PACKAGE = "genai-prices"
+MAX_TOKENS = 10**9
+"""A provider that reports more tokens than this for one call is not believed."""
+
+_NANO = Decimal("1e-9")
+_MILLION = Decimal(10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars for a million tokens, in force where a call reads more than `above` input tokens."""
+
+    input: float
+    output: float
+    cached: float
+    cache_write: float
+    above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TieredPrice:
+    """The price of one model: `rates` by rising `above`, the first from 0; and dollars for each request.
+
+    `source` says whose price it is: "configuration", or package, version, provider and model.
+    """
+
+    rates: tuple[Rates, ...]
+    request: float = 0.0
+    source: str = "configuration"
+
+    @property
+    def free(self) -> bool:
+        """Whether no call can cost anything."""
+        return not self.request and not any(
+            rate.input or rate.output or rate.cached or rate.cache_write for rate in self.rates
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The price as a manifest holds it."""
+        return {"source": self.source, "request": self.request, "rates": [asdict(rate) for rate in self.rates]}
+
+
+FREE = TieredPrice((Rates(0.0, 0.0, 0.0, 0.0),), source="computed here")
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices as of one day. `version` is for people; `digest` changes with any price that could change."""
+
+    version: str
+    digest: str
+    as_of: date
+    installed: str = ""
+    overrides: Mapping[str, Override] = field(default_factory=dict)
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+
+    def price_of(self, protocol: str, spec: str, model: str) -> TieredPrice | None:
+        """The price of a provider's model, None where it is not known.
+
+        `protocol` names the module that asks; `spec` is the name as the user gave it, whose first part may be a
+        provider of the configuration: with a base URL of its own, the price is that server's or unknown.
+        """
+        if spec in self.overrides:
+            return _of_override(self.overrides[spec])
+        if not self.installed:
+            return None
+
+        return published(protocol, model, self.base_urls.get(spec.partition(":")[0], ""), self.as_of, self.installed)
+
+
+def price_table(routing: RouterSettings, as_of: date | None = None) -> PriceTable:
+    """The prices in force under a configuration on a day (default: today, UTC). Imports no price data."""
+    own = {spec: list(price) for spec, price in sorted(routing.prices.items())}
+    installed = _installed()
+    version = f"{PACKAGE} {installed}" if installed else ""
+    if own:
+        count = f"{len(own)} override{'s' if len(own) > 1 else ''} {_digest(own)[:8]}"
+        version = f"{version} + {count}" if version else count
+    return PriceTable(
+        version=version or "no prices",
+        digest=_digest({"package": installed, "overrides": own}),
+        as_of=as_of or datetime.now(UTC).date(),
+        installed=installed,
+        overrides=routing.prices,
+        base_urls={name: provider.base_url for name, provider in routing.providers.items() if provider.base_url},
+    )
+
+
+def missing_price(spec: str, table: PriceTable) -> str:
+    """One line for a model whose price is not known: what to add and where."""
+    install = "" if table.installed else f", or install {PACKAGE} ({installation('bench')})"
+    return (
+        f'no price is known for {spec}: add [router.prices."{spec}"] with input and output, US dollars for a million '
+        f"tokens (0 where it costs nothing), to skill-health.toml (in pyproject.toml below tool.skill-health){install}"
+    )
+
+
+def price_from(record: Mapping[str, Any]) -> TieredPrice:
+    """The price that a manifest holds. Raises ValueError where it is none."""
+    try:
+        rates = tuple(Rates(**rate) for rate in record["rates"])
+        if rates[0].above != 0:
+            raise ValueError("no price: the first rate must hold from 0")
+        return TieredPrice(rates, float(record["request"]), str(record["source"]))
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"no price: {error}") from None
+
+
+def cost(price: TieredPrice | None, usage: Usage) -> float | None:
+    """Dollars for one call by its reported usage, rounded to 1e-9.
+
+    None where the price is not known, or the usage is missing or beyond belief; 0 where the model is free.
+    """
+    if price is None:
+        return None
+    if price.free:
+        return 0.0
+    read, written = usage.input_tokens, usage.output_tokens
+    cached, stored = usage.cached_tokens or 0, usage.cache_write_tokens or 0
+    if read is None or written is None:
+        return None
+    if not all(0 <= count <= MAX_TOKENS for count in (read, written, cached, stored)):
+        return None
+    rate = [rate for rate in price.rates if not rate.above or read > rate.above][-1]
+    plain = max(0, read - cached - stored)
+    parts = ((rate.input, plain), (rate.cached, cached), (rate.cache_write, stored), (rate.output, written))
+    total = sum((_decimal(each) * count for each, count in parts), Decimal(0)) / _MILLION + _decimal(price.request)
+    return float(total.quantize(_NANO, ROUND_HALF_EVEN))
+
+
+def at_most(price: TieredPrice, input_tokens: int, output_tokens: int) -> float:
+    """The dollars that a call of at most so many tokens can cost, rounded up to 1e-9.
+
+    All input is taken at the dearest rate that could apply to it: plain, read from a cache or written to one.
+    """
+    rates = [rate for rate in price.rates if not rate.above or input_tokens > rate.above]
+    total = max(
+        _decimal(max(rate.input, rate.cached, rate.cache_write)) * input_tokens + _decimal(rate.output) * output_tokens
+        for rate in rates
+    )
+    return float((total / _MILLION + _decimal(price.request)).quantize(_NANO, ROUND_CEILING))
+
+
+def _of_override(own: Override) -> TieredPrice:
+    cached = own.input if own.cached is None else own.cached
+    stored = own.input if own.cache_write is None else own.cache_write
+    return TieredPrice((Rates(own.input, own.output, cached, stored),))
+
+
+def _decimal(number: float) -> Decimal:
+    return Decimal(repr(number))
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _installed() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return ""
+
+
+# Whose models a protocol reaches when the configuration names no other server.
+HOMES = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic", "gemini": "google"}
+
+
+def published(protocol: str, model: str, base_url: str, as_of: date, version: str) -> TieredPrice | None:
+    """The price of a model on a day, by its server's address or else by the protocol's own provider.
+
+    None where the server, the model or one of the model's two main prices is not in the data.
+    """
+    home = None if base_url else HOMES.get(protocol.replace("_", "-"))
+    model = model.removeprefix("models/") if home == "google" else model
+    if not model or not (base_url or home):
+        return None
+    try:
+        provider, info = _snapshot().find_provider_model(model, None, home, base_url or None)
+    except LookupError:
+        return None
+    return price_on(info, as_of, f"{PACKAGE} {version}: {provider.id}/{info.id}")
+
+
+def price_on(info: ModelInfo, day: date, source: str) -> TieredPrice | None:
+    """The price of a model of theirs on a day; one that depends on the time of day counts as its dearest."""
+    midnight = datetime.combine(day, time(), UTC)
+    seen: list[ModelPrice] = []
+    for half_hours in range(48):
+        found = info.get_prices(midnight + timedelta(minutes=30 * half_hours))
+        if found not in seen:
+            seen.append(found)
+    known = [price for found in seen if (price := _converted(found, source)) is not None]
+    return _dearest(known) if known and len(known) == len(seen) else None
+
+
+@cache
+def _snapshot() -> DataSnapshot:
+    """The data of the installed package, whatever snapshot somebody else in this process has set."""
+    from genai_prices.data import providers
+    from genai_prices.data_snapshot import DataSnapshot
+
+    return DataSnapshot(providers, from_auto_update=False)
+
+
+def _converted(found: ModelPrice, source: str) -> TieredPrice | None:
+    """Ours from theirs; where thinking is dearer than writing, all output costs as thinking does."""
+    values: dict[str, Any] = {key: value for key, value in vars(found).items() if value is not None}
+    if "input_mtok" not in values or "output_mtok" not in values:
+        return None
+    starts = sorted({0, *(tier.start for value in values.values() for tier in getattr(value, "tiers", ()))})
+
+    def at(key: str, start: int, default: float) -> float:
+        value = values.get(key)
+        if value is None:
+            return default
+        if isinstance(value, Decimal):
+            return float(value)
+        return float(([value.base] + [tier.price for tier in value.tiers if tier.start <= start])[-1])
+
+    rates = []
+    for start in starts:
+        plain = at("input_mtok", start, 0.0)
+        written = max(at("output_mtok", start, 0.0), at("output_reasoning_mtok", start, 0.0))
+        cached, stored = at("cache_read_mtok", start, plain), at("cache_write_mtok", start, plain)
+        rates.append(Rates(plain, written, cached, stored, start))
+    return TieredPrice(tuple(rates), at("requests_kcount", 0, 0.0) / 1000, source)
+
+
+def _dearest(prices: list[TieredPrice]) -> TieredPrice:
+    """Rate by rate the highest of several prices of one model."""
+    starts = sorted({rate.above for price in prices for rate in price.rates})
+
+    def highest(name: str, start: int) -> float:
+        return max(float(getattr([rate for rate in price.rates if rate.above <= start][-1], name)) for price in prices)
+
+    rates = [
+        Rates(highest("input", start), highest("output", start), highest("cached", start), highest("cache_write", start), start)
+        for start in starts
+    ]  # fmt: skip
+    return TieredPrice(tuple(rates), max(price.request for price in prices), prices[0].source)
+
+
+def refuse_spending(asked: Iterable[tuple[str, TieredPrice | None]], capped: bool, prices: PriceTable) -> None:
+    """The same for models that servers answer, each by its name as it was given, and its price."""
+    paid = [(spec, price) for spec, price in asked if not (price and price.free)]
+    if paid and not capped:
+        raise UsageError(
+            f"{paid[0][0]} asks a server that may cost money: give --max-runs or --max-budget-usd "
+            "(or --unsafe-no-cost-cap to do without)"
+        )
+    unknown = next((spec for spec, price in paid if price is None), None)
+    if unknown:
+        raise UsageError(f"{missing_price(unknown, prices)}; or give --unsafe-no-cost-cap to go on without knowing")

@@ -1,0 +1,133 @@
+"""How far a long run is: one line that is redrawn on a terminal, a line every tenth of the way elsewhere.
+
+    with Progress(600, sys.stderr, done=120, quiet=False) as progress:      120 were done in an earlier run
+        progress.update("finished", spent=0.12)
+
+Nothing here is part of a result: it goes to the stream that is given, standard error by custom.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection
+from types import TracebackType
+from typing import TextIO
+
+from skill_health.text.terminal import clean
+
+REDRAW = 0.1
+WINDOW = 200
+
+
+class Progress:
+    """Counts outcomes and shows them. `fine` are the outcomes that are no failure; the others are shown by kind."""
+
+    def __init__(
+        self,
+        total: int,
+        stream: TextIO | None,
+        *,
+        done: int = 0,
+        quiet: bool = False,
+        fine: Collection[str] = ("finished",),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.total, self.done = total, done
+        self._stream = None if quiet else stream
+        self._live = bool(self._stream and self._stream.isatty() and os.environ.get("TERM") != "dumb")
+        self._fine, self._clock = frozenset(fine), clock
+        self._kinds: Counter[str] = Counter()
+        self._seen, self._width = 0, 0
+        self._spent: float | None = None
+        # The rate is that of the last calls: a pause for a provider's limit must show in the time that is left.
+        self._times: deque[float] = deque([clock()], maxlen=WINDOW)
+        self._drawn = float("-inf")
+        self._tenth = self._tenths()
+
+    def update(self, outcome: str, spent: float | None = None) -> None:
+        """One more is done. `spent` is all that was spent so far, in dollars; None where that is not counted."""
+        self.done += 1
+        self._seen += 1
+        self._kinds[outcome] += 1
+        self._spent = self._spent if spent is None else spent
+        now = self._clock()
+        self._times.append(now)
+        if self._live:
+            if now - self._drawn >= REDRAW or self.done >= self.total:
+                self._drawn = now
+                self._redraw()
+        elif self._tenths() > self._tenth:
+            self._tenth = self._tenths()
+            self._write(self.line() + "\n")
+
+    def line(self) -> str:
+        """What is shown: done and total, time left, dollars so far, failures by kind with their share."""
+        share = f"{100 * self.done // self.total} %" if self.total else "100 %"
+        parts = [f"{self.done}/{self.total} ({share})"]
+        if 0 < self.done < self.total and (left := self._left()) is not None:
+            parts.append(f"{duration(left)} left")
+        if self._spent is not None:
+            parts.append(f"${self._spent:.4f}")
+        failed = sorted((kind, count) for kind, count in self._kinds.items() if kind not in self._fine)
+        parts += [f"{clean(kind)} {count} ({100 * count / self._seen:.1f} %)" for kind, count in failed]
+        return "  ".join(parts)
+
+    def close(self) -> None:
+        """End the line; nothing is shown afterwards."""
+        if self._live and self._seen:
+            self._redraw()
+            self._write("\n")
+        self._stream, self._live = None, False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _tenths(self) -> int:
+        return 10 * self.done // self.total if self.total else 10
+
+    def _left(self) -> float | None:
+        """Seconds until all is done at the rate of late; None before anything is done."""
+        steps, elapsed = len(self._times) - 1, self._times[-1] - self._times[0]
+        return elapsed / steps * (self.total - self.done) if steps else None
+
+    def _redraw(self) -> None:
+        """Overwrite the line with spaces rather than escapes: they mean the same on every terminal."""
+        room = max(20, shutil.get_terminal_size().columns - 1)
+        text = self.line()[:room]
+        self._write("\r" + text.ljust(min(self._width, room)))
+        self._width = len(text)
+
+    def _write(self, text: str) -> None:
+        if not write_progress(self._stream, text):
+            self._stream, self._live = None, False
+
+
+def write_progress(stream: TextIO | None, text: str) -> bool:
+    """Write for people, who may be gone: a closed terminal is no reason to end a run. Whether it was written."""
+    if stream is None:
+        return False
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def duration(seconds: float) -> str:
+    """A time for people: "45 s", "3 min 20 s", "2 h 5 min"."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = round(whole / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"

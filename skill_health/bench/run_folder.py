@@ -1,0 +1,238 @@
+"""The folder of a run: a new one, or the one where the same run stopped before its end."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from skill_health.bench.durable import to_json
+from skill_health.bench.journal import MANIFEST, RESULTS, Journal, Key, create, read_manifest, read_past, resume
+from skill_health.bench.manifest import differences, identity
+from skill_health.bench.redact import redacted
+from skill_health.config.settings import Config
+from skill_health.core.errors import SkillHealthError, UsageError
+from skill_health.core.git import Revision, read_revision
+from skill_health.core.validation import problems
+from skill_health.discovery.roots import git_top
+from skill_health.text.near import nearest
+
+TEMPORARY = ".skill-health-"
+REPORTS = ("report.json", "report.md")
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What tells one kind of run from another: all else about folders and resumption is the same for all.
+
+    `name` is the kind of its manifests, as in `router.runs`; `fields` are those that make the key of a result. `keys`
+    are the keys of a manifest that results are wanted for, `covered` what its hashes stand for, as far as results rest
+    on it, and `missing` says whether a result is missing data, which a run that is resumed asks for again.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    keys: Callable[[Record], Iterator[Key]]
+    covered: Callable[[Record], Any]
+    missing: Callable[[Record], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class RunLocation:
+    """Where a run goes. `stored` is the manifest that it began with, None for a new run; `done` the keys it has."""
+
+    folder: str
+    kind: Kind
+    manifest: Record
+    stored: Record | None = None
+    done: frozenset[Key] = frozenset()
+
+    def open(self, secrets: tuple[str, ...]) -> Journal:
+        """The journal, locked. Raises UsageError where another process has it, or where it is another run."""
+        if self.stored is None:
+            return create(self.folder, self.manifest, self.kind.fields, secrets)
+        now, again = self.manifest, _asked_again(self.kind, self.stored)
+        return resume(self.folder, lambda stored: differences(stored, now), self.kind.fields, secrets, again)
+
+
+def drop_reports(folder: str) -> None:
+    """Remove the reports of a run that goes on, and halves of files that a killed process left.
+
+    Reports are written last, and so tell that a run is over.
+    """
+    for name in os.listdir(folder):
+        if name in REPORTS or name.endswith(".tmp") or name.startswith(TEMPORARY):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, name))
+
+
+def _is_reported(folder: str) -> bool:
+    return all(os.path.exists(os.path.join(folder, name)) for name in REPORTS)
+
+
+def find_place(
+    reports: str,
+    manifest: Record,
+    time: datetime,
+    kind: Kind,
+    named: str = "",
+    anew: bool = False,
+    secrets: tuple[str, ...] = (),
+) -> RunLocation:
+    """The folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
+
+    Runs are alike by what they ask, not by when. A run is over when each of its calls has a result, be it missing
+    data: whoever wants that asked again names the run. Raises UsageError where the one that is named is another, and
+    where a manifest is damaged.
+    """
+    safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
+    if named:
+        folder = find_run(named, reports, kind.name)
+        stored, found = _stored(kind, folder, safe)
+        if found:
+            raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
+        return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored))
+    mark = identity(safe)
+    runs = runs_folder(reports, kind.name)
+    for name in () if anew else run_ids(reports, kind.name):
+        folder = os.path.join(runs, name)
+        if name.endswith(f"-{mark[:8]}") and (begun := _unfinished(kind, folder, safe)) is not None:
+            return RunLocation(folder, kind, safe, begun, _done(kind, folder, begun))
+    name = _new_name(runs, f"{time:%Y%m%dT%H%M%SZ}", mark[:8])
+    fresh = {**safe, "run_id": name, "created": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
+    return RunLocation(os.path.join(runs, name), kind, fresh)
+
+
+def _new_name(runs: str, time: str, mark: str) -> str:
+    """A name that no run has; of one second, the later one sorts behind the earlier.
+
+    A folder without a manifest is one whose process was killed before the run began.
+    """
+    names = (f"{time}{more}-{mark}" for more in ("", *(f".{number}" for number in range(2, 1000))))
+    return next(name for name in names if not os.path.exists(os.path.join(runs, name, MANIFEST)))
+
+
+def _stored(kind: Kind, folder: str, now: Record) -> tuple[dict[str, Any], list[str]]:
+    """The manifest of a run, and in which ways it is not what would be run now. Raises UsageError for a damaged one."""
+    stored = read_checked_manifest(folder, kind.name)
+    found = differences(stored, now)
+    if not found and to_json(kind.covered(stored)) != to_json(kind.covered(now)):
+        raise UsageError(
+            f"{os.path.join(folder, MANIFEST)} is damaged (what it lists is not what its hashes say): "
+            "restore it, or start a new run"
+        )
+    return stored, found
+
+
+def _unfinished(kind: Kind, folder: str, now: Record) -> dict[str, Any] | None:
+    """The manifest of a run that was begun like this one; None where it is over. Raises UsageError for a damaged one.
+
+    To begin anew because of a damaged manifest would cost as much again, so whoever asks must say so.
+    """
+    try:
+        stored, found = _stored(kind, folder, now)
+        if found:  # its name says that there were none
+            raise UsageError(f"{os.path.join(folder, MANIFEST)} is damaged ({'; '.join(found)})")
+    except UsageError as error:
+        if _is_over(kind, folder, now):
+            return None
+        raise UsageError(f"this run was begun and cannot go on: {error}; --no-resume begins a new one") from None
+    return None if _is_over(kind, folder, stored) else stored
+
+
+def _is_over(kind: Kind, folder: str, manifest: Record) -> bool:
+    """Whether each key of a run has a result, and it was reported."""
+    if not _is_reported(folder):
+        return False
+    try:
+        with open(os.path.join(folder, RESULTS), "rb") as file:
+            there = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return False
+    return there >= sum(1 for _ in kind.keys(manifest))
+
+
+def _asked_again(kind: Kind, manifest: Record) -> Callable[[Record], bool]:
+    """Which records are no results of this run: missing data, and what it never asked."""
+    planned = set(kind.keys(manifest))
+    return lambda record: kind.missing(record) or tuple(record[name] for name in kind.fields) not in planned
+
+
+def _done(kind: Kind, folder: str, manifest: Record) -> frozenset[Key]:
+    return frozenset(read_past(folder, kind.fields, _asked_again(kind, manifest)).results)
+
+
+LAST = "last"
+
+
+def runs_folder(reports: str, kind: str) -> str:
+    """Where the runs of a kind lie in a folder of reports."""
+    return os.path.join(reports, kind)
+
+
+def find_run(name: str, reports: str, kind: str) -> str:
+    """The folder of a run that is given by its id, its folder or its manifest, or is the "last" one of the reports.
+
+    Raises UsageError with the near ids.
+    """
+    given = os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
+    for folder in (given, os.path.join(runs_folder(reports, kind), name)):
+        if name and os.path.isfile(os.path.join(folder, MANIFEST)):
+            return folder
+    if name == LAST:
+        for folder, _ in earlier_runs(reports, kind):
+            return folder
+    known = list(run_ids(reports, kind))
+    near = nearest(name, known)
+    hint = f"did you mean {near}?" if near else f"the latest is {known[0]}" if known else "there is none there"
+    raise UsageError(f"there is no run {name!r}, neither a folder nor an id in {runs_folder(reports, kind)}: {hint}")
+
+
+def run_ids(reports: str, kind: str) -> Iterator[str]:
+    """The ids of the runs in a folder of reports, in falling order of their names, which begin with their time."""
+    try:
+        names = sorted(os.listdir(runs_folder(reports, kind)), reverse=True)
+    except OSError:
+        return
+    for name in names:
+        if os.path.isfile(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
+            yield name
+
+
+def read_checked_manifest(folder: str, kind: str) -> dict[str, Any]:
+    """The manifest of a run of a kind. Raises UsageError where it is none by the published schema."""
+    manifest = read_manifest(folder)
+    if manifest.get("kind") != kind:
+        raise UsageError(f"{folder} is no run of the {kind} benchmark: its manifest says kind {manifest.get('kind')!r}")
+    for problem in problems(f"{kind}-manifest", manifest):
+        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {problem.message}")
+    return manifest
+
+
+def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The folders and manifests of the runs, the latest first, each read when it is asked for.
+
+    Folders without a sound manifest are passed over: a damaged one must not keep a sweep from its baseline.
+    """
+    for name in run_ids(reports, kind):
+        folder = os.path.join(runs_folder(reports, kind), name)
+        try:
+            yield folder, read_checked_manifest(folder, kind)
+        except SkillHealthError:
+            continue
+
+
+def reports_folder(out: str | None, root: str, config: Config) -> str:
+    """The absolute path of the folder that reports go to."""
+    return os.path.abspath(out) if out else os.path.join(root, config.daily.reports)
+
+
+def revision_of(root: str, reports: str) -> Revision:
+    """The commit of a collection; what lies in the folder of reports makes no difference to it."""
+    own = os.path.relpath(reports, root).replace(os.sep, "/")
+    return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))

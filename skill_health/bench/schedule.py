@@ -1,0 +1,217 @@
+"""Planned calls, run a few at a time: so many at once in all, so many for each group (a provider).
+
+Each group takes its calls in the order of the plan. A call may stop the run; Ctrl-C does. Then nothing new begins, and
+what is under way may end within the grace, or until a second Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from skill_health.bench.budget import Budget
+from skill_health.bench.journal import Journal
+
+T = TypeVar("T")
+INTERRUPTED = "interrupted"
+GRACE = 10.0
+
+
+class StopRun(Exception):
+    """Raised by a call that must not be made, or by one that came back with a reason to make no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """How many calls may be under way: `total` in all, and in each group its own number, where it has one."""
+
+    total: int
+    groups: Mapping[str, int]
+
+    def of(self, group: str) -> int:
+        """The limit of one group."""
+        return max(1, min(self.total, self.groups.get(group, self.total)))
+
+
+class Schedule(Generic[T]):
+    """One run through the planned calls. `reason` says why it stopped, "" where it has not."""
+
+    def __init__(self, work: Callable[[T], Awaitable[None]], limits: CallLimits, grace: float = GRACE) -> None:
+        self.reason = ""
+        self.under_way = 0
+        self._work, self._limits, self._grace = work, limits, grace
+        self._queues: dict[str, deque[T]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._places = asyncio.Semaphore(max(1, limits.total))
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def stop(self, reason: str) -> None:
+        """Begin no new call. The first reason stays."""
+        self.reason = self.reason or reason
+
+    def interrupt(self) -> bool:
+        """Stop, and end what is under way when the grace is over; the second time at once. True the first time."""
+        first = self._deadline is None
+        self.stop(INTERRUPTED)
+        if first:
+            self._deadline = asyncio.get_running_loop().call_later(self._grace, self._cancel)
+        else:
+            self._cancel()
+        return first
+
+    async def run(self, planned: Iterable[tuple[str, T]]) -> None:
+        """Make the planned (group, call) pairs, all or until something stops the run.
+
+        An exception of a call other than StopRun cancels the others, and is raised when they have ended.
+        """
+        for group, item in planned:
+            self._queues.setdefault(group, deque()).append(item)
+        workers = [
+            self._worker(queue)
+            for group, queue in self._queues.items()
+            for _ in range(min(self._limits.of(group), len(queue)))
+        ]
+        self._tasks = [asyncio.create_task(worker) for worker in workers]
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            self._cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._deadline:
+                self._deadline.cancel()
+        self._raise_first(self._tasks)
+
+    async def _worker(self, queue: deque[T]) -> None:
+        while queue and not self.reason:
+            async with self._places:
+                if not queue or self.reason:
+                    return
+                item = queue.popleft()
+                self.under_way += 1
+                try:
+                    await self._work(item)
+                except StopRun as stop:
+                    self.stop(str(stop))
+                finally:
+                    self.under_way -= 1
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    @staticmethod
+    def _raise_first(tasks: Iterable[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            if task.done() and not task.cancelled() and (error := task.exception()):
+                raise error
+
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def interruptible(on_signal: Callable[[], None]) -> Iterator[None]:
+    """Call `on_signal` in the running loop for each Ctrl-C, and each request to end, instead of being ended by it.
+
+    A terminal that closes is such a request. What is ignored stays so, as in a run behind `nohup`. Outside the main
+    thread nothing changes.
+    """
+    loop = asyncio.get_running_loop()
+    before: dict[int, object] = {}
+    for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            continue
+        try:
+            before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
+        except ValueError:
+            break
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+
+class RunnerWork(Generic[T]):
+    """One run, or what is left of it.
+
+    `capped` is the cap that kept work from being done, "" where none did; `down` says of each model that failed for
+    long that it was left alone.
+    """
+
+    def __init__(self, journal: Journal, budget: Budget) -> None:
+        self.journal, self.budget = journal, budget
+        self.capped = ""
+        self.down: dict[str, str] = {}
+        self.errors: dict[str, list[str]] = {}
+        self._charged = asyncio.Event()
+        self._schedule: Schedule[T] | None = None
+
+    @property
+    def stopped(self) -> str:
+        """Why the run stopped before its end, "" where it did not."""
+        return self._schedule.reason if self._schedule else ""
+
+    async def do(
+        self,
+        each: Callable[[T], Awaitable[None]],
+        planned: Iterable[tuple[str, T]],
+        concurrency: int,
+        limits: Mapping[str, int],
+        grace: float = GRACE,
+    ) -> None:
+        """Do the planned (group, item) pairs; `limits` are those of the groups."""
+        self._schedule = Schedule(each, CallLimits(concurrency, limits), grace)
+        await self._schedule.run(planned)
+
+    def interrupt(self) -> bool:
+        """Begin nothing new; the second time, abandon what is under way. True the first time."""
+        return self._schedule is None or self._schedule.interrupt()
+
+    async def admitted(self, usd: float) -> bool:
+        """Reserve; wait for what is under way where what it leaves of its reservations may be enough.
+
+        Raises StopRun where the run has been stopped meanwhile.
+        """
+        while not self._stop() and not self.budget.reserve(usd):
+            counted_out = self.budget.max_runs is not None and self.budget.attempts >= self.budget.max_runs
+            if counted_out or not self.budget.reserved:
+                self.capped = self.capped or self.budget.reached
+                return False
+            self._charged.clear()
+            await self._charged.wait()
+        return True
+
+    def charge(self, usd: float, actual: float | None) -> None:
+        """Turn a reservation into what was spent, or all of it into that where `actual` is None."""
+        self.budget.charge(usd, actual)
+        self._charged.set()
+
+    def _stop(self) -> bool:
+        if self.stopped:
+            raise StopRun(self.stopped)
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended. `left` keys have no result, for the `reason` that is given; `capped` where a larger cap helps.
+
+    `untrusted` are the models whose figures are not to be trusted. `missing` results are missing data. There is no
+    report of a run that was interrupted, nor of one without any result.
+    """
+
+    folder: str
+    left: int
+    reason: str = ""
+    capped: bool = False
+    report: Mapping[str, Any] | None = None
+    written: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
+    missing: int = 0

@@ -1,0 +1,188 @@
+"""What `skill-health lint` does, apart from reading its command line: the hook gets here without any framework."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+from skill_health import formats
+from skill_health.config.settings import Config
+from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+from skill_health.lint.report import BASELINE, LintReport, judge_report
+from skill_health.text.terminal import echo, wants_color
+
+
+class LintOptions(NamedTuple):
+    """The options of `lint`, as its help describes them; None leaves a setting to the configuration."""
+
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    force_exclude: bool = False
+    changed: str | None = None
+    format_: str = "text"
+    output: str | None = None
+    color: str = "auto"
+    score: bool = False
+    report: str | None = None
+    statistics: bool = False
+    fix: bool = False
+    unsafe_fixes: bool = False
+    diff: bool = False
+    baseline: str | None = None
+    write_baseline: str | None = None
+    grow_baseline: bool = False
+    fail_on: str | None = None
+    fail_under: float | None = None
+    check_urls: bool = False
+    config_file: str | None = None
+    profile: str | None = None
+    as_of: date | None = None
+    jobs: int = 0
+    no_cache: bool = False
+
+
+def flags_only(arguments: Sequence[str]) -> tuple[tuple[str, ...], LintOptions] | None:
+    """The paths and options of a command line that has no option with a value, as hooks call it; else None."""
+    switches = {"--" + n.replace("_", "-"): n for n, v in LintOptions()._asdict().items() if v is False}
+    paths = tuple(a for a in arguments if not a.startswith("-"))
+    given = [a for a in arguments if a.startswith("-")]
+    if not all(a in switches for a in given):
+        return None
+    return paths, LintOptions()._replace(**{switches[a]: True for a in given})  # type: ignore[arg-type]
+
+
+def run_lint(paths: Sequence[str], options: LintOptions) -> int:
+    """Check what the paths name (default: here), print the report, and return the exit code."""
+    from skill_health.lint.named import checkable
+    from skill_health.lint.pipeline import configure
+
+    paths = tuple(paths) or (".",)
+    known_format(options.format_)
+    root, config = configure(paths, options.config_file, _overrides(options))
+    if options.changed:
+        paths = changed_paths(root, options.changed, paths)
+        if not paths:
+            echo("no skill has changed\n", err=True)
+            return CLEAN
+    paths = checkable(paths, root, config, options.force_exclude)
+    if not paths:
+        echo("nothing to check: no named file is part of a skill or a registry\n", err=True)
+        return CLEAN
+    if options.fix or options.diff:
+        from skill_health.lint.fixes import fix
+
+        plan = fix(paths, root, config, options.unsafe_fixes, options.diff, options.color)
+        if options.diff:
+            return FINDINGS if plan.changes or plan.renames else CLEAN
+    return _report(paths, root, config, options)
+
+
+def _overrides(options: LintOptions) -> dict[str, object]:
+    keys = ("select", "extend_select", "ignore", "profile", "fail_on", "fail_under", "baseline")
+    overrides = {key: getattr(options, key) for key in keys if getattr(options, key) not in (None, ())}
+    if "select" in overrides:
+        # What is asked for by name on the command line is all that is asked for.
+        overrides.setdefault("extend_select", ())
+    return overrides
+
+
+def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions) -> int:
+    from skill_health.lint.pipeline import lint
+
+    score = options.score or bool(options.report) or config.fail_under > 0
+    as_of = options.as_of or date.today()
+    report, result = lint(paths, root, config, as_of, options.jobs, not options.no_cache, score or options.check_urls)
+    if options.check_urls:
+        from skill_health.lint.urls import with_urls
+
+        report = with_urls(report, result, config)
+    if config.baseline or options.write_baseline is not None or os.path.exists(os.path.join(root, BASELINE)):
+        from skill_health.lint.baseline import with_baseline
+
+        report = with_baseline(report, root, config, options.write_baseline, options.grow_baseline)
+    if options.report:
+        from skill_health.core.files import write_text
+        from skill_health.formats._snapshot import render_snapshot
+
+        write_text(options.report, render_snapshot(report, result))
+    shown = report._replace(statistics=options.statistics, scores=report.scores if score else None)
+    write_report(shown, options.format_, options.output, options.color)
+    mean = report.scores.corpus.mean if report.scores else None
+    if mean is not None and mean < config.fail_under:
+        echo(f"skill-health: the collection scores {mean:.4f}, below {config.fail_under:g}\n", err=True)
+    return judge_report(report, config.fail_on, config.fail_under)
+
+
+def known_format(name: str) -> None:
+    """Raise UsageError where there is no such format."""
+    if name not in formats.names():
+        raise UsageError(f"no format is called {name!r}; there are {', '.join(formats.names())}")
+
+
+def write_report(report: LintReport, format_: str, output: str | None = None, color: str = "auto") -> None:
+    """Render a report in a format, to a file or to the terminal."""
+    text = formats.load(format_).render(report, not output and wants_color(None, color))
+    if output:
+        from skill_health.core.files import write_text
+
+        write_text(output, text)
+    else:
+        echo(text)
+
+
+def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """The files below `paths` that differ from `revision`, untracked ones included.
+
+    For a deleted file the SKILL.md stands that it belonged to, if that is still there. Raises UsageError outside
+    a git repository and for a revision that git does not know.
+    """
+    if revision.startswith("-"):
+        raise UsageError(f"{revision!r} is not a git revision")
+    top = _git(root, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
+    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}", say=revision)
+    base = commit.decode().strip()
+    names = _git(top, "diff", "--name-only", "-z", "--no-renames", base, "--")
+    names += _git(top, "ls-files", "-z", "--others", "--exclude-standard")
+    found = {os.path.join(top, os.fsdecode(name)) for name in names.split(b"\0") if name}
+    wanted = [os.path.realpath(path) for path in paths]
+    owners = {path: owner for path in found if (owner := _owner(path, root))}
+    inside = (path for path in owners if any(_below(os.path.realpath(path), folder) for folder in wanted))
+    return tuple(sorted({path if os.path.lexists(path) else owners[path] for path in inside}))
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _owner(path: str, root: str) -> str:
+    """The SKILL.md of the nearest folder above that has one; "" where there is none within the root."""
+    folder = os.path.dirname(path)
+    while _below(os.path.realpath(folder), root):
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            names = []
+        for name in sorted(names):
+            if name.lower() == "skill.md":
+                return os.path.join(folder, name)
+        if os.path.realpath(folder) == root:
+            return ""
+        folder = os.path.dirname(folder)
+    return ""
+
+
+def _git(folder: str, *arguments: str, say: str = "") -> bytes:
+    try:
+        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise UsageError("git is needed to tell what has changed, and is not installed") from error
+    if done.returncode:
+        if say:
+            raise UsageError(f"git does not know the revision {say!r}")
+        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise UsageError(f"git cannot tell what has changed: {reason[-1] if reason else 'no reason given'}")
+    return done.stdout

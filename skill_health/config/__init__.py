@@ -1,0 +1,1 @@
+"""Settings: what a file says -> one frozen configuration."""

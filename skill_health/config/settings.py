@@ -1,0 +1,199 @@
+"""`[tool.skill-health]` of pyproject.toml, or skill-health.toml -> frozen Config."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from skill_health.core.files import blake2b
+
+
+class PerPath(NamedTuple):
+    """Rules to ignore (or select) for the files that match a glob."""
+
+    glob: str
+    ignore: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+
+
+class RuleLimits(NamedTuple):
+    """Thresholds of the rules. Sizes are lines, estimated tokens or characters, as named."""
+
+    body_lines: int = 500
+    body_tokens: int = 5000
+    reference_lines: int = 300
+    trigger_within: int = 350
+    similarity: float = 0.75
+    containment: float = 0.9
+    positives: int = 5
+    negatives: int = 3
+
+
+class Volatility(NamedTuple):
+    """After how many days a claim is stale, by its volatility."""
+
+    high: int = 30
+    medium: int = 90
+    low: int = 365
+
+
+class SourceGlobs(NamedTuple):
+    """Globs, relative to the root, of the registries and the evaluation material."""
+
+    claims: tuple[str, ...] = (
+        "claims.jsonl",
+        "registries/claims.jsonl",
+        "claims/index.jsonl",
+        "researcher/claims/index.jsonl",
+    )
+    mechanisms: tuple[str, ...] = (
+        "mechanisms.jsonl",
+        "registries/mechanisms.jsonl",
+        "mechanisms/registry.jsonl",
+        "researcher/mechanisms/registry.jsonl",
+    )
+    activation: tuple[str, ...] = (
+        "activation-cases.jsonl",
+        "registries/activation-cases.jsonl",
+        "fixtures/activation-cases.jsonl",
+        "researcher/fixtures/activation-cases.jsonl",
+    )
+    prompts: tuple[str, ...] = (
+        "prompts.jsonl",
+        "registries/prompts.jsonl",
+        "benchmarks/router/prompts.jsonl",
+        "researcher/benchmarks/router/prompts.jsonl",
+    )
+    tasks: tuple[str, ...] = (
+        "tasks/*/metadata.json",
+        "benchmarks/effectiveness/tasks/*/metadata.json",
+        "researcher/benchmarks/effectiveness/tasks/*/metadata.json",
+    )
+
+
+class Daily(NamedTuple):
+    """What counts as drift, and where the daily run keeps its files (relative to the root)."""
+
+    max_drop: float = 0.05
+    max_skill_drop: float = 0.10
+    new_errors: int = 0
+    due_days: int = 14
+    window: int = 7
+    reports: str = "reports"
+
+
+class Provider(NamedTuple):
+    """One server that answers models of this name. The key is in the environment variable `key_env`, never here.
+
+    `protocol` names a module of router/routers. Times are seconds; `requests_per_minute` 0 means no limit of ours.
+    """
+
+    protocol: str
+    base_url: str = ""
+    key_env: str = ""
+    concurrency: int = 4
+    max_output_tokens: int = 1024
+    timeout: int = 120
+    idle_timeout: int = 60
+    requests_per_minute: int = 0
+
+
+class ModelPrice(NamedTuple):
+    """US dollars for a million tokens of one model; where `cached` or `cache_write` is None, they cost as `input`."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+
+
+class RouterSettings(NamedTuple):
+    """The router benchmark. `max_loss` is the share of top-1 that a sweep may lose before it fails."""
+
+    models: tuple[str, ...] = ("lexical:overlap", "lexical:tfidf")
+    hook_models: tuple[str, ...] = ("lexical:tfidf",)
+    reps: int = 3
+    seed: int = 1
+    mode: str = "text"
+    listing: str = "full"
+    template: str = "none"
+    indexing: str = "description"
+    namesakes: str = "refuse"
+    controls: int = 20
+    max_loss: float = 0.02
+    providers: Mapping[str, Provider] = {}
+    prices: Mapping[str, ModelPrice] = {}
+
+
+class Effectiveness(NamedTuple):
+    """The effectiveness benchmark. `sandbox` "" is the first that works; `acp_*` say how an agent of ACP is started."""
+
+    agents: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated")
+    hint: str = "no"
+    reps: int = 3
+    seed: int = 1
+    sandbox: str = ""
+    image: str = ""
+    margin: float = 0.10
+    acp_command: tuple[str, ...] = ()
+    acp_env: Mapping[str, str] = {}
+
+
+class Config(NamedTuple):
+    """One frozen configuration. `source` is the file it came from, relative to the root, or ""."""
+
+    source: str = ""
+    profile: str = "standard"
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    severity: Mapping[str, str] = {}
+    per_path: tuple[PerPath, ...] = ()
+    baseline: str = ""
+    fail_on: str = "error"
+    fail_under: float = 0.0
+    limits: RuleLimits = RuleLimits()
+    volatility: Volatility = Volatility()
+    sources: SourceGlobs = SourceGlobs()
+    daily: Daily = Daily()
+    hosts: Mapping[str, Mapping[str, float]] = {}
+    router: RouterSettings = RouterSettings()
+    effectiveness: Effectiveness = Effectiveness()
+
+
+def load_config(root: str, file: str | None = None) -> Config:
+    """The configuration of a collection; the defaults where there is none.
+
+    It stands in skill-health.toml or in `[tool.skill-health]` of pyproject.toml in `root`, not in both; `file`
+    (relative to the current directory) is read instead of them. Raises UsageError, naming file and line where it can,
+    for a file that cannot be read, invalid TOML, an unknown key or a value of the wrong kind.
+    """
+    from skill_health.config.load import read_config
+
+    return read_config(root, file)
+
+
+def config_with(config: Config, **overrides: Any) -> Config:
+    """The configuration with these fields replaced, as a command line does.
+
+    None leaves a field as it is; a list becomes a tuple. Raises ValueError for a name that is no field.
+    """
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in overrides.items()}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return config._replace(**changes)
+
+
+def config_digest(config: Config) -> str:
+    """A hash of all settings of the linter in force, 32 hexadecimal digits; the same from whatever file they come."""
+    import json
+
+    plain = _plain(config._replace(source=""))
+    del plain["router"], plain["effectiveness"]
+    text = json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {key: _plain(inner) for key, inner in value._asdict().items()}
+    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value

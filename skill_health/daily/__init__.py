@@ -1,0 +1,1 @@
+"""Two runs -> what has drifted, and the history that it is read from."""

@@ -1,0 +1,166 @@
+"""The daily run: snapshot, history line, and the drift since the last comparable run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from skill_health.config.settings import Config, Daily
+from skill_health.core.files import write_text
+from skill_health.core.git import read_revision
+from skill_health.core.history import append_history, read_backwards
+from skill_health.daily import drift_report, render
+from skill_health.daily.drift import Drift, compare
+from skill_health.daily.drift_report import DriftSection, build_sections, effect_sections, routing_sections
+from skill_health.daily.earlier import EarlierRuns, find_earlier
+from skill_health.daily.history import to_record
+from skill_health.daily.today import TodayRun, check_today
+from skill_health.discovery.roots import git_top
+from skill_health.documents.effect_history import Effects, read_effects
+from skill_health.documents.router_history import RoutingHistory, read_routing
+from skill_health.formats._snapshot import render_snapshot
+from skill_health.lint.pipeline import lint
+from skill_health.profiles import COMPAT
+from skill_health.rules._load import all_rules
+from skill_health.status.join import digests_now, texts_now
+
+
+def reasons(drift: Drift, mean_before: float | None, allowed: Daily, prefix: str = "") -> list[str]:
+    """One line for each limit that is exceeded; [] where nothing is, on a first run above all.
+
+    `mean_before` is the collection's, also where nothing else of the earlier run is known. A skill that is new, or was
+    not scored, has not fallen; what cannot be compared exceeds no limit. `prefix` is put before paths.
+    """
+    found = []
+    now = drift.after.summary.mean
+    if mean_before is not None and now is not None and (fell := round(mean_before - now, 4)) > allowed.max_drop:
+        found.append(
+            f"the collection's score fell by {fell:.4f}, from {mean_before:.4f} to {now:.4f}: "
+            f"more than {allowed.max_drop:g} (max-drop)"
+        )
+    for skill in drift.skills:
+        by = skill.score.by
+        if by is not None and -by > allowed.max_skill_drop:
+            found.append(
+                f"{prefix}{skill.path} fell by {-by:.4f}, from {skill.score.before:.4f} to {skill.score.after:.4f}: "
+                f"more than {allowed.max_skill_drop:g} (max-skill-drop)"
+            )
+    errors = sum(new.n for new in drift.new if new.severity == "error")
+    if errors > allowed.new_errors:
+        found.append(f"{errors} new error{'s' * (errors != 1)}: more than {allowed.new_errors} (new-errors)")
+    return found
+
+
+SNAPSHOT, HISTORY, DRIFT = "skill-health.json", "skill-health-history.jsonl", "skill-health-drift.md"
+
+
+@dataclass(frozen=True, slots=True)
+class DailyOutcome:
+    """What a daily run found. `render_snapshot` is the text of its JSON report; `prefix` leads from here to the root.
+
+    `notes` are for people: what could not be read on the way. `routing` is what the router's history says,
+    `effects` what the history of the effectiveness benchmark does.
+    """
+
+    today: TodayRun
+    earlier: EarlierRuns
+    drift: Drift
+    reasons: list[str]
+    snapshot: str
+    prefix: str
+    notes: tuple[str, ...]
+    config: Config
+    routing: RoutingHistory | None = None
+    effects: Effects | None = None
+
+
+def run_daily(
+    paths: Sequence[str], root: str, config: Config, as_of: date, time: str, folder: str, jobs: int, use_cache: bool
+) -> DailyOutcome:
+    """Lint, score and compare with the history in `folder`; nothing is written.
+
+    `time` is when, in UTC to the second. Raises UsageError as `lint` does, and for a history that cannot be read.
+    """
+    report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    revision = read_revision(root, git_top(root) is not None, _own_files(root, folder))
+    asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
+    today = check_today(report, result, config, as_of, time, asked, revision)
+    earlier = find_earlier(read_backwards(os.path.join(folder, HISTORY)), today.line, config.daily.window)
+    before = earlier.last or earlier.other
+    # Skills that were not asked for then are not new now.
+    before = before if before and before.paths == today.line.paths else None
+    drift = compare(before, today.line, full=earlier.last is not None) if before else Drift(None, today.line)
+    why = reasons(drift, render.mean_before(earlier), config.daily)
+    if config.baseline and config.profile != COMPAT:
+        from skill_health.lint.baseline import with_baseline
+
+        report = with_baseline(report, root, config, None, False)
+    kept = render_snapshot(report, result)
+    notes = (*report.warnings, *filter(None, [revision.note]))
+    routing = read_routing(folder, texts_now(root, result.facts))
+    names = {facts["summary"]["name"] for facts in result.facts.values()}
+    effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts), names)
+    return DailyOutcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects)
+
+
+def as_text(outcome: DailyOutcome, color: bool = False) -> str:
+    """The short form for a terminal, with paths as seen from the current directory."""
+    head, collection = _head(outcome), _collection(outcome)
+    parts = _parts(outcome, outcome.prefix)
+    before = render.mean_before(outcome.earlier)
+    why = reasons(outcome.drift, before, outcome.config.daily, outcome.prefix)
+    return render.render_drift_text(head, why, collection, parts, color)
+
+
+def as_markdown(outcome: DailyOutcome) -> str:
+    """The whole report, with paths as seen from the root."""
+    return render.render_drift_markdown(_head(outcome), outcome.reasons, _collection(outcome), _parts(outcome))
+
+
+def as_json(outcome: DailyOutcome) -> str:
+    """The whole report for other programs."""
+    return render.render_drift_json(
+        outcome.drift, outcome.today, outcome.earlier, outcome.reasons, outcome.routing, outcome.effects
+    )
+
+
+def write(outcome: DailyOutcome, folder: str) -> Iterator[str]:
+    """Write the three files and yield the path of each once it is there.
+
+    The history is last: a run that is stopped before is as if it had not been, and its drift is found again.
+    Raises UsageError where a file cannot be written.
+    """
+    for name, text in ((SNAPSHOT, outcome.snapshot), (DRIFT, as_markdown(outcome))):
+        write_text(os.path.join(folder, name), text)
+        yield os.path.join(folder, name)
+    append_history(os.path.join(folder, HISTORY), to_record(outcome.today.line))
+    yield os.path.join(folder, HISTORY)
+
+
+def _parts(outcome: DailyOutcome, prefix: str = "") -> list[DriftSection]:
+    parts = build_sections(outcome.drift, outcome.today, _rule_names(), prefix)
+    return [*parts, *routing_sections(outcome.routing), *effect_sections(outcome.effects)]
+
+
+def _head(outcome: DailyOutcome) -> list[str]:
+    others = [note for part in (outcome.routing, outcome.effects) if part for note in part.problems]
+    notes = [f"Note: {note}." for note in (*outcome.notes, *outcome.earlier.problems, *others)]
+    return [drift_report.today_is(outcome.today.line), *drift_report.comparison(outcome.drift, outcome.earlier), *notes]
+
+
+def _collection(outcome: DailyOutcome) -> list[str]:
+    return list(drift_report.collection(outcome.drift, outcome.earlier))
+
+
+def _rule_names() -> dict[str, str]:
+    return {rule.code: rule.name for rule in all_rules()}
+
+
+def _own_files(root: str, folder: str) -> list[str]:
+    """What a daily run itself changes, relative to the root: the folder of the reports, or its files in the root."""
+    inside = os.path.relpath(os.path.realpath(folder), root).replace(os.sep, "/")
+    if inside == ".":
+        return [SNAPSHOT, HISTORY, DRIFT]
+    return [] if inside.startswith("../") or inside == ".." else [inside]

@@ -1,0 +1,135 @@
+"""Where a collection begins: the paths a user names, the root above them, and the ignore files above that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from skill_health.config.load import holds_settings
+from skill_health.core.errors import UsageError
+from skill_health.discovery.ignores import Patterns, ignored, read_patterns
+from skill_health.discovery.listing import has_skill, is_skill_name
+
+
+def resolve(path: str) -> tuple[str, bool]:
+    """A path as named by the user -> (absolute real path, whether it is a folder to search).
+
+    Of a file only the folder is made real, so that a linked SKILL.md belongs to the skill it stands in. A SKILL.md that
+    is a folder or a broken link counts as a file. Raises UsageError where there is no such path.
+    """
+    place = os.path.abspath(path)
+    named_skill = is_skill_name(os.path.basename(place))
+    if os.path.isdir(place) and not named_skill:
+        return os.path.realpath(place), True
+    if not os.path.lexists(place):
+        raise UsageError(f"no such file or folder: {path}")
+    if not named_skill and not os.path.exists(place):
+        raise UsageError(f"no such file or folder: {path} (a symbolic link that leads nowhere)")
+    return os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place)), False
+
+
+def find_root(paths: Sequence[str]) -> str:
+    """The folder that paths in findings are relative to, absolute and real.
+
+    The nearest folder above all named paths with skill-health.toml or a pyproject.toml that has a table
+    [tool.skill-health], up to the top of the git repository; else that top; else the current directory if the paths are
+    inside it; else the named folder, or the folder above a single skill. No paths stand for the current directory.
+    Raises UsageError where a path does not exist.
+    """
+    named = [resolve(path) for path in paths or (".",)]
+    try:
+        common = os.path.commonpath([place if folder else os.path.dirname(place) for place, folder in named])
+    except ValueError:
+        raise UsageError("the paths are on different drives: check them one drive at a time") from None
+    top = git_top(common)
+    for folder in _upward(common):
+        if holds_settings(folder):
+            return folder
+        if folder == top:
+            return top
+    current = os.path.realpath(os.curdir)
+    if common == current or common.startswith(current.rstrip(os.sep) + os.sep):
+        return current
+    skill = skill_above(common, "")
+    return os.path.dirname(skill) if skill else common
+
+
+def is_certain(root: str) -> bool:
+    """Whether a root is marked as one, by settings or by git, and not merely guessed from the paths."""
+    return os.path.lexists(os.path.join(root, ".git")) or holds_settings(root)
+
+
+def git_top(folder: str) -> str | None:
+    """The top of the git work tree that a folder is in."""
+    return next((above for above in _upward(folder) if os.path.lexists(os.path.join(above, ".git"))), None)
+
+
+def skill_above(folder: str, stop: str) -> str | None:
+    """The innermost folder with a SKILL.md at or above `folder`, not above `stop`."""
+    for above in _upward(folder):
+        if has_skill(above):
+            return above
+        if above == stop:
+            break
+    return None
+
+
+def relative(place: str, root: str) -> str | None:
+    """An absolute real path relative to the root, with `/`; "" for the root itself; None where it is outside."""
+    if place == root:
+        return ""
+    base = root.rstrip(os.sep) + os.sep
+    return place[len(base) :].replace(os.sep, "/") if place.startswith(base) else None
+
+
+def ignores_above(root: str, start: str) -> tuple[Patterns, ...]:
+    """The ignore files that hold in `start` (relative to the root) from the folders above it, the nearest first.
+
+    They are those of the git work tree, its `info/exclude` included; outside git those from the root on. Where they
+    leave out `start` itself none holds: somebody named it, so what is in it is wanted. The user's global ignore file
+    is left alone, because two machines should agree. One that cannot be read holds nothing.
+    """
+    top = git_top(root) or root
+    lead = f"{relative(root, top)}/" if top != root else ""
+    stack = _read(os.path.join(_git_folder(top), "info", "exclude"), 0)
+    path = ""
+    whole = f"{lead}{start}".rstrip("/")
+    for name in whole.split("/") if whole else ():
+        stack = _read(os.path.join(top, path, ".gitignore"), len(path)) + stack
+        path += name
+        if ignored(stack, path, name, True):
+            return ()
+        path += "/"
+    return tuple(found.moved(lead[found.cut :], max(0, found.cut - len(lead))) for found in stack)
+
+
+def _read(path: str, cut: int) -> tuple[Patterns, ...]:
+    """The patterns of one file as a stack of at most one."""
+    try:
+        patterns = read_patterns(path, cut=cut) if os.path.isfile(path) and not os.path.islink(path) else None
+    except OSError:
+        return ()
+    return (patterns,) if patterns else ()
+
+
+def _git_folder(top: str) -> str:
+    """Where git keeps what all checkouts share; `.git` is a file in a linked work tree and in a submodule."""
+    folder = os.path.join(top, ".git")
+    if not os.path.isfile(folder):
+        return folder
+    try:
+        with open(folder, "rb") as handle:
+            target = os.fsdecode(handle.read(4096)).strip().removeprefix("gitdir:").strip()
+    except OSError:
+        return folder
+    return os.path.join(top, target.replace("\\", "/").partition("/worktrees/")[0])
+
+
+def _upward(folder: str) -> Iterator[str]:
+    """A folder and all folders above it."""
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above

@@ -1,0 +1,1 @@
+"""One pipeline from paths to findings, its cache, fixes and baseline."""

@@ -1,0 +1,95 @@
+"""Known findings that are not shown again: keyed by content, with a reason each, and only ever fewer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+
+from skill_health.config.settings import Config
+from skill_health.core.errors import UsageError
+from skill_health.core.files import write_text
+from skill_health.lint.report import BASELINE, LintReport
+from skill_health.rules._api import Finding
+
+_VERSION = 1
+
+
+def with_baseline(report: LintReport, root: str, config: Config, reason: str | None, grow: bool) -> LintReport:
+    """The report without the findings that the baseline knows; with a `reason`, the baseline is rewritten first.
+
+    Rewriting drops the entries that no longer occur and adds new findings only where `grow` allows it or no
+    baseline exists yet. An entry counts once: a second finding with the same content is new.
+    """
+    path = os.path.join(root, config.baseline or BASELINE)
+    fresh = not os.path.exists(path)
+    known = {} if fresh and (reason is not None or not config.baseline) else read_baseline(path)
+    if reason is not None:
+        if not reason.strip():
+            raise UsageError("--write-baseline needs a reason, which every entry keeps")
+        known = _rewritten(report, root, known, reason, grow or fresh)
+        write_text(path, _dump(known))
+    left, matched = [], 0
+    room = Counter({key: len(entries) for key, entries in known.items()})
+    for finding in report.findings:
+        if room[finding.key] > 0:
+            room[finding.key] -= 1
+            matched += 1
+        else:
+            left.append(finding)
+    notes = list(report.warnings)
+    if reason is not None:
+        total = sum(map(len, known.values()))
+        notes.append(f"wrote {config.baseline or BASELINE}: {total} finding{'s' * (total != 1)}")
+        if left:
+            notes.append(f"not added to the baseline: {len(left)} findings; --grow-baseline adds them")
+    return report._replace(findings=tuple(left), baselined=matched, warnings=tuple(notes))
+
+
+def read_baseline(path: str) -> dict[str, list[dict[str, str]]]:
+    """The entries of a baseline by their content key. Raises UsageError for a missing or damaged file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        known: dict[str, list[dict[str, str]]] = {}
+        for entry in document["findings"]:
+            known.setdefault(str(entry["key"]), []).append({k: str(v) for k, v in entry.items()})
+    except FileNotFoundError as error:
+        raise UsageError(f"no baseline at {path}; --write-baseline REASON makes one") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} is not a baseline: {error}") from error
+    if document.get("version") != _VERSION:
+        raise UsageError(f"{path} has version {document.get('version')}; this skill-health reads {_VERSION}")
+    return known
+
+
+def _rewritten(
+    report: LintReport, root: str, known: dict[str, list[dict[str, str]]], reason: str, grow: bool
+) -> dict[str, list[dict[str, str]]]:
+    kept: dict[str, list[dict[str, str]]] = {}
+    checked = {entry.path for entry in report.skills}
+    for finding in report.findings:
+        before = known.get(finding.key, [])
+        so_far = kept.setdefault(finding.key, [])
+        if len(so_far) < len(before):
+            so_far.append({**_entry(finding), "reason": before[len(so_far)].get("reason", reason)})
+        elif grow:
+            so_far.append({**_entry(finding), "reason": reason})
+    for key, entries in known.items():
+        # A run over part of the collection knows nothing of the rest.
+        unseen = [e for e in entries if e.get("skill") and e["skill"] not in checked]
+        if key not in kept:
+            kept[key] = [e for e in unseen if os.path.exists(os.path.join(root, e["skill"]))]
+    return {key: entries for key, entries in kept.items() if entries}
+
+
+def _entry(finding: Finding) -> dict[str, str]:
+    return {
+        "key": finding.key, "code": finding.code, "path": finding.path, "skill": finding.skill,
+        "message": finding.message,
+    }  # fmt: skip
+
+
+def _dump(known: dict[str, list[dict[str, str]]]) -> str:
+    entries = sorted((e for group in known.values() for e in group), key=lambda e: (e["path"], e["code"], e["key"]))
+    return json.dumps({"version": _VERSION, "findings": entries}, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,166 @@
+"""One skill -> its findings, its facts, and everything outside its own file that they depend on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from skill_health.config.settings import Config
+from skill_health.core.files import blake2b, read_small
+from skill_health.discovery.corpus import Entry
+from skill_health.registries.records import Registries
+from skill_health.rules._api import Finding, Hit, Rule
+from skill_health.rules.ignores._comments import Ignore, read_ignores
+from skill_health.skill.decode import decode
+from skill_health.skill.markdown import parse_document
+from skill_health.skill.measure import measure
+from skill_health.skill.model import Document, Skill, Span
+from skill_health.skill.parse import parse_skill, unreadable
+from skill_health.text.patterns import lazy
+from skill_health.text.secrets import redact
+
+
+def answer(root: str, question: str) -> str:
+    """Answer `exists:PATH` or `read:PATH` (relative to the root) by a string that changes when the file does."""
+    kind, _, path = question.partition(":")
+    full = os.path.join(root, path)
+    if kind == "exists":
+        return "yes" if os.path.exists(full) else ""
+    return digest(read_small(full))
+
+
+def hold(root: str, inputs: Mapping[str, str]) -> bool:
+    """Whether every question still has the same answer."""
+    return all(answer(root, question) == known for question, known in inputs.items())
+
+
+def digest(data: bytes | None) -> str:
+    """A short digest of a file's bytes; "" for no file."""
+    return "" if data is None else blake2b(data, digest_size=12).hexdigest()
+
+
+def digest_of(*parts: str) -> str:
+    """A digest over texts, in order."""
+    joined = "\0".join(parts).encode("utf-8", "surrogateescape")
+    return blake2b(joined, digest_size=16).hexdigest()
+
+
+_DIGITS = lazy(r"\d+")
+_EXCERPT = 240
+
+
+class CheckedSkill(NamedTuple):
+    """What is known of one skill after its rules ran. `inputs` maps a path to what it was found to be."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+    measures: dict[str, Any]
+    ignores: tuple[Ignore, ...]
+    inputs: dict[str, str]
+
+
+class FileContext:
+    """Answers the questions of rules about files, and remembers the answers as inputs of the result."""
+
+    def __init__(self, root: str, config: Config, registries: Registries) -> None:
+        self.root, self.config, self.registries = root, config, registries
+        self.inputs: dict[str, str] = {}
+        self._texts: dict[str, str | None] = {}
+        self._documents: dict[str, Document | None] = {}
+
+    def exists(self, path: str) -> bool:
+        """Whether something is there, under exactly this name."""
+        question = "exists:" + path
+        if question not in self.inputs:
+            self.inputs[question] = answer(self.root, question)
+        return self.inputs[question] != ""
+
+    def read(self, path: str) -> str | None:
+        """The decoded text of a file up to 1 MiB; None where it is missing, larger or binary."""
+        if path not in self._texts:
+            data = self.small(path)
+            self.inputs["read:" + path] = digest(data)
+            self._texts[path] = None if data is None or b"\0" in data[:8000] else decode(data)[0]
+        return self._texts[path]
+
+    def small(self, path: str) -> bytes | None:
+        """The bytes of a file up to 1 MiB, or None."""
+        return read_small(os.path.join(self.root, path))
+
+    def document(self, path: str) -> Document | None:
+        """The parsed Markdown of a file, or None."""
+        if path not in self._documents:
+            text = self.read(path)
+            self._documents[path] = None if text is None else parse_document(tuple(text.split("\n")))
+        return self._documents[path]
+
+
+def load_skill(entry: Entry, data: bytes, problem: str) -> Skill:
+    """Parse the skill of an entry from its bytes; `problem` is the kind of defect that kept them from being read."""
+    if problem:
+        return unreadable(entry.path, problem, entry.files)
+    return parse_skill(data, entry.path, entry.folder_name, entry.files)
+
+
+def summary_of(skill: Skill) -> dict[str, Any]:
+    """What every collection-wide rule may know of a skill, as JSON."""
+    spans = {}
+    for key in ("name", "description"):
+        entry = skill.field(key)
+        span = entry.span if entry else Span(1, 1)
+        spans[f"{key}_span"] = [span.line, span.col, span.end_line, span.end_col]
+    flag = skill.field("disable-model-invocation")
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "hidden": bool(flag and flag.value is True),
+        "digest": digest(f"{skill.name}\0{skill.description}".encode("utf-8", "replace")),
+        **spans,
+    }
+
+
+def check_skill(
+    skill: Skill, rules: Sequence[Rule], context: FileContext, collectors: Sequence[Rule] = ()
+) -> CheckedSkill:
+    """Run the per-skill rules, and collect the facts that others need."""
+    findings: list[Finding] = []
+    facts: dict[str, Any] = {"summary": summary_of(skill)}
+    for rule in rules:
+        if rule.check is not None:
+            findings += as_findings(rule, rule.check(skill, context), skill, context)
+    for rule in collectors:
+        if rule.collect is not None:
+            facts[rule.code] = rule.collect(skill, context)
+    return CheckedSkill(tuple(findings), facts, measure(skill)._asdict(), read_ignores(skill), context.inputs)
+
+
+def as_findings(rule: Rule, hits: Iterable[Hit], skill: Skill | None, context: Any) -> list[Finding]:
+    """Give each hit its rule, its path, its source line and its content key."""
+    return [_finding(rule, hit, skill, context) for hit in hits]
+
+
+def _finding(rule: Rule, hit: Hit, skill: Skill | None, context: Any) -> Finding:
+    path = hit.path if hit.path is not None else skill.path if skill else ""
+    span, source = hit.span, ""
+    if not rule.redact:
+        if skill is not None and path == skill.path:
+            lines: Sequence[str] = skill.lines
+        else:
+            lines = (context.read(path) or "").split("\n") if path else ()
+        if 0 < span.line <= len(lines):
+            # Another rule may point at the very line that holds a credential.
+            source = redact(lines[span.line - 1][: max(_EXCERPT, span.col + 120)])
+    owner = skill.path if skill else path if path.lower().endswith("skill.md") else ""
+    stable = "\0".join((rule.code, path, source.strip(), _DIGITS.sub("#", hit.message)))
+    key = blake2b(stable.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return Finding(
+        rule.code, rule.name, rule.family, hit.severity or rule.severity, path, span.line, max(1, span.col), span.end_line,
+        span.end_col, hit.message, _sentence(hit.help), source, owner, key, hit.fix, hit.fix is not None, hit.also,
+    )  # fmt: skip
+
+
+def _sentence(help_: str) -> str:
+    first = help_.split(" ", 1)[0]
+    text = help_[:1].upper() + help_[1:] if first.isalpha() else help_
+    return text if not text or text[-1] in ".!?:`)" else text + "."

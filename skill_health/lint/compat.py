@@ -1,0 +1,174 @@
+"""The published checker (plan v2.3.0), quirk for quirk, for histories that began with it.
+
+Every oddity here is its own and deliberate: substring tests for sections, numbers counted in code, a ratio
+that is not clamped, links in a form that nobody uses. Nothing else in this project may import these rules.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from skill_health.core.files import read_bytes
+from skill_health.lint.pipeline import LintResult
+from skill_health.registries.records import RegistryRecord
+from skill_health.score.scoring import Flag, Score, ScorePart
+from skill_health.text.patterns import lazy
+
+SECTIONS = ("When to Activate", "Core Concepts", "Practical Guidance", "Gotchas", "Integration", "References")
+_FIRST_PERSON = lazy(r"\b(I can|Use me|You can use this)\b")
+_GOTCHAS = lazy(r"^## Gotchas\s*\n(.+?)(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
+# Theirs, `^\s*\d+\.\s+` and "^\s*```", find as many, in square time.
+_NUMBERED = lazy(r"^[^\S\n]*\d+\.\s", re.MULTILINE)
+_FENCE = lazy(r"^[^\S\n]*```", re.MULTILINE)
+_NUMBERS = (
+    re.compile(r"\b\d+(?:\.\d+)?\s*%", re.IGNORECASE),
+    re.compile(r"\b\d+(?:\.\d+)?\s*x\b", re.IGNORECASE),
+    re.compile(r"\b\d+(?:\.\d+)?\s*ms\b", re.IGNORECASE),
+    re.compile(r"\b\d+(?:\.\d+)?\s*s(?:ec|econds)?\b", re.IGNORECASE),
+    re.compile(r"\b\d+(?:\.\d+)?\s*tokens?\b", re.IGNORECASE),
+    re.compile(r"\b\d+(?:k|K|M|B|x)\b"),
+)
+_BENCHMARKS = (
+    "LoCoMo", "LongMemEval", "BrowseComp", "SWE-bench", "RULER", "DMR", "HotPotQA", "MMLU", "GSM8K", "HumanEval",
+)  # fmt: skip
+_CLAIM_ID = lazy(r"\bclaim-[a-z0-9][a-z0-9-]*[a-z0-9]\b")
+# Theirs end at the last parenthesis. Here what is no link is passed over too, so that nothing is looked at twice.
+_INTERNAL = lazy(r"\[[^\]]+(?:\](?:\((?:\.\./)?skills/([a-z0-9-]+)/[^)]*(?:(\))|\Z))?|\Z)")
+_EXTERNAL = lazy(r"\[[^\]]+(?:\](?:\((https?://[^)]+)(?:(\))|\Z))?|\Z)")
+_WEIGHTS = {
+    "sections": 0.20, "gotchas": 0.15, "examples": 0.10, "links": 0.15, "activation": 0.10, "claims": 0.15,
+    "mechanisms": 0.10, "frontmatter": 0.05,
+}  # fmt: skip
+
+
+def compat_report(result: LintResult) -> dict[str, Any]:
+    """The published checker's JSON report for the skills asked for, key for key."""
+    registries = result.registries
+    claims = registries.claims if registries else None
+    known = {str(r.data["claim_id"]) for r in claims or ()}
+    mechanisms = _owners(registries.mechanisms if registries else None, "owning_skill")
+    cases = _owners(registries.activation if registries else None, "expected_primary_skill")
+    entries = [e for e in result.entries if e.target and not e.problem]
+    skills = [
+        check_text(
+            entry.folder_name, entry.path, _text(result.root, entry.path), known,
+            mechanisms.get(entry.folder_name, 0), cases.get(entry.folder_name, 0), result.root,
+        )
+        for entry in entries
+    ]  # fmt: skip
+    scores = [skill["score"] for skill in skills]
+    flagged = sum(skill["flagged"] for skill in skills)
+    summary = {
+        "skill_count": len(skills),
+        "corpus_score": round(sum(scores) / len(scores), 4) if scores else 0.0,
+        "min_score": min(scores, default=0.0),
+        "max_score": max(scores, default=0.0),
+        "flagged": flagged,
+        "known_claim_ids": len(known),
+        "mechanism_owners": mechanisms,
+        "activation_owners": cases,
+    }
+    return {"ok": flagged == 0, "summary": summary, "skills": skills}
+
+
+def compat_scores(result: LintResult) -> dict[str, Score]:
+    """The same scores in the form that the other profiles have."""
+    report = compat_report(result)
+    scores = {}
+    for skill in report["skills"]:
+        values = _components(skill)
+        parts = tuple(ScorePart(name, w, w, round(values[name], 4), "") for name, w in _WEIGHTS.items())
+        reasons = [f"no section '{title[3:]}'" for title in skill["missing_sections"]] + skill["frontmatter_issues"]
+        reasons += [f"{skill['line_count']} lines, over 500"] * (not skill["line_count_ok"])
+        reasons += [f"score {skill['score']:.4f} is below 0.75"] * (skill["score"] < 0.75)
+        scores[skill["path"]] = Score(skill["score"], parts, tuple(Flag("plan", reason) for reason in reasons))
+    return scores
+
+
+def check_text(
+    name: str, path: str, text: str, known: set[str], mechanisms: int, cases: int, root: str
+) -> dict[str, Any]:
+    """One skill's entry of the report. `known` are the claim ids of the registry; the counts are its own."""
+    issues = _frontmatter_issues(name, text)
+    numbers = sum(len(pattern.findall(text)) for pattern in _NUMBERS) + sum(text.count(b) for b in _BENCHMARKS)
+    ids = sorted(set(_CLAIM_ID.findall(text)))
+    internal = _linked(_INTERNAL, text)
+    body = _GOTCHAS.search(text)
+    lines = len(text.splitlines())
+    skill: dict[str, Any] = {
+        "name": name,
+        "path": path,
+        "line_count": lines,
+        "line_count_ok": lines <= 500,
+        "frontmatter_valid": not issues,
+        "frontmatter_issues": issues,
+        "missing_sections": [f"## {title}" for title in SECTIONS if f"## {title}" not in text],
+        "gotcha_count": len(_NUMBERED.findall(body[1])) if body else 0,
+        "code_example_count": len(_FENCE.findall(text)) // 2,
+        "internal_links_total": len(internal),
+        "internal_links_resolved": sum(_skill_exists(root, other) for other in internal),
+        "external_link_count": len(_linked(_EXTERNAL, text)),
+        "external_link_results": [],
+        "numeric_claims_total": numbers,
+        "numeric_claims_with_id": len(ids),
+        "claim_ids_referenced": ids,
+        "claim_ids_unknown": [claim for claim in ids if claim not in known],
+        "mechanism_count": mechanisms,
+        "activation_case_count": cases,
+    }
+    score = round(sum(_WEIGHTS[part] * value for part, value in _components(skill).items()), 4)
+    flagged = score < 0.75 or lines > 500 or bool(skill["missing_sections"]) or bool(issues)
+    return {**skill, "score": score, "flagged": flagged}
+
+
+def _linked(pattern: re.Pattern[str], text: str) -> list[str]:
+    return [target for target, closed in pattern.findall(text) if closed]
+
+
+def _components(skill: Mapping[str, Any]) -> dict[str, float]:
+    links, claims = skill["internal_links_total"], skill["numeric_claims_total"]
+    return {
+        "sections": (len(SECTIONS) - len(skill["missing_sections"])) / len(SECTIONS),
+        "gotchas": min(1.0, skill["gotcha_count"] / 3),
+        "examples": min(1.0, skill["code_example_count"] / 2),
+        "links": skill["internal_links_resolved"] / links if links else 1.0,
+        "activation": 1.0 if skill["activation_case_count"] else 0.5,
+        "claims": skill["numeric_claims_with_id"] / claims if claims else 1.0,
+        "mechanisms": 1.0 if skill["mechanism_count"] else 0.5,
+        "frontmatter": 1.0 if skill["frontmatter_valid"] else 0.0,
+    }
+
+
+def _frontmatter_issues(folder: str, text: str) -> list[str]:
+    """What that checker says, which splits lines at their first colon; a reader of YAML finds other issues."""
+    fields = {}
+    end = text.find("\n---", 4)
+    if text.startswith("---\n") and end >= 0:
+        for line in text[4:end].split("\n"):
+            key, colon, value = line.partition(":")
+            if colon and not line.startswith(" "):
+                fields[key.strip()] = value.strip().strip("\"'")
+    name, description = fields.get("name", ""), fields.get("description", "")
+    issues = ["name missing"] if not name else []
+    issues += [f"name {name} does not match directory {folder}"] if name and name != folder else []
+    issues += ["description missing"] if not description else []
+    issues += ["description over 1024 characters"] if len(description) > 1024 else []
+    issues += ["description not in the third person"] if _FIRST_PERSON.search(description) else []
+    return issues
+
+
+def _owners(records: Sequence[RegistryRecord] | None, key: str) -> dict[str, int]:
+    return dict(Counter(str(record.data[key]) for record in records or () if record.data.get(key)))
+
+
+def _skill_exists(root: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(root, "skills", name, "SKILL.md"))
+
+
+def _text(root: str, path: str) -> str:
+    data = read_bytes(os.path.join(root, path))[0].decode("utf-8", "replace")
+    return data.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,52 @@
+"""The files that a hook or a user names: which of them a finding can be about.
+
+A hook passes every changed file that its pattern matches, most of which may have nothing to do with skills. They are
+sorted out before anything is searched, so that an unrelated commit costs no more than starting Python.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from skill_health.config.settings import Config, SourceGlobs
+from skill_health.discovery.ignores import compile_patterns, ignored_within
+from skill_health.discovery.roots import relative, resolve, skill_above
+from skill_health.registries.sources import KINDS, expand
+
+
+def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bool = False) -> tuple[str, ...]:
+    """The named folders, and the named files that are part of a skill, a registry or a task.
+
+    With `force_exclude` the configured `exclude` holds for what is named, too. What lies outside `root` is kept:
+    whoever searches for it says what is wrong. Raises UsageError where a path does not exist.
+    """
+    exclude = compile_patterns(config.exclude) if force_exclude else None
+    in_skill = cache(lambda folder: skill_above(folder, root) is not None)
+    in_registries: Callable[[str], bool] | None = None
+    kept = []
+    for path in paths:
+        place, is_folder = resolve(path)
+        inner = relative(place, root)
+        if inner is not None and exclude and ignored_within((exclude,), inner, is_folder):
+            continue
+        if inner is not None and not is_folder and not in_skill(os.path.dirname(place)):
+            in_registries = in_registries or registry_paths(root, config.sources)
+            if not in_registries(inner):
+                continue
+        kept.append(path)
+    return tuple(kept)
+
+
+def registry_paths(root: str, sources: SourceGlobs) -> Callable[[str], bool]:
+    """Whether a path relative to the root is one of the registries that `sources` names, or in the folder of a task."""
+    files: set[str] = set()
+    folders: set[str] = set()
+    for kind in KINDS:
+        for pattern in getattr(sources, kind):
+            files.update(expand(root, pattern))
+    for pattern in sources.tasks:
+        folders.update(os.path.dirname(path) + "/" for path in expand(root, pattern))
+    starts = tuple(sorted(folders - {"/"}))
+    return lambda path: path in files or path.startswith(starts)

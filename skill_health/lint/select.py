@@ -1,0 +1,47 @@
+"""Which rules run: codes, prefixes, family names or ALL, from the configuration and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from skill_health.config.settings import Config
+from skill_health.core.errors import UsageError
+from skill_health.rules._api import Rule, named_by
+
+
+def selected(rules: Sequence[Rule], config: Config) -> tuple[Rule, ...]:
+    """The rules to run. `select` replaces the default set, `extend_select` adds to it, `ignore` has the last word.
+
+    A code of one rule beats a prefix, as in `select = ["FM"]`, `ignore = ["FM003"]`. Raises UsageError for a
+    selector that matches no rule.
+    """
+    for option in (*config.select, *config.extend_select, *config.ignore, *config.severity):
+        check_selector(rules, option)
+    for entry in config.per_path:
+        for option in (*entry.select, *entry.ignore):
+            check_selector(rules, option)
+    exact = {s for s in (*config.select, *config.extend_select) if any(s == r.code for r in rules)}
+    chosen = []
+    for rule in rules:
+        on = matches(rule, config.select) if config.select else rule.default
+        on = on or matches(rule, config.extend_select)
+        off = matches(rule, config.ignore) and (rule.code in config.ignore or rule.code not in exact)
+        if on and not off:
+            chosen.append(rule)
+    return tuple(chosen)
+
+
+def matches(rule: Rule, selectors: Iterable[str]) -> bool:
+    """Whether any selector names the rule: its code, a prefix of it, its family, its name, or ALL."""
+    return any(named_by(selector, rule.code, rule.name, rule.family) for selector in selectors)
+
+
+def check_selector(rules: Sequence[Rule], selector: str) -> None:
+    """Raise UsageError, with a suggestion, where a selector names no rule."""
+    if any(matches(rule, (selector,)) for rule in rules):
+        return
+    known = [*(r.code for r in rules), *sorted({r.family for r in rules}), *(r.name for r in rules)]
+    close = get_close_matches(selector, known, 1, 0.6)
+    hint = f"; did you mean {close[0]}?" if close else "; `skill-health rules` lists them"
+    raise UsageError(f"no rule is called {selector!r}{hint}")

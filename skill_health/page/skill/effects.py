@@ -1,0 +1,207 @@
+"""Effect of a skill: what each model's last run says, the tasks with their arms, and what was kept of the trials."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isclose
+
+from skill_health.page.figures import MISSING, Mark, effect_marks, points, score
+from skill_health.page.model import JsonNode, PageCell
+from skill_health.page.skill.budget import HtmlBudget, price
+from skill_health.page.skill.kept_files import FileLink, ReportFolders
+from skill_health.page.skill.trial_files import (
+    RESULTS,
+    Trial,
+    TrialLinks,
+    Trials,
+    kept,
+    of_tasks,
+    order,
+    read_trials,
+    worst,
+)
+from skill_health.page.skill.trials import DEAREST, TrialView, trial_view
+
+MOST_TRIALS, MOST_TASKS = 12, 40
+"""How many trials have links, and how many tasks are shown, of a skill and model."""
+_ARM_ORDER = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated", "placebo", "aa")
+_MAIN, _FEW = 2, 3
+_AROUND, _ARM = 260, 200
+"""Bytes of HTML around a task or a trial, and of an arm."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskArm:
+    """An arm of a task: "1 of 2" trials passed, and the mean reward where it says more than that."""
+
+    name: str
+    passes: PageCell
+    reward: PageCell | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """A task. `flip` says what the skill changes: gained, lost, same, missing; "" where there is no target."""
+
+    id: str
+    slug: str
+    kind: str
+    flip: str
+    arms: tuple[TaskArm, ...]
+
+    @property
+    def first(self) -> tuple[TaskArm, ...]:
+        """The arms that decide whether the skill helps: all of them where there are few."""
+        return self.arms if len(self.arms) <= _FEW else self.arms[:_MAIN]
+
+    @property
+    def others(self) -> tuple[TaskArm, ...]:
+        """The arms that a reader unfolds."""
+        return self.arms[len(self.first) :]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillMeasurement:
+    """What the last run of a model says of a skill. `left` tasks are not shown, and `unlinked` trials not linked."""
+
+    model: str
+    run: str
+    time: str
+    verdict: str
+    reason: str
+    marks: tuple[Mark, ...]
+    notes: tuple[str, ...]
+    delta: PageCell
+    tasks: tuple[TaskView, ...] = ()
+    left: int = 0
+    files: tuple[FileLink, ...] = ()
+    trials: tuple[TrialLinks, ...] = ()
+    unlinked: int = 0
+    failing: TrialView | None = None
+    unseen: Trial | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSection:
+    """Effect of a skill: the folders of the tasks that name it, and what each model's last run says."""
+
+    state: str
+    folders: tuple[str, ...]
+    models: tuple[SkillMeasurement, ...]
+
+
+_Of = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectReports:
+    """Skills and tasks of the benchmark's reports by run, model and name of the skill; trials are read once a run."""
+
+    shelf: ReportFolders
+    skills: Mapping[_Of, JsonNode]
+    tasks: Mapping[_Of, tuple[JsonNode, ...]]
+    _read: dict[str, Trials] = field(default_factory=dict)
+
+    def trials(self, run: str) -> Trials:
+        """The trials of a run; none where the folder of the reports is not known."""
+        if run not in self._read:
+            self._read[run] = read_trials(self.shelf, run) if self.shelf.folder else {}
+        return self._read[run]
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlBudgets:
+    """What the page may still spend on tasks, links to trials, and views of failing trials."""
+
+    tasks: HtmlBudget
+    links: HtmlBudget
+    views: HtmlBudget
+
+
+def bench(shelf: ReportFolders, reports: Sequence[JsonNode]) -> EffectReports:
+    """Where the effect of each skill is looked up."""
+    skills: dict[_Of, JsonNode] = {}
+    tasks: dict[_Of, list[JsonNode]] = defaultdict(list)
+    for report in reports:
+        for each in report["models"]:
+            of = (str(report.value["run_id"]), str(each.value["model"]))
+            skills.update(((*of, str(skill.value["skill"])), skill) for skill in each["skills"])
+            for task in each["tasks"]:
+                tasks[*of, str(task.value["skill"])].append(task)
+    return EffectReports(shelf, skills, {key: tuple(found) for key, found in tasks.items()})
+
+
+def effect(record: JsonNode, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
+    """Effect of a skill, from its record and what the runs that it rests on have left."""
+    told = record["effect"]
+    name = str(record["name"].value)
+    return EffectSection(
+        str(told["state"].value),
+        tuple(told["tasks"].value),
+        tuple(_measured(each, name, library, purses) for each in told["models"]),
+    )
+
+
+def _measured(line: JsonNode, name: str, library: EffectReports, purses: HtmlBudgets) -> SkillMeasurement:
+    told = line.value
+    model, run = told["model"], told["run_id"]
+    head = (model, run, told["time"], told["verdict"], told["reason"], effect_marks(told))
+    skill, every = library.skills.get((run, model, name)), library.tasks.get((run, model, name), ())
+    notes = tuple(skill["verdict"].value.get("notes", ())) if skill else ()
+    tasks = []
+    for task in map(_task, every[:MOST_TASKS]):
+        if not purses.tasks.pay(_AROUND + _ARM * len(task.arms) + price(task.slug + task.id + task.kind)):
+            break
+        tasks.append(task)
+    ran = of_tasks(library.trials(run), model, {task.value["task_id"] for task in every})
+    trials = _linked(library.shelf, ran, purses.links)
+    chosen = worst(ran)
+    view = _view(library.shelf, chosen, purses.views)
+    way = ("effectiveness", run)
+    files = [library.shelf.link((*way, each), each) for each in ("report.json", RESULTS)]
+    return SkillMeasurement(
+        *head, notes, points(line["delta"]), tuple(tasks), len(every) - len(tasks),
+        tuple(link for link in files if link), trials, len(ran) - len(trials),
+        view, None if view else chosen,
+    )  # fmt: skip
+
+
+def _linked(shelf: ReportFolders, ran: Sequence[Trial], purse: HtmlBudget) -> tuple[TrialLinks, ...]:
+    """The links of so many trials, the failing ones first: those are read."""
+    found = []
+    for trial in sorted(ran, key=lambda each: (not each.failed, *order(each)))[:MOST_TRIALS]:
+        one = kept(shelf, trial)
+        if not one.links or not purse.pay(_AROUND + sum(len(link.to) + len(link.text) + 20 for link in one.links)):
+            break
+        found.append(one)
+    return tuple(found)
+
+
+def _view(shelf: ReportFolders, trial: Trial | None, purse: HtmlBudget) -> TrialView | None:
+    """The view of a trial, whose files are opened only where there is room for any view."""
+    if trial is None or purse.left < DEAREST:
+        return None
+    view = trial_view(shelf, trial)
+    return view if purse.pay(view.price) else None
+
+
+def _task(task: JsonNode) -> TaskView:
+    told = task.value
+    kind = ", ".join(each for each in (told["category"], told["difficulty"]) if each)
+    rank = {name: at for at, name in enumerate(_ARM_ORDER)}
+    arms = sorted(task["arms"].items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
+    return TaskView(
+        told["task_id"], told["slug"], kind, told["flip"] or "", tuple(_arm(name, arm) for name, arm in arms)
+    )
+
+
+def _arm(name: str, arm: JsonNode) -> TaskArm:
+    passes, n = arm["passes"], arm["n"].value
+    text = f"{passes.value:,} of {n:,}" if n else MISSING
+    reward = arm["reward"].value
+    more = reward is not None and not (n and isclose(reward, passes.value / n))
+    return TaskArm(
+        name, PageCell(text, passes.value if n else None, passes.origin), score(arm["reward"]) if more else None
+    )

@@ -1,0 +1,252 @@
+"""Routing of a skill: how often models find it, what it is confused with, and the prompts behind that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TypeVar
+
+from skill_health.page.figures import Mark, count, route_marks, share, text_cell
+from skill_health.page.model import JsonNode, NumberTable, PageCell
+from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
+from skill_health.page.skill.kept_files import FileLink, ReportFolders
+
+NO_SKILL, NO_ANSWER, NOT_KNOWN = "no skill", "no valid answer", "not known"
+_AROUND, _PICK = 420, 260
+"""Bytes of HTML around a prompt, and around a pick."""
+_MOST_PICKS = 16
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """What a model picked, and how often. `rationale` is that of a wrong answer; `kinds` say what was wrong with it."""
+
+    model: str
+    simulated: bool
+    picked: str
+    calls: PageCell
+    right: bool
+    rationale: TextExcerpt
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MisroutedPrompt:
+    """A prompt that went wrong. `hidden` is what the listing leaves out of the description of the expected skill."""
+
+    id: str
+    text: TextExcerpt
+    expected: str
+    acceptable: tuple[str, ...]
+    source: str
+    listing: str
+    hidden: TextExcerpt
+    picks: tuple[Pick, ...]
+    more: int
+
+    @property
+    def wrong(self) -> int:
+        """How many calls went wrong."""
+        return sum(int(pick.calls.value or 0) for pick in self.picks if not pick.right)
+
+
+def failed_prompt(prompt: JsonNode, models: Mapping[str, bool], only: str | None) -> MisroutedPrompt | None:
+    """A prompt as these models (true: simulated) answered it; None where no pick is wrong.
+
+    Where `only` is given, only the wrong picks of that skill.
+    """
+    told = prompt.value
+    picks = [
+        _pick(each.value["model"], models[each.value["model"]], pick)
+        for each in prompt["models"]
+        if each.value["model"] in models
+        for pick in each["picks"]
+        if only is None or (pick.value["picked"] == only and not pick.value["right"])
+    ]
+    if all(pick.right for pick in picks):
+        return None
+    listing = told["listing"] or {"state": "", "cut": ""}
+    return MisroutedPrompt(
+        told["prompt_id"], cut(told["text"], 400), named(told["expected"], NOT_KNOWN),
+        tuple(told["acceptable"][:_MOST_NAMED]), told["source"], listing["state"], cut(listing["cut"], 240),
+        tuple(picks[:_MOST_PICKS]), max(0, len(picks) - _MOST_PICKS),
+    )  # fmt: skip
+
+
+def _pick(model: str, simulated: bool, pick: JsonNode) -> Pick:
+    told = pick.value
+    kinds, rationale = tuple(told.get("kinds", ())), cut(told.get("rationale", ""), 240)
+    return Pick(model, simulated, named(told["picked"]), count(pick["calls"]), told["right"], rationale, kinds)
+
+
+def named(skill: str | None, missing: str = NO_ANSWER) -> str:
+    """A class of the confusion matrix in words."""
+    return missing if skill is None else NO_SKILL if skill == "none" else skill
+
+
+def prompt_price(prompt: MisroutedPrompt) -> int:
+    """How many bytes of HTML a prompt takes, about."""
+    texts = [prompt.id, prompt.text.text, prompt.expected, prompt.source, prompt.hidden.text, *prompt.acceptable]
+    said = [text for pick in prompt.picks for text in (pick.model, pick.picked, pick.rationale.text, *pick.kinds)]
+    return _AROUND + _PICK * len(prompt.picks) + sum(map(price, texts + said))
+
+
+MOST_PROMPTS = 8
+"""How many prompts are shown of those that a skill loses, and of those that it takes."""
+_MOST_ROWS = 20
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Confusions of one direction: with which skills, as a table; the prompts behind them, of which `left` are cut."""
+
+    table: NumberTable
+    prompts: tuple[MisroutedPrompt, ...]
+    left: int
+
+    @property
+    def others(self) -> dict[str, tuple[tuple[PageCell, ...], ...]]:
+        """The rows of the table by the other skill, the one with the most calls of a model first."""
+        found: dict[str, tuple[tuple[PageCell, ...], ...]] = {}
+        for name, *row in self.table.rows:
+            found[name.text] = (*found.get(name.text, ()), tuple(row))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfusions:
+    """How a model finds a skill, as its last run says; `note` is what to mind about the numbers."""
+
+    model: str
+    run: str
+    marks: tuple[Mark, ...]
+    recall: PageCell
+    precision: PageCell
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingSection:
+    """Routing of a skill. `lost` are its prompts that go elsewhere, `taken` those of others that come here.
+
+    `runs` are those of the models, with links to what was kept of them.
+    """
+
+    state: str
+    expecting: PageCell
+    models: tuple[ModelConfusions, ...]
+    runs: tuple[tuple[str, tuple[FileLink, ...]], ...]
+    lost: Side
+    taken: Side
+
+
+Places = Mapping[tuple[str, str], tuple[int, ...]]
+"""Places of prompts in a report, by run and name of the skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouterReports:
+    """The reports of the router by run, and for each name of a skill the places of the prompts that concern it.
+
+    `cells` are those of the confusion matrices with their model, by run, "expected" or "picked", and name.
+    """
+
+    shelf: ReportFolders
+    runs: Mapping[str, JsonNode]
+    lost: Places
+    taken: Places
+    cells: Mapping[tuple[str, str, str], tuple[tuple[str, JsonNode], ...]]
+
+
+def book(shelf: ReportFolders, reports: Sequence[JsonNode]) -> RouterReports:
+    """What each skill's routing is looked up in: read once, however many skills there are."""
+    lost: dict[tuple[str, str], list[int]] = defaultdict(list)
+    taken: dict[tuple[str, str], list[int]] = defaultdict(list)
+    cells: dict[tuple[str, str, str], list[tuple[str, JsonNode]]] = defaultdict(list)
+    runs = {str(report.value["run"]["run_id"]): report for report in reports}
+    for run, report in runs.items():
+        for at, prompt in enumerate(report.value["prompts"]):
+            wrong = {pick["picked"] for each in prompt["models"] for pick in each["picks"] if not pick["right"]}
+            if prompt["untested"] is None and wrong and prompt["expected"] not in (None, "none"):
+                lost[run, prompt["expected"]].append(at)
+            for picked in sorted(wrong - {None, "none"}):
+                taken[run, picked].append(at)
+        for model, cell in ((each.value["model"], cell) for each in report["models"] for cell in each["confusion"]):
+            if cell.value["expected"] != cell.value["picked"]:
+                cells[run, "expected", cell.value["expected"]].append((model, cell))
+                cells[run, "picked", cell.value["picked"]].append((model, cell))
+    return RouterReports(shelf, runs, _fixed(lost), _fixed(taken), _fixed(cells))
+
+
+def routing(record: JsonNode, library: RouterReports, purse: HtmlBudget) -> RoutingSection:
+    """Routing of a skill, from its record and the reports that the record rests on. The purse pays for prompts."""
+    told = record["routing"]
+    models: dict[tuple[str, str], dict[str, bool]] = {}
+    for each in told["models"].value:
+        models.setdefault((each["run_id"], each["listed"]), {})[each["model"]] = each["simulated"]
+    sides = [(run, name, own) for (run, name), own in models.items() if run in library.runs]
+    return RoutingSection(
+        str(told["state"].value),
+        count(told["prompts"]),
+        tuple(_model(each) for each in told["models"]),
+        tuple((run, _kept(library.shelf, run)) for run in dict.fromkeys(run for run, _ in models)),
+        _side(sides, library, "expected", purse),
+        _side(sides, library, "picked", purse),
+    )
+
+
+def _kept(shelf: ReportFolders, run: str) -> tuple[FileLink, ...]:
+    links = (shelf.link(("router", run, name), name) for name in ("report.json", "results.jsonl"))
+    return tuple(link for link in links if link)
+
+
+def _model(each: JsonNode) -> ModelConfusions:
+    told = each.value
+    notes = [f"{key}: {told[key]['note']}" for key in ("recall", "precision") if told[key]["note"]]
+    return ModelConfusions(
+        told["model"], told["run_id"], route_marks(told), share(each["recall"]), share(each["precision"]),
+        "; ".join(notes),
+    )  # fmt: skip
+
+
+def _side(
+    sides: Sequence[tuple[str, str, Mapping[str, bool]]], library: RouterReports, key: str, purse: HtmlBudget
+) -> Side:
+    """One direction: `key` says what the skill is in it.
+
+    `sides` are runs, the name by which each lists the skill, and their models that count.
+    """
+    picked = key == "picked"
+    other, places = ("expected", library.taken) if picked else ("picked", library.lost)
+    rows = [row for run, name, models in sides for row in _rows(library.cells.get((run, key, name), ()), models, other)]
+    rows.sort(key=lambda row: (-int(row[2].value or 0), row[0].text, row[1].text))
+    every = [
+        found
+        for run, name, models in sides
+        for at in places.get((run, name), ())
+        if (found := failed_prompt(library.runs[run]["prompts"][at], models, name if picked else None))
+    ]
+    every.sort(key=lambda prompt: -prompt.wrong)
+    prompts = list(takewhile(lambda prompt: purse.pay(prompt_price(prompt)), every[:MOST_PROMPTS]))
+    head = ("expected" if picked else "picked instead", "model", "calls", "prompts")
+    return Side(NumberTable(head, tuple(rows[:_MOST_ROWS])), tuple(prompts), len(every) - len(prompts))
+
+
+def _rows(
+    cells: Sequence[tuple[str, JsonNode]], models: Mapping[str, bool], other: str
+) -> Iterator[tuple[PageCell, ...]]:
+    """The cells of the confusion matrices that a skill is in, but not those in which it is right."""
+    for model, cell in cells:
+        if model in models:
+            counts = count(cell["calls"]), count(cell["prompts"])
+            told = f"{model} (SIMULATED)" if models[model] else model
+            yield text_cell(named(cell.value[other])), text_cell(told), *counts
+
+
+def _fixed(found: Mapping[_Key, list[_Item]]) -> Mapping[_Key, tuple[_Item, ...]]:
+    return {key: tuple(items) for key, items in found.items()}

@@ -1,0 +1,1 @@
+"""What lies beside the skills: claims, mechanisms, cases, prompts and tasks."""

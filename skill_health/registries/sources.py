@@ -1,0 +1,143 @@
+"""The files that hold registries: which ones a configuration means, their bytes, and one digest over them."""
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from skill_health.config.settings import SourceGlobs
+from skill_health.core.files import blake2b
+from skill_health.discovery.globs import glob_matcher
+
+KINDS = ("claims", "mechanisms", "activation", "prompts", "tasks")
+MARKS = {
+    "claims": b'"claim_id"',
+    "mechanisms": b'"mechanism_id"',
+    "activation": b'"case_id"',
+    "prompts": b'"prompt_id"',
+    "tasks": b'"target_skill"',
+}
+MAX_BYTES = 64 * 2**20
+MAX_FOLDERS = 10_000
+
+
+class SourceFile(NamedTuple):
+    """One registry file. `path` is relative to the root; `problem` says why `raw` could not be read."""
+
+    kind: str
+    path: str
+    raw: bytes = b""
+    problem: str = ""
+    task_path: str = ""
+
+
+def read_sources(root: str, sources: SourceGlobs, marked: bool = True) -> tuple[SourceFile, ...]:
+    """Every registry file below `root` that `sources` names, in the order of kinds and paths, with its bytes.
+
+    A literal path costs one look-up; only a pattern walks. A file found twice (by two patterns or
+    through a link) is read once. A file that merely has one of the default names, and in which no record
+    of that kind occurs, is somebody else's and left out; with `marked` False that is for the caller to tell.
+    """
+    found: list[SourceFile] = []
+    for kind in KINDS:
+        patterns: tuple[str, ...] = getattr(sources, kind)
+        assumed = patterns == getattr(SourceGlobs(), kind)
+        seen: set[str] = set()
+        for path in sorted({path for pattern in patterns for path in expand(root, pattern)}):
+            real = os.path.realpath(os.path.join(root, path))
+            if real in seen:
+                continue
+            seen.add(real)
+            entry = _read(kind, root, path)
+            if marked and assumed and entry.raw.strip() and MARKS[kind] not in entry.raw:
+                continue
+            found.append(entry)
+    return tuple(found)
+
+
+def digest(files: tuple[SourceFile, ...]) -> str:
+    """BLAKE2b over kinds, paths and bytes; "" where there is no file at all."""
+    if not files:
+        return ""
+    sha = blake2b(digest_size=32)
+    for entry in files:
+        head = "\0".join((entry.kind, entry.path, entry.problem, entry.task_path, str(len(entry.raw))))
+        sha.update(head.encode("utf-8", "surrogateescape") + b"\0")
+        sha.update(entry.raw)
+    return sha.hexdigest()
+
+
+def expand(root: str, pattern: str) -> Iterator[str]:
+    """Paths below `root` that match a glob (`*`, `?`, `[..]` within a segment, `**` for any number of folders).
+
+    A pattern without wildcards is looked up, not walked. Hidden names match only a pattern that
+    begins with a dot; links to folders are not followed by `**`.
+    """
+    if not any(mark in pattern for mark in "*?["):
+        if os.path.lexists(os.path.join(root, pattern)):
+            yield pattern
+        return
+    yield from _match(root, "", tuple(part for part in pattern.split("/") if part not in ("", ".")))
+
+
+def _match(root: str, base: str, parts: tuple[str, ...]) -> Iterator[str]:
+    head, rest = parts[0], parts[1:]
+    if head == "**":
+        folders = list(_folders(root, base))
+        for folder in folders:
+            yield from _match(root, folder, rest or ("*",))
+        return
+    if not any(mark in head for mark in "*?["):
+        path = f"{base}/{head}" if base else head
+        if os.path.lexists(os.path.join(root, path)):
+            yield from _match(root, path, rest) if rest else (path,)
+        return
+    matches = glob_matcher(head, by_path=False)
+    for name in _names(os.path.join(root, base)) if matches else ():
+        if matches and (name[0] != "." or head[0] == ".") and matches(name):
+            path = f"{base}/{name}" if base else name
+            if not rest:
+                yield path
+            elif os.path.isdir(os.path.join(root, path)):
+                yield from _match(root, path, rest)
+
+
+def _folders(root: str, base: str) -> Iterator[str]:
+    waiting, count = [base], 0
+    while waiting and count < MAX_FOLDERS:
+        folder = waiting.pop()
+        count += 1
+        yield folder
+        for name in reversed(_names(os.path.join(root, folder))):
+            path = f"{folder}/{name}" if folder else name
+            full = os.path.join(root, path)
+            if name[0] != "." and os.path.isdir(full) and not os.path.islink(full):
+                waiting.append(path)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder or "."))
+    except OSError:
+        return []
+
+
+def _read(kind: str, root: str, path: str) -> SourceFile:
+    full = os.path.join(root, path)
+    try:
+        state = os.stat(full)
+        if stat.S_ISDIR(state.st_mode):
+            return SourceFile(kind, path, problem="a folder stands where the registry file is expected")
+        if not stat.S_ISREG(state.st_mode):
+            return SourceFile(kind, path, problem="the registry is not a regular file")
+        if state.st_size > MAX_BYTES:
+            return SourceFile(kind, path, problem=f"the registry is larger than {MAX_BYTES // 2**20} MiB")
+        with open(full, "rb") as stream:
+            raw = stream.read()
+    except OSError as error:
+        return SourceFile(kind, path, problem=f"the registry cannot be read ({error.strerror or 'unknown error'})")
+    task = ""
+    if kind == "tasks":
+        beside = f"{path.rpartition('/')[0]}/task.md".lstrip("/")
+        task = beside if os.path.isfile(os.path.join(root, beside)) else ""
+    return SourceFile(kind, path, raw, task_path=task)

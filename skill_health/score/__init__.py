@@ -1,0 +1,1 @@
+"""From measurements to the score of a skill and of a collection."""

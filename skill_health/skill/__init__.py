@@ -1,0 +1,1 @@
+"""One skill: its bytes -> what it says, with positions."""

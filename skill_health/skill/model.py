@@ -1,0 +1,274 @@
+"""What a skill is, once read: frozen values with positions, and no behaviour beyond them."""
+
+from typing import Any, NamedTuple
+
+
+class Span(NamedTuple):
+    """A half-open region of a file: it ends before (end_line, end_col)."""
+
+    line: int
+    col: int
+    end_line: int = 0
+    end_col: int = 0
+
+
+class Heading(NamedTuple):
+    """An ATX or Setext heading. `title` is the source text without its markers; `slug` is its anchor."""
+
+    level: int
+    title: str
+    slug: str
+    line: int
+    col: int
+
+
+class Section(NamedTuple):
+    """A heading and what it governs: up to the line before the next heading of its level or above."""
+
+    heading: Heading
+    line: int
+    end_line: int
+
+
+class Link(NamedTuple):
+    """A Markdown link, image or autolink. `target` is the destination, percent-decoding not applied."""
+
+    kind: str
+    target: str
+    text: str
+    line: int
+    col: int
+    end_col: int
+
+
+class CodeSpan(NamedTuple):
+    """Inline code: the text between the back-ticks and where it starts."""
+
+    text: str
+    line: int
+    col: int
+
+
+class CodeBlock(NamedTuple):
+    """A fenced or indented code block: `line` to `end_line` inclusive, fences counted.
+
+    `info` is the first word of the info string. An unclosed fence runs to the end of its container.
+    """
+
+    info: str
+    text: str
+    line: int
+    end_line: int
+    fenced: bool = True
+    closed: bool = True
+
+
+class Comment(NamedTuple):
+    """An HTML comment: what stands between `<!--` and `-->`."""
+
+    text: str
+    line: int
+    col: int
+    end_line: int
+
+
+class Prose(NamedTuple):
+    """A run of inline text: a paragraph, a heading or a table cell.
+
+    `text` is the source with container markers removed and its lines joined by newlines;
+    `plain` has the same length and positions, with inline code, link targets and HTML blanked.
+    `unit` numbers what belongs together: all paragraphs of one list item, all cells of one row,
+    else the paragraph itself. `kind` is paragraph, heading or cell; `item` is true in a list item.
+    """
+
+    kind: str
+    text: str
+    plain: str
+    line: int
+    unit: int
+    item: bool = False
+
+
+class ListItem(NamedTuple):
+    """One item of a list; `depth` is 1 for a top-level list."""
+
+    line: int
+    end_line: int
+    depth: int
+    ordered: bool
+
+
+class MarkdownTable(NamedTuple):
+    """A table: its first and last line and the number of rows without the header."""
+
+    line: int
+    end_line: int
+    rows: int
+
+
+class Document(NamedTuple):
+    """A parsed Markdown text. `lines` are those of the whole file, so positions index into them.
+
+    `anchors` are the explicit ones (`<a id="...">`); a heading's own is its slug.
+    """
+
+    lines: tuple[str, ...]
+    first_line: int = 1
+    headings: tuple[Heading, ...] = ()
+    sections: tuple[Section, ...] = ()
+    links: tuple[Link, ...] = ()
+    codes: tuple[CodeSpan, ...] = ()
+    blocks: tuple[CodeBlock, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    prose: tuple[Prose, ...] = ()
+    items: tuple[ListItem, ...] = ()
+    tables: tuple[MarkdownTable, ...] = ()
+    anchors: tuple[str, ...] = ()
+
+    def section_at(self, line: int) -> Section | None:
+        """The innermost section that holds this line."""
+        found = None
+        for section in self.sections:
+            if section.line <= line <= section.end_line:
+                found = section
+        return found
+
+    def position(self, prose: Prose, offset: int) -> tuple[int, int]:
+        """Where a character of `prose.text` stands in the file: (line, column).
+
+        The markers of quotes and lists are not part of the text, so its line is looked up
+        inside the source line that the parser named.
+        """
+        before = prose.text[:offset]
+        nth = before.count("\n")
+        start = before.rfind("\n") + 1
+        end = prose.text.find("\n", offset)
+        segment = prose.text[start : end if end >= 0 else len(prose.text)]
+        line = min(prose.line + nth, len(self.lines))
+        source = self.lines[line - 1] if self.lines else ""
+        at = source.find(segment)
+        if at < 0:
+            at = max(0, source.find(segment[:16])) if segment else 0
+        return line, at + offset - start + 1
+
+
+def sections_of(headings: list[Heading], last_line: int) -> list[Section]:
+    """The sections that these headings, in the order of the text, open in a file of so many lines."""
+    ends = [last_line] * len(headings)
+    stack: list[int] = []
+    for i, heading in enumerate(headings):
+        while stack and headings[stack[-1]].level >= heading.level:
+            ends[stack.pop()] = heading.line - 1
+        stack.append(i)
+    return [Section(heading, heading.line, end) for heading, end in zip(headings, ends, strict=True)]
+
+
+__all__ = [
+    "CodeBlock",
+    "CodeSpan",
+    "Comment",
+    "Defect",
+    "Document",
+    "Field",
+    "Frontmatter",
+    "Heading",
+    "Link",
+    "ListItem",
+    "MarkdownTable",
+    "Prose",
+    "Section",
+    "Skill",
+    "Span",
+]
+
+
+class Defect(NamedTuple):
+    """Something wrong with the bytes of a file, found while reading it.
+
+    `kind` is a stable word (see `parse.DEFECTS`); `help` says what to do.
+    """
+
+    kind: str
+    span: Span
+    message: str
+    help: str = ""
+
+
+class Field(NamedTuple):
+    """One `key: value` of a frontmatter mapping.
+
+    `value` is JSON-safe (a date is its ISO text). `style` is how YAML spelled it: plain, single,
+    double, literal, folded, sequence or mapping; `tag` what YAML takes it for: str, int, float,
+    bool, null, date, seq or map. `fields` are the entries where the value is a mapping.
+    """
+
+    key: str
+    value: Any
+    key_span: Span
+    span: Span
+    style: str = "plain"
+    tag: str = "str"
+    fields: "tuple[Field, ...]" = ()
+
+
+class Frontmatter(NamedTuple):
+    """The YAML block at the head of a SKILL.md.
+
+    `span` covers the lines between the fences. `valid` is False where strict YAML rejects the
+    block; `fields` then hold what a line-by-line reading could save.
+    """
+
+    span: Span
+    fields: tuple[Field, ...]
+    valid: bool = True
+
+    def get(self, key: str) -> Field | None:
+        """The field with this exact key; the last one, as YAML loaders have it, where it is repeated."""
+        found: Field | None = None
+        for entry in self.fields:
+            if entry.key == key:
+                found = entry
+        return found
+
+
+class Skill(NamedTuple):
+    """One skill as its folder holds it.
+
+    `path` is SKILL.md's and `folder` its directory's, both with `/` and relative to the root of
+    the collection (`folder` is "" when SKILL.md stands in the root itself). `folder_name` is
+    the real name of the directory and `file_name` that of the file (`SKILL.md`, `skill.md`, ...).
+    `text` is the decoded file with `\\n` for every line ending and no byte-order mark; `newline` is what the
+    file really uses. `files` are the other files of the folder, relative to it, sorted.
+    """
+
+    path: str
+    folder: str
+    folder_name: str
+    file_name: str
+    text: str = ""
+    newline: str = "\n"
+    encoding: str = "utf-8"
+    lines: tuple[str, ...] = ()
+    frontmatter: Frontmatter | None = None
+    body: Document = Document(())
+    files: tuple[str, ...] = ()
+    defects: tuple[Defect, ...] = ()
+
+    def field(self, key: str) -> Field | None:
+        """The frontmatter field with this key, or None."""
+        return self.frontmatter.get(key) if self.frontmatter else None
+
+    def text_of(self, key: str) -> str | None:
+        """The value of a field that YAML takes for text, or None."""
+        entry = self.field(key)
+        return entry.value if entry and isinstance(entry.value, str) else None
+
+    @property
+    def name(self) -> str:
+        """The declared name; the folder's where none is declared, as hosts have it."""
+        return (self.text_of("name") or "").strip() or self.folder_name
+
+    @property
+    def description(self) -> str:
+        """The declared description, or ""."""
+        return self.text_of("description") or ""

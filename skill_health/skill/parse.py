@@ -1,0 +1,61 @@
+"""bytes -> Skill. Never raises on bad input; records what was wrong, with its position."""
+
+from __future__ import annotations
+
+from skill_health.core.files import MAX_BYTES
+from skill_health.skill import frontmatter, markdown
+from skill_health.skill.decode import MAX_LINE, decode
+from skill_health.skill.model import Defect, Document, Skill, Span
+
+# Every kind of defect that reading can record; each is reported by one rule of the frontmatter family.
+DEFECTS = (
+    "unreadable", "directory", "dangling", "loop", "empty-file", "oversized", "long-line",
+    "bom", "utf-16", "invalid-utf8", "nul", "control-character", "mixed-newlines",
+    "no-frontmatter", "unclosed-frontmatter", "empty-frontmatter", "not-a-mapping", "leading-text",
+    "yaml-error", "colon-trap", "tab-indent", "duplicate-key", "non-string-key", "alias", "alias-bomb", "too-deep",
+)  # fmt: skip
+_UNREADABLE = {
+    "directory": "is a directory, not a file",
+    "dangling": "is a symbolic link to nothing",
+    "loop": "is a symbolic link that leads back to itself",
+    "unreadable": "cannot be read",
+}
+
+
+def unreadable(path: str, kind: str, files: tuple[str, ...] = ()) -> Skill:
+    """A skill whose file could not be read, with that as its one defect."""
+    folder, _, file_name = path.rpartition("/")
+    defect = Defect(kind, Span(1, 1), f"{file_name} {_UNREADABLE[kind]}")
+    return Skill(path, folder, folder.rpartition("/")[2], file_name, files=files, defects=(defect,))
+
+
+def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: tuple[str, ...] = ()) -> Skill:
+    """Parse the bytes of a SKILL.md.
+
+    `path` is relative to the root, with `/`; `folder_name` the real name of its directory where `path` does
+    not say it; `files` the other files of the folder. Every defect of the bytes, the frontmatter and the
+    Markdown is in `Skill.defects`, in the order of its position.
+    """
+    folder, _, file_name = path.rpartition("/")
+    name = folder.rpartition("/")[2] if folder_name is None else folder_name
+    text, newline, encoding, defects = decode(data)
+    lines = text.split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    matter, first = None, 1
+    if not text.strip():
+        defects.append(Defect("empty-file", Span(1, 1), f"{file_name} is empty"))
+    else:
+        matter, first, _, found = frontmatter.read(text)
+        defects += found
+    body = Document(tuple(lines), first)
+    if len(data) <= MAX_BYTES:
+        long = next((i for i, line in enumerate(lines) if len(line) > MAX_LINE), None)
+        if long is not None:
+            message = f"a line of {len(lines[long]):,} characters; its inline markup was not checked"
+            defects.append(Defect("long-line", Span(long + 1, 1), message))
+        body = markdown.parse_document(tuple(lines), first)
+    defects.sort(key=lambda defect: (defect.span.line, defect.span.col, defect.kind))
+    return Skill(
+        path, folder, name, file_name, text, newline, encoding, tuple(lines), matter, body, files, tuple(defects)
+    )

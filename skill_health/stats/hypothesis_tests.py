@@ -1,0 +1,333 @@
+"""Tests: of paired differences, of trials within tasks, of one group among many, and of equivalence within a margin.
+
+scipy's are called wherever one fits; where none does, the function says why. All p-values are two-sided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from skill_health.stats.distributions import round_figure, round_p, t_cdf, t_quantile
+from skill_health.stats.resampling import BLOCK, Floats, RandomStream
+
+Counts = tuple[int, int]
+"""Successes and trials."""
+Group = TypeVar("Group", bound=Hashable)
+
+_PATTERNS = 16
+"""Non-zero differences up to which scipy enumerates all sign patterns, in 0.2 seconds."""
+_GRID = (*range(1, 65), 72, 90, 100, 110, 120, 840, 2520)
+"""Denominators that are tried to write the differences as whole numbers: those of a few replications."""
+_WORK = 100_000_000
+"""Additions that a convolution may take."""
+_TIE = 1e-7
+"""Sums this near, in units of the largest difference, are equal: callers may have rounded to nine digits."""
+_EXACT = 271
+"""Non-zero differences up to which the signed-rank test is exact."""
+_FEWEST = 3
+"""Strata of which a spread can be told."""
+ALPHA = 0.05
+"""The level of each of the two tests of equivalence."""
+
+
+def sign_flip(differences: Sequence[float], resamples: int = 20_000, seed: int = 1) -> float | None:
+    """The two-sided p-value of the mean difference under flips of the signs; None where every difference is zero.
+
+    One difference for each cluster. For clusters of unequal size give the sums, so that test and weighted mean agree.
+    A zero stays zero under a flip: it changes neither the sum nor the p-value. The p-value is exact where all are
+    multiples of a simple fraction (means of a few replications), however many they are, and else for up to 16 that
+    are not zero. Beyond that `resamples` seeded flips estimate it, the observed pattern counted as one of them (Phipson
+    and Smyth, 2010).
+
+    It is scipy's `permutation_test` of one sample, which is called where it has to enumerate. On a grid the sum's
+    distribution is a convolution of ours, which is exact where 2^n patterns are too many to enumerate and takes a
+    thousandth of the time where they are not. The flips are drawn by ours, since numpy does not promise that scipy's
+    generators draw the same in its next version.
+
+    Raises:
+        ValueError: where a difference is not finite.
+    """
+    values = np.sort(np.abs(np.asarray(differences, dtype=np.float64)))
+    if not np.isfinite(values).all():
+        raise ValueError("differences must be finite")
+    observed = abs(float(np.sort(np.asarray(differences, dtype=np.float64)).sum()))
+    scale = float(values[-1]) if len(values) else 0.0
+    values = values[values > scale * 1e-12]
+    if not len(values):
+        return None
+    steps = _steps_on_grid(values)
+    if steps is not None:
+        return round_p(_convolve(steps, observed * float(steps.sum()) / float(values.sum())))
+    least = observed - _TIE * scale
+    return _enumerate(values, least) if len(values) <= _PATTERNS else _sample(values, least, resamples, seed)
+
+
+def _steps_on_grid(values: Floats) -> Floats | None:
+    for parts in _GRID:
+        steps = np.rint(values * parts)
+        if np.abs(values * parts - steps).max() < 1e-6 and steps.min() >= 1:
+            return steps if steps.sum() * len(steps) <= _WORK else None
+    return None
+
+
+def _convolve(steps: Floats, observed: float) -> float:
+    total = int(steps.sum())
+    chances = np.zeros(total + 1)
+    chances[0] = 1.0
+    # Of the sum of the positive ones; that of all is twice as much less the total.
+    for step in steps.astype(np.int64):
+        moved = chances.copy()
+        moved[step:] += chances[: total + 1 - step]
+        chances = 0.5 * moved
+    far = np.abs(2 * np.arange(total + 1) - total) >= observed - 0.5
+    return min(float(chances[far].sum()), 1.0)
+
+
+def _enumerate(values: Floats, least: float) -> float:
+    from scipy.stats import permutation_test  # type: ignore[import-untyped]
+
+    def is_as_far(flipped: Floats, axis: int) -> Floats:
+        # scipy takes sums for tied up to 1e-14 of them, which is too little for differences that were rounded.
+        return np.asarray(np.abs(flipped.sum(axis=axis)) >= least, dtype=np.float64)
+
+    if len(values) == 1:
+        return 1.0
+    # The pattern that scipy is given for the observed one has all signs alike: it is as far as can be, so 1 as well.
+    found = permutation_test(
+        (values,), is_as_far, permutation_type="samples", n_resamples=np.inf, alternative="greater", vectorized=True
+    )
+    return round_p(float(found.pvalue))
+
+
+def _sample(values: Floats, least: float, resamples: int, seed: int) -> float:
+    stream, hits = RandomStream(seed), 0
+    step = max(BLOCK // len(values), 1)
+    for start in range(0, resamples, step):
+        flips = stream.signs(min(step, resamples - start), len(values))
+        hits += int((np.abs(flips @ values) >= least).sum())
+    return round_p((1 + hits) / (1 + resamples))
+
+
+def signed_rank(differences: Sequence[float]) -> float | None:
+    """The two-sided p-value of the signed ranks (Wilcoxon, 1945); None where every difference is zero.
+
+    Zeros are left out, and ties share the mean of their ranks. Up to 271 non-zero differences the p-value is exact, and
+    beyond it is the normal approximation with the correction for ties, which by then agrees to two or three digits.
+
+    It is scipy's `wilcoxon` with `zero_method="wilcox"`, called with the method that is right for the case. With ties
+    none is: "auto" approximates (beyond 13 differences, in older versions always), "exact" passes over them, and a
+    `PermutationMethod` takes a second for 14 differences, five for 16. There the signed ranks go to our own sign-flip
+    test, which enumerates them by convolution.
+
+    It tests whether the differences are symmetric about zero. With a few large losses against many small gains it may
+    find a gain where the mean shows a loss: the mean has the sign-flip test.
+
+    Raises:
+        ValueError: where a difference is not finite.
+    """
+    from scipy.stats import rankdata, wilcoxon
+
+    values = np.asarray(differences, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("differences must be finite")
+    scale = float(np.abs(values).max()) if len(values) else 0.0
+    values = values[np.abs(values) > scale * 1e-12]
+    if not len(values):
+        return None
+    # Sizes that differ by rounding alone are tied.
+    values = np.round(values / scale, 9)
+    sizes = np.abs(values)
+    exact = len(values) <= _EXACT
+    if exact and len(np.unique(sizes)) < len(sizes):
+        return sign_flip((np.sign(values) * rankdata(sizes)).tolist())
+    # Beyond 50 differences "auto" is the approximation, whose own name depends on the version.
+    method = "exact" if exact else "auto"
+    return round_p(wilcoxon(values, zero_method="wilcox", correction=False, method=method).pvalue)
+
+
+def exact_mantel_haenszel(pairs: Sequence[tuple[Counts, Counts]]) -> float | None:
+    """The two-sided mid-p of successes in the first arm, given each stratum's successes; None where no trial matters.
+
+    One entry for each stratum (a task): (successes, trials) of the first and of the second arm. The hypothesis is that
+    in no stratum the arm makes a difference, so that its trials can be exchanged; the sum of the first arm's successes
+    then is a sum of hypergeometric variables, whose distribution is a convolution. It is the exact form of the
+    Mantel-Haenszel test. The mid-p (Lancaster, 1961) counts the observed sum's own chance by half: with a few dozen
+    trials the plain p-value is about half as often below 0.05 as it may be.
+
+    It says nothing of strata that were not tried, and needs no minimum of strata; that is what tells it from the tests
+    of a mean over tasks. It takes the trials of a stratum and arm for independent: where these resemble each other, it
+    finds far too much (5 times out of 10 where each repeats the first). `t_test_over_strata` does not.
+
+    scipy has the hypergeometric distribution and no sum of several: its `permutation_test` exchanges over all strata.
+
+    Raises:
+        ValueError: where not 0 <= successes <= trials.
+    """
+    chances: Floats = np.ones(1)
+    seen = expected = 0.0
+    for (hits, trials), (others, more) in pairs:
+        if not (0 <= hits <= trials and 0 <= others <= more):
+            raise ValueError("successes must be between 0 and the trials")
+        if not (trials and more):
+            continue
+        least, share = _hypergeometric(hits + others, trials, more)
+        # Strata start at their least sum: `seen` and `expected` are counted from there, too.
+        chances = np.convolve(chances, share)
+        seen += hits - least
+        expected += float(share @ np.arange(len(share)))
+    if len(chances) == 1:
+        return None
+    far = np.abs(np.arange(len(chances)) - expected)
+    reach = abs(seen - expected)
+    beyond = float(chances[far > reach + 1e-9].sum())
+    return round_p(beyond + 0.5 * float(chances[np.abs(far - reach) <= 1e-9].sum()))
+
+
+def t_test_over_strata(differences: Sequence[float]) -> float | None:
+    """Student's two-sided p of the mean of one difference for each stratum; None for fewer than three.
+
+    It holds where the trials of a stratum and arm resemble each other, or where an arm helps here and hurts there.
+    Where all differ by the same it is as small as can be: the spread says nothing, and the exchange of trials alone may
+    decide.
+
+    Raises:
+        ValueError: where a difference is not finite.
+    """
+    from scipy.stats import ttest_1samp
+
+    values = np.sort(np.asarray(differences, dtype=np.float64))
+    if not np.isfinite(values).all():
+        raise ValueError("differences must be finite")
+    if len(values) < _FEWEST:
+        return None
+    if float(values.std(ddof=1)) / math.sqrt(len(values)) < 1e-12:
+        return round_p(0.0) if abs(float(values.mean())) > 1e-12 else 1.0
+    return round_p(float(ttest_1samp(values, 0).pvalue))
+
+
+@lru_cache(maxsize=1024)
+def _hypergeometric(successes: int, trials: int, others: int) -> tuple[int, Floats]:
+    """The least number of successes among the first `trials`, and the chances of it and of each greater number."""
+    from scipy.stats import hypergeom
+
+    least, most = max(0, successes - others), min(trials, successes)
+    return least, hypergeom.pmf(np.arange(least, most + 1), trials + others, trials, successes)
+
+
+def group_permutation_test(
+    values: Sequence[float], groups: Sequence[Group], resamples: int = 10_000, seed: int = 1
+) -> dict[Group, float | None]:
+    """For each group the two-sided p of its mean against random sets of as many of all the values.
+
+    A permutation test of exchangeability between the group and the others; one set of permutations serves all groups,
+    each of which is tested by itself. None where there is one group only, or where all values are equal. scipy's
+    `permutation_test` would draw a set for each of a hundred skills, and others with another version of numpy.
+    """
+    order = sorted(range(len(groups)), key=lambda at: str(groups[at]))
+    names = list(dict.fromkeys(groups[at] for at in order))
+    if len(names) < 2 or len(set(values)) < 2:
+        return dict.fromkeys(names)
+    ordered: Floats = np.array([values[at] for at in order], dtype=float)
+    counts = Counter(groups)
+    sizes = np.array([counts[name] for name in names])
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    centre = ordered.mean()
+    seen = np.abs(np.add.reduceat(ordered, starts) / sizes - centre)
+    stream = RandomStream(seed)
+    beyond = np.zeros(len(names), dtype=np.int64)
+    rows = max(1, BLOCK // len(ordered))
+    for done in range(0, resamples, rows):
+        shuffled = np.argsort(stream.uniforms(min(rows, resamples - done), len(ordered)), axis=1)
+        means = np.add.reduceat(ordered[shuffled], starts, axis=1) / sizes
+        beyond += (np.abs(means - centre) >= seen - 1e-12).sum(axis=0)
+    return {name: round_p((hits + 1) / (resamples + 1)) for name, hits in zip(names, beyond, strict=True)}
+
+
+class Equivalence(NamedTuple):
+    """What two one-sided tests of a mean difference found, in the unit of the differences.
+
+    `low` and `high` are the ends of the 90 % interval, `p` the larger of the two p-values: below 0.05 exactly where the
+    interval lies within the margin. `equivalent` is True there, False where the interval lies wholly beyond the margin,
+    and None where neither is shown; `note` then says why.
+    """
+
+    p: float | None
+    low: float | None
+    high: float | None
+    equivalent: bool | None
+    note: str
+
+
+def tost(mean: float, errors: tuple[float, float], freedom: float, margin: float) -> float:
+    """The larger p-value of two one-sided t tests (Schuirmann, 1987): mean > -margin, and mean < margin.
+
+    `errors` are the standard errors of the two, which are equal but for what `equivalence` adds to them; `freedom` are
+    the degrees of freedom. scipy has the two (`ttest_1samp` with an alternative) and takes no standard errors.
+    """
+    below, above = errors
+    return max(t_cdf(-(mean + margin) / below, freedom), t_cdf((mean - margin) / above, freedom))
+
+
+def least_half_width(clusters: int) -> float:
+    """The least half-width that so many clusters can have: what none of them would have shown, 5 times out of 100.
+
+    Let a share q of all clusters differ wholly and the others not at all. With the chance (1 - q)^n none of n is among
+    those; that is 5 % for q = 1 - 0.05^(1/n): 45 % for 5 clusters, 14 % for 20, 10 % for 29.
+    """
+    return 1 - math.exp(math.log(ALPHA) / clusters)
+
+
+def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
+    """Two one-sided paired t tests of the mean difference against +-margin; one difference, -1 to 1, for each cluster.
+
+    The t interval alone is too narrow where few clusters differ, and is nothing where none does: of a loss of a tenth
+    of all clusters it would say in 8 to 12 % of all runs that it is less. So each end lies where it would with one
+    further cluster that differs in this direction, and by as much as those that differ at all; and never nearer
+    than `least_half_width`.
+
+    Raises:
+        ValueError: where a difference is not between -1 and 1 or the margin not between 0 and 1.
+    """
+    values = np.sort(np.asarray(differences, dtype=np.float64))
+    if not (np.abs(values) <= 1 + 1e-9).all() or not 0 < margin < 1:
+        raise ValueError("differences must be between -1 and 1 and the margin between 0 and 1")
+    clusters = len(values)
+    if clusters < 2:
+        return Equivalence(None, None, None, None, f"cannot be shown: only {clusters} tasks have both sides")
+    mean, quantile = float(values.mean()), t_quantile(1 - ALPHA, clusters - 1)
+    below, above = (half_width(values, side, quantile) for side in (-1, 1))
+    low, high = round_figure(mean - below), round_figure(mean + above)
+    p = round_p(tost(mean, (below / quantile, above / quantile), clusters - 1, margin))
+    if p < ALPHA:
+        return Equivalence(p, low, high, True, "")
+    if low > margin or high < -margin:
+        return Equivalence(p, low, high, False, "the difference is beyond the margin")
+    return Equivalence(p, low, high, None, _explain((below + above) / 2, mean, margin))
+
+
+def half_width(values: Floats, side: int, quantile: float) -> float:
+    """How far from the mean of two or more differences the end of the interval lies on one side (-1 or 1).
+
+    `quantile` is that of Student's t at the interval's level; see `equivalence` for what makes the interval wider.
+    """
+    clusters = len(values)
+    differing = values[np.abs(values) > 1e-12]
+    if not len(differing):
+        return least_half_width(clusters)
+    further = side * float((differing**2).mean()) ** 0.5
+    more = np.append(values, further)
+    moved = abs(further - float(values.mean())) / (clusters + 1)
+    plain, wider = (quantile * float(each.std(ddof=1)) / math.sqrt(len(each)) for each in (values, more))
+    return float(max(plain, moved + wider, least_half_width(clusters)))
+
+
+def _explain(half: float, mean: float, margin: float) -> str:
+    if half >= margin:
+        return f"cannot be shown: the half-width of {100 * half:.1f} pp exceeds the margin of {100 * margin:.1f} pp"
+    return f"not shown: {100 * mean:+.1f} +- {100 * half:.1f} pp is not within the margin of {100 * margin:.1f} pp"

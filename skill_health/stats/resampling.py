@@ -1,0 +1,246 @@
+"""Resampling: seeded numbers, and bootstraps of whole clusters.
+
+scipy's `bootstrap` could resample rows of clusters, too. This draws the same on any machine and with any version of
+numpy, and once for all figures of a report, each of which is then one product with the weights: 4 ms for 10,000
+resamples of 100 clusters, where scipy takes 13. And its intervals are percentiles, too narrow with few clusters, or
+BCa, which may be NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skill_health.stats.distributions import round_figure, t_quantile
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.intervals import effective_n, wilson_interval
+
+Floats = NDArray[np.float64]
+
+RESAMPLES = 10_000
+BLOCK = 2_000_000
+"""Numbers that are held as floats at one time."""
+_UNDEFINED = 0.05
+"""The share of resamples in which a statistic may be undefined."""
+_FEWEST = 10
+"""Clusters that must bear on a statistic, and"""
+_DIFFERING = 6
+"""clusters that must differ between two sides, for an interval."""
+_WIDER = "widened by one more that differs"
+
+
+class RandomStream:
+    """Seeded uniform numbers in [0, 1).
+
+    They come from the raw output of PCG64, whose stream numpy guarantees for all versions and machines, which it does
+    not for the methods of Generator.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(seed)
+
+    def uniforms(self, *shape: int) -> Floats:
+        """The next numbers, as an array of this shape."""
+        raw = np.atleast_1d(self._bits.random_raw(int(np.prod(shape))))
+        return np.asarray((raw >> np.uint64(11)) * 2.0**-53, dtype=np.float64).reshape(shape)
+
+    def signs(self, rows: int, columns: int) -> Floats:
+        """The next fair signs, -1 or 1: one bit each, the lowest first."""
+        raw = np.atleast_1d(self._bits.random_raw(-(-rows * columns // 64)))
+        bits = np.unpackbits(raw.astype("<u8").view(np.uint8), count=rows * columns, bitorder="little")
+        return np.asarray(bits.reshape(rows, columns) * 2.0 - 1.0, dtype=np.float64)
+
+
+@lru_cache(maxsize=2)
+def cluster_weights(clusters: int, resamples: int = RESAMPLES, seed: int = 1) -> NDArray[np.uint16]:
+    """How often each resample holds each cluster: shape [resamples, clusters]; every row adds up to `clusters`.
+
+    Read-only, and the same array for the same arguments, so that all statistics of a report share their resamples.
+
+    Raises:
+        ValueError: for fewer than one cluster or resample.
+    """
+    if clusters < 1 or resamples < 1:
+        raise ValueError(f"no resamples: {resamples} of {clusters} clusters")
+    stream = RandomStream(seed)
+    found = np.empty((resamples, clusters), dtype=np.uint16)
+    step = max(BLOCK // clusters, 1)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        # The product can round up to `clusters` itself only beyond 2**53 clusters.
+        drawn = (stream.uniforms(rows, clusters) * clusters).astype(np.int64)
+        drawn += np.arange(rows, dtype=np.int64)[:, None] * clusters
+        counts = np.bincount(drawn.ravel(), minlength=rows * clusters)
+        found[start : start + rows] = counts.reshape(rows, clusters)
+    found.setflags(write=False)
+    return found
+
+
+def resample(table: Floats, statistic: Callable[[Floats], Floats], resamples: int, seed: int) -> Floats:
+    """The statistic, see `cluster_bootstrap`, in every resample of the rows of a table [clusters, K]."""
+    weights = cluster_weights(len(table), resamples, seed)
+    step = max(BLOCK // max(table.shape), 1)
+    found = np.empty(resamples)
+    with np.errstate(all="ignore"):
+        for start in range(0, resamples, step):
+            block = weights[start : start + step].astype(np.float64)
+            found[start : start + step] = statistic(block @ table)
+    return found
+
+
+def expanded_percentiles(draws: Floats, clusters: int) -> tuple[float, float]:
+    """The 95 % percentile interval, expanded for few clusters (Hesterberg, 2015, section 5.3).
+
+    Percentiles are too narrow as a normal interval with the variance's divisor n is: by sqrt((n - 1) / n) and by the
+    quantile of the normal distribution instead of Student's.
+    """
+    reach = t_quantile(0.975, clusters - 1) * (clusters / (clusters - 1)) ** 0.5
+    tail = NormalDist().cdf(-reach)
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def cluster_bootstrap(
+    sums: Sequence[Sequence[float]] | Floats,
+    statistic: Callable[[Floats], Floats],
+    resamples: int = RESAMPLES,
+    seed: int = 1,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+) -> Estimate:
+    """A statistic of column sums, and its interval by resampling rows; one row for each cluster.
+
+    `statistic` maps an array [..., K] of column sums to an array [...]; NaN where it is not defined. `bounds` are the
+    least and the greatest value that it can take: the interval then is Wilson's with the effective n that follows
+    from the resamples' variance, since percentiles of a bounded statistic cover far too little near its ends (MRR of
+    0.97 over 100 prompts: 85-91 %). With None the interval is the percentiles' (`expanded_percentiles`), for
+    a statistic that is far from any end. The order of the rows does not matter. `n` is the number of rows.
+
+    Raises:
+        ValueError: where `sums` is no finite table, or a value lies outside `bounds`.
+    """
+    table = np.asarray(sums, dtype=np.float64)
+    if table.ndim != 2 or not np.isfinite(table).all():
+        raise ValueError("sums must be a finite table with one row for each cluster")
+    clusters = len(table)
+    if not clusters:
+        return Estimate(None, note="no calls")
+    table = table[np.lexsort(table.T[::-1])]
+    bearing = int((table != 0).any(axis=1).sum())
+    with np.errstate(all="ignore"):
+        value = float(statistic(table.sum(axis=0)))
+    if not np.isfinite(value):
+        return Estimate(None, n=clusters, clusters=clusters, note="not defined for these counts")
+    plain = Estimate(round_figure(value), n=clusters, clusters=clusters)
+    if bearing < _FEWEST:
+        return replace(plain, note=f"no interval: only {bearing} clusters bear on it")
+    draws = resample(table, statistic, resamples, seed)
+    draws = draws[np.isfinite(draws)]
+    if len(draws) < (1 - _UNDEFINED) * resamples:
+        return replace(plain, note="no interval: not defined in too many resamples")
+    if bounds is None:
+        if np.ptp(draws) < 1e-12:
+            return replace(plain, note="no interval: all clusters are alike")
+        low, high = expanded_percentiles(draws, bearing)
+        return _with(plain, low, high, "cluster bootstrap, expanded percentiles")
+    least, greatest = bounds
+    width = greatest - least
+    if min(value, draws.min()) < least - 1e-9 or max(value, draws.max()) > greatest + 1e-9:
+        raise ValueError(f"a statistic between {least:g} and {greatest:g} took the value {value:g}")
+    share = min(max((value - least) / width, 0.0), 1.0)
+    n = effective_n(share, float(draws.var()) / width**2 * bearing / (bearing - 1), bearing)
+    low, high = wilson_interval(share * n, n)
+    return _with(plain, least + width * low, least + width * high, "Wilson, effective n of a cluster bootstrap")
+
+
+def paired_bootstrap(
+    differences: Sequence[float],
+    weights: Sequence[float] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 1,
+) -> Estimate:
+    """The mean of paired differences over clusters and its interval: expanded percentiles of the cluster bootstrap.
+
+    One difference for each cluster, weighted by `weights` (how many prompts it holds; by default all alike). Fewer than
+    6 clusters that differ at all give no interval; no sign-flip test could find a difference there either. The interval
+    is as wide as if one further cluster differed as much as the others do: where a few decide, it else covers 92 %.
+    `n` is the number of clusters.
+
+    Raises:
+        ValueError: where the lists differ in length, a number is not finite or a weight not positive.
+    """
+    table = _paired(differences, weights)
+    if not len(table):
+        return Estimate(None, note="no cluster has both sides")
+    plain = Estimate(round_figure(table[:, 0].sum() / table[:, 1].sum()), n=len(table), clusters=len(table))
+    if why := _too_alike(table):
+        return replace(plain, note=why)
+    draws = resample(table, lambda sums: sums[..., 0] / sums[..., 1], resamples, seed)
+    value, (_, wider) = table[:, 0].sum() / table[:, 1].sum(), _spread(table)
+    low, high = (value + wider * (end - value) for end in expanded_percentiles(draws, len(table)))
+    return _with(plain, low, high, f"paired cluster bootstrap, expanded percentiles, {_WIDER}")
+
+
+def paired_t(differences: Sequence[float], weights: Sequence[float] | None = None) -> Estimate:
+    """The same mean with Student's interval, to stand beside the bootstrap's below 30 clusters, and widened as it is.
+
+    So it is that of scipy's `ttest_1samp` (for equal weights), times the factor of `_spread` to either side.
+
+    Raises:
+        ValueError: as `paired_bootstrap` does.
+    """
+    table = _paired(differences, weights)
+    clusters = len(table)
+    if not clusters:
+        return Estimate(None, note="no cluster has both sides")
+    value = table[:, 0].sum() / table[:, 1].sum()
+    plain = Estimate(round_figure(value), n=clusters, clusters=clusters)
+    if why := _too_alike(table):
+        return replace(plain, note=why)
+    error, wider = _spread(table)
+    half = t_quantile(0.975, clusters - 1) * error * wider
+    return _with(plain, value - half, value + half, f"Student's t over clusters, {_WIDER}")
+
+
+def _spread(table: Floats) -> tuple[float, float]:
+    """The standard error of the mean, and how much wider one further differing cluster would make it.
+
+    The latter is sqrt(1 + m / S): m the mean square of the differences that are not zero, S the sum of the squares of
+    all of them less their mean.
+    """
+    value, clusters = table[:, 0].sum() / table[:, 1].sum(), len(table)
+    squares = float(((table[:, 0] - value * table[:, 1]) ** 2).sum())
+    differing = table[_differs(table), 0]
+    wider = (1 + float((differing**2).mean()) / squares) ** 0.5
+    return (squares * clusters / (clusters - 1)) ** 0.5 / float(table[:, 1].sum()), wider
+
+
+def _paired(differences: Sequence[float], weights: Sequence[float] | None) -> Floats:
+    values = np.asarray(differences, dtype=np.float64)
+    weight = np.ones_like(values) if weights is None else np.asarray(weights, dtype=np.float64)
+    if values.ndim != 1 or values.shape != weight.shape:
+        raise ValueError(f"{values.size} differences for {weight.size} weights")
+    if not (np.isfinite(values).all() and np.isfinite(weight).all() and (weight > 0).all()):
+        raise ValueError("differences must be finite and their weights positive")
+    table = np.stack([values * weight, weight], axis=1)
+    return np.asarray(table[np.lexsort(table.T[::-1])])
+
+
+def _too_alike(table: Floats) -> str:
+    differing = int(_differs(table).sum())
+    if differing < _DIFFERING:
+        return f"no interval: only {differing} of {len(table)} clusters differ"
+    shares = table[:, 0] / table[:, 1]
+    return "no interval: all clusters differ by the same" if np.ptp(shares) < 1e-12 else ""
+
+
+def _differs(table: Floats) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(table[:, 0]) > 1e-12)
+
+
+def _with(plain: Estimate, low: float, high: float, method: str) -> Estimate:
+    return replace(plain, low=round_figure(low), high=round_figure(high), method=method)

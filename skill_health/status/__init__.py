@@ -1,0 +1,1 @@
+"""One record for each skill: health, routing and effect, and what to do next."""

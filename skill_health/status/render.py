@@ -1,0 +1,311 @@
+"""The joined records: in cells of a few characters, for a terminal, as Markdown, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skill_health.core.strict_json import plain_values
+from skill_health.documents.effect_history import Effects, ModelEffect, effect_line_record, estimate_json
+from skill_health.documents.router_history import ModelRouting
+from skill_health.stats.estimates import Estimate
+from skill_health.status.next_steps import CommandBuilder, NextStep, grouped, steps
+from skill_health.status.records import RoutedSkills, SkillEffects, SkillHealth, SkillRecord, SkillRouted, SkillRouting
+from skill_health.text.terminal import (
+    NARROWEST,
+    ascii_values,
+    clean,
+    columns,
+    cut,
+    markdown_text,
+    padded,
+    paint,
+    squeezed,
+    to_ascii,
+    wrapped,
+)
+
+HEAD = ("skill", "health", "recall %", "effect, points")
+OLD, SIMULATED, LOCAL, LOOK = "*", "~", "^", "!"
+MARKS = (
+    f"health: the score, {LOOK} where there is a reason to look. recall: of the requests that are for the skill, by the best "
+    "model, with its 95 % interval and n calls. effect: success with the skill less that without, in percentage points, "
+    f"with its 95 % interval and n tasks. {OLD} the skill has changed since; {SIMULATED} simulated, no model was asked; "
+    f"{LOCAL} by a router on this machine that asks no language model; {LOOK} most requests are lost."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """All records of a collection, the models behind them, and what could not be read."""
+
+    records: tuple[SkillRecord, ...]
+    routed: RoutedSkills | None
+    effects: Effects | None
+    place: CommandBuilder
+    version: str
+    profile: str
+    notes: tuple[str, ...] = ()
+
+
+def health_cell(health: SkillHealth) -> str:
+    """The score; what fails the skill where something does."""
+    if health.state == "failed":
+        counts = (("error", health.errors), ("warning", health.warnings), ("info", health.infos))
+        word, n = next((each for each in counts if each[1]), ("finding", 0))
+        return f"{n} {word}{'s' * (n != 1)}"
+    score = "–" if health.score is None else f"{health.score:.2f}"
+    return f"{score} {LOOK}" if health.flags or health.warnings else score
+
+
+def routing_cell(routing: SkillRouting) -> str:
+    """Recall by the best model, or why there is none."""
+    if routing.state == "fix first":
+        return routing.state
+    if not routing.models or routing.models[0].recall.value is None:
+        return "no prompts" if not routing.prompts else "not measured"
+    best = routing.models[0]
+    marks = (
+        (OLD, best.changed),
+        (SIMULATED, best.run.simulated),
+        (LOCAL, best.local),
+        (LOOK, routing.state == "failed"),
+    )
+    return f"{_whole(best.recall, '')} n {best.recall.n}{_marked(marks)}"
+
+
+def effect_cell(effect: SkillEffects) -> str:
+    """The verdict and the difference of the latest run, or why there is none."""
+    if effect.state == "fix first":
+        return effect.state
+    if not effect.models:
+        return "no tasks" if not effect.tasks else "not measured"
+    last = effect.models[0]
+    marks = _marked(((OLD, last.changed), (SIMULATED, last.simulated)))
+    return f"{last.verdict} {_whole(last.delta, '+')} n {last.tasks}{marks}"
+
+
+def _whole(number: Estimate, sign: str) -> str:
+    """A share or a difference in whole hundredths, with its interval."""
+    if number.value is None:
+        return "–"
+    value = f"{100 * number.value:{sign}.0f}"
+    if number.low is None or number.high is None:
+        return f"{value} [–]"
+    return f"{value} [{100 * number.low:{sign}.0f}, {100 * number.high:{sign}.0f}]"
+
+
+def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
+    return "".join(sign for sign, there in marks if there)
+
+
+def routing_line(run: ModelRouting) -> str:
+    """A model of the router as a whole."""
+    known = Estimate(run.top1, run.low, run.high, run.top1_n)
+    marks = [
+        ("simulated", run.simulated), ("not to be trusted", run.trusted is False),
+        ("some prompts only", run.selection != "all"), (f"{len(run.changed or ())} descriptions changed since", bool(run.changed)),
+    ]  # fmt: skip
+    said = "".join(f", {word}" for word, there in marks if there)
+    return f"{run.model}: top-1 {_whole(known, '')} % of {run.top1_n} calls, {run.time[:10]}, run {run.run_id}{said}"
+
+
+def effect_line(effect: ModelEffect) -> str:
+    """An agent over the whole collection."""
+    biased = "".join(f"; biased: {why}" for why in effect.biased)
+    simulated = ", SIMULATED" if effect.simulated else ""
+    preliminary = ", preliminary" if effect.preliminary else ""
+    return (
+        f"{effect.model}: {effect.verdict} {_whole(effect.delta, '+')} points, {effect.tasks} tasks, {effect.scored} of "
+        f"{effect.trials} trials, {effect.time[:10]}, run {effect.run_id}{simulated}{preliminary}{biased}"
+    )
+
+
+def rows(status: CollectionStatus) -> Iterator[tuple[str, str, str, str]]:
+    """One row for each skill."""
+    for each in status.records:
+        yield each.name, health_cell(each.health), routing_cell(each.routing), effect_cell(each.effect)
+
+
+def summary(status: CollectionStatus) -> str:
+    """How many skills answer each question well."""
+    n = len(status.records)
+    said = [
+        f"{sum(part.state == 'ok' for part in parts)} of {n} {what}"
+        for what, parts in (
+            ("sound", [each.health for each in status.records]),
+            ("with routing measured", [each.routing for each in status.records]),
+            ("with an effect measured", [each.effect for each in status.records]),
+        )
+    ]
+    return f"{n} skill{'s' * (n != 1)}, profile {status.profile}: {', '.join(said)}"
+
+
+_SKILL, _NAMES = 30, 6
+_BAD = ("fix first", "harmful", "not found")
+
+
+def render_records_text(
+    status: CollectionStatus, width: int = 80, color: bool = False, ascii_only: bool = False
+) -> str:
+    """At most `width` columns, and 40 at least: where a row does not fit, each skill has several lines."""
+    width = max(width, NARROWEST)
+    lines = [*wrapped(summary(status), width), "", *_table(status, width, color, ascii_only)]
+    lines += ["", *_models(status, width), *_next(status, width, color)]
+    for text in (*status.notes, MARKS):
+        lines += wrapped(f"- {text}", width, "  ")
+    page = "\n".join(lines).rstrip() + "\n"
+    return to_ascii(page) if ascii_only else page
+
+
+def _table(status: CollectionStatus, width: int, color: bool, ascii_only: bool) -> Iterator[str]:
+    found = [tuple(ascii_values(list(row)) if ascii_only else row) for row in (HEAD, *rows(status))]
+    cells = [[cut(cell, width) for cell in row] for row in found]
+    widths = [max(columns(row[at]) for row in cells) for at in range(len(HEAD))]
+    first = min(widths[0], _SKILL, width - sum(widths[1:]) - 6)
+    if first < min(widths[0], 12):
+        for name, *others in cells[1:]:
+            yield paint(cut(name, width), "bold", color)
+            for title, cell in zip(HEAD[1:], others, strict=True):
+                yield f"  {cut(f'{title}: {cell}', width - 2)}"
+        return
+    for number, row in enumerate(cells):
+        left = [padded(squeezed(row[0], first), first), *(padded(row[at], widths[at]) for at in range(1, len(HEAD)))]
+        line = "  ".join(left).rstrip()
+        yield paint(line, "bold", color) if number == 0 else line
+
+
+def _models(status: CollectionStatus, width: int) -> Iterator[str]:
+    parts: list[tuple[str, Iterable[str]]] = []
+    if status.routed and status.routed.models:
+        parts.append(("Routing by", map(routing_line, status.routed.models)))
+    if status.effects and (whole := status.effects.of(None)):
+        parts.append(("Effect of the whole collection by", map(effect_line, whole)))
+    for title, found in parts:
+        yield title
+        for text in found:
+            yield from wrapped(f"  {text}", width, "    ")
+        yield ""
+
+
+def _next(status: CollectionStatus, width: int, color: bool) -> Iterator[str]:
+    found = grouped(status.records, status.place)
+    if not found:
+        yield from (*wrapped("Next: nothing; every question is answered for every skill.", width), "")
+        return
+    yield paint("Next", "bold", color)
+    for step, names in found:
+        shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+        title, *rest = wrapped(f"{step.gap} ({len(names)}): {shown}: {step.advice}", width - 2, "  ")
+        yield f"  {paint(title, 'yellow', color and step.gap in _BAD)}"
+        yield from (f"  {line}" for line in rest)
+        if step.command:
+            # Never wrapped and never cut: it is there to be copied.
+            yield f"    {step.command}"
+    yield ""
+
+
+_WIDEST = 400
+
+
+def render_records_markdown(status: CollectionStatus) -> str:
+    """One table of the skills, the models behind it, and what comes next."""
+    return "\n".join(_lines(status)).rstrip() + "\n"
+
+
+def _lines(status: CollectionStatus) -> Iterator[str]:
+    yield from ("# Skill health: status", "", _text(summary(status)), "")
+    if status.records:
+        yield f"| {' | '.join(HEAD)} |"
+        yield "| --- | --- | --- | --- |"
+        yield from (f"| {' | '.join(map(_text, row))} |" for row in rows(status))
+        yield ""
+    if status.routed and status.routed.models:
+        yield from ("## Routing", "", *(f"- {_text(routing_line(run))}" for run in status.routed.models), "")
+    if status.effects and (whole := status.effects.of(None)):
+        yield from ("## Effect of the whole collection", "", *(f"- {_text(effect_line(each))}" for each in whole), "")
+    yield from ("## Next", "")
+    found = grouped(status.records, status.place)
+    for step, names in found:
+        yield f"- **{_text(step.gap)}** ({len(names)}): {_text(', '.join(names))}: {_text(step.advice)}{_code(step.command)}"
+    if not found:
+        yield "Nothing: every question is answered for every skill."
+    yield ""
+    yield from (f"- {_text(note)}" for note in status.notes)
+    yield f"- {markdown_text(MARKS)}"
+
+
+def _code(command: str) -> str:
+    """A command that can be copied; one with a backtick in it cannot be shown as code."""
+    return "" if not command else f" {_text(command)}" if "`" in command else f" `{clean(command)}`"
+
+
+def _text(text: str) -> str:
+    return markdown_text(text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…")
+
+
+SCHEMA = "skill-health/skill-record/1"
+
+
+def render_records_json(status: CollectionStatus, digests: Mapping[str, str | None]) -> str:
+    """The document as text: keys in a fixed order, ASCII only, no absolute path."""
+    return json.dumps(plain_values(document(status, digests)), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def document(status: CollectionStatus, digests: Mapping[str, str | None]) -> dict[str, Any]:
+    """The document as JSON values."""
+    routed, effects = status.routed, status.effects
+    whole = effects.of(None) if effects else ()
+    return {
+        "schema": SCHEMA,
+        "version": status.version,
+        "profile": status.profile,
+        "skills": [_skill(each, status, digests) for each in status.records],
+        "routing": [_run(run) for run in routed.models] if routed else [],
+        "effect": [effect_line_record(each) for each in whole],
+        "next": [_step(step) | {"skills": names} for step, names in grouped(status.records, status.place)],
+        "notes": list(status.notes),
+    }
+
+
+def _skill(record: SkillRecord, status: CollectionStatus, digests: Mapping[str, str | None]) -> dict[str, Any]:
+    health, routing, effect = record.health, record.routing, record.effect
+    return {
+        "name": record.name,
+        "path": record.path,
+        "digest": digests.get(record.name),
+        "health": {
+            "state": health.state, "score": health.score, "flags": list(health.flags), "errors": health.errors,
+            "warnings": health.warnings, "infos": health.infos,
+        },
+        "routing": {
+            "state": routing.state, "prompts": routing.prompts, "models": [_routed(each) for each in routing.models],
+        },
+        "effect": {
+            "state": effect.state, "tasks": list(effect.tasks),
+            "models": [effect_line_record(each) for each in effect.models],
+        },
+        "next": [_step(step) for step in steps(record, status.place)],
+    }  # fmt: skip
+
+
+def _routed(each: SkillRouted) -> dict[str, Any]:
+    return {
+        "model": each.run.model, "run_id": each.run.run_id, "time": each.run.time, "local": each.local,
+        "simulated": each.run.simulated, "trusted": each.run.trusted, "selection": each.run.selection,
+        "recall": estimate_json(each.recall), "precision": estimate_json(each.precision), "changed": each.changed, "listed": each.listed,
+    }  # fmt: skip
+
+
+def _run(run: ModelRouting) -> dict[str, Any]:
+    own = ("model", "run_id", "time", "n", "planned", "selection", "simulated", "trusted")
+    return {name: getattr(run, name) for name in own} | {
+        "top1": {"value": run.top1, "low": run.low, "high": run.high},
+        "changed": None if run.changed is None else list(run.changed),
+    }
+
+
+def _step(step: NextStep) -> dict[str, Any]:
+    return {"gap": step.gap, "advice": step.advice, "command": step.command}

@@ -1,0 +1,129 @@
+"""A document of headings, sentences, lists and tables, as text for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from skill_health.text.terminal import clean, markdown_text
+
+_WIDEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class TitleBlock:
+    """A title; `level` counts from 1."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A paragraph; `strong` where nobody should miss it."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list. Of more than `most` entries the others are counted in text, and all are there in Markdown."""
+
+    texts: Sequence[str]
+    most: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; every row has as many cells as the head. The first column stands left, the others right.
+
+    Of more than `most` rows the others are counted in text, and all are there in Markdown.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    most: int = 40
+
+
+Block = TitleBlock | Sentence | Items | Table
+
+
+def as_text(blocks: Iterable[Block]) -> str:
+    """The document for a terminal, safe to print."""
+    return "\n".join(line for block in blocks for line in _text(block)).strip("\n") + "\n"
+
+
+def as_markdown(blocks: Iterable[Block]) -> str:
+    """The document as Markdown: nothing in it is markup but ours."""
+    return "\n\n".join("\n".join(lines) for block in blocks if (lines := list(_markdown(block)))) + "\n"
+
+
+def _text(block: Block) -> Iterator[str]:
+    match block:
+        case TitleBlock(text, level):
+            yield from ("", _safe(text)) if level > 1 else (_safe(text),)
+        case Sentence(text):
+            yield _safe(text)
+        case Items(texts, most):
+            yield from (f"  {_safe(text)}" for text in texts[:most])
+            if len(texts) > most:
+                yield f"  and {len(texts) - most} more"
+        case Table(head, rows, most):
+            table = [[_safe(cell) for cell in row] for row in (head, *rows[:most])]
+            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+            for first, *others in table:
+                cells = [first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(others, widths[1:], strict=True))]
+                yield f"  {'  '.join(cells)}".rstrip()
+            if len(rows) > most:
+                yield f"  and {len(rows) - most} more"
+
+
+def _markdown(block: Block) -> Iterator[str]:
+    match block:
+        case TitleBlock(text, level):
+            yield f"{'#' * level} {_escaped(text)}"
+        case Sentence(text, strong):
+            yield f"**{_escaped(text)}**" if strong else _escaped(text)
+        case Items(texts):
+            yield from (f"- {_escaped(text)}" for text in texts)
+        case Table(head, rows):
+            yield f"| {' | '.join(map(_escaped, head))} |"
+            yield f"| --- |{' ---: |' * (len(head) - 1)}"
+            yield from (f"| {' | '.join(map(_escaped, row))} |" for row in rows)
+
+
+def _safe(text: str) -> str:
+    return clean(_short(text))
+
+
+def _escaped(text: str) -> str:
+    return markdown_text(_short(text)).replace(" -&gt; ", " → ")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def text(value: str, most: int = 600) -> str:
+    """A text on one line so that Markdown shows it as it is, cut to so many characters of its own."""
+    return markdown_text(value if len(value) <= most else value[: most - 1] + "…")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table and the blank line below it; cells are safe already. Nothing where there is no row."""
+    found = list(rows)
+    if not found:
+        return
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in found:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def rest(shown: int, of: int, what: str) -> Iterator[str]:
+    """One line on how much of a list is not shown."""
+    if of > shown:
+        yield f"{of - shown:,} more {what} are in the JSON report."
+        yield ""

@@ -1,0 +1,67 @@
+"""Numbers of reports as short text, each with its interval; nothing in here escapes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Number = Mapping[str, Any]
+
+
+NOTHING = "–"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share as a number of hundredths, without the sign."""
+    return NOTHING if value is None else f"{100 * value:.{digits}f}"
+
+
+def share(number: Number) -> str:
+    """A share with its interval, in per cent: "71.3 [64.2, 77.6]"."""
+    return _with_interval(number, percent)
+
+
+def format_number(number: Number) -> str:
+    """A number with its interval."""
+    return _with_interval(number, lambda value: NOTHING if value is None else f"{value:.3f}")
+
+
+def bare(number: Number) -> str:
+    """A number that cannot have an interval."""
+    return NOTHING if number["value"] is None else f"{number['value']:.3f}"
+
+
+def points(number: Number) -> str:
+    """A difference of shares with its interval, in percentage points and with its sign."""
+    return _with_interval(number, lambda value: NOTHING if value is None else f"{100 * value:+.1f}")
+
+
+def _with_interval(number: Number, shown: Any) -> str:
+    if number["value"] is None:
+        return NOTHING
+    if number["low"] is None and number["high"] is None:
+        return f"{shown(number['value'])} [{NOTHING}]"
+    return f"{shown(number['value'])} [{shown(number['low'])}, {shown(number['high'])}]"
+
+
+def with_n(shown: str, number: Number) -> str:
+    """A number with the calls that it rests on: "71.3 [64.2, 77.6] n 60"."""
+    return f"{shown} n {number['n']:,}" if number["value"] is not None else shown
+
+
+def p_value(p: float | None) -> str:
+    """A p-value to three places."""
+    return NOTHING if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def amount(value: float | None, digits: int = 3) -> str:
+    """Dollars or milliseconds to so many significant digits, without an exponent."""
+    if value is None:
+        return NOTHING
+    text = f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+    return f"{value:.8f}".rstrip("0") if "e" in text else text
+
+
+def count(n: int, noun: str) -> str:
+    """A number of things: "1 call", "2 calls"."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"

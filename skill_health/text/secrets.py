@@ -1,0 +1,129 @@
+"""Credentials that can be told by their format alone: found, judged, and cut out of what is printed.
+
+Formats as published by their issuers, read 2026-11. A format is here only where its prefix and length leave
+no doubt; a password or a signed web token (mostly a sample in documentation) has no such format.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from skill_health.text.patterns import lazy
+
+
+class Secret(NamedTuple):
+    """A credential in a text: characters `start` to `end`, and what it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+# Most formats hold a run of at least this many letters, digits, "_" and "-". Looking for such runs first, and for the
+# prefixes only in them, is several times faster than looking for thirty prefixes in the whole text. What stands before
+# a run belongs to a format only across one of `_JOINTS`; "?" is what a character beyond ASCII became.
+_RUN = b"a" * 24
+_RUN_TABLE = bytes(97 if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-") else 32 for c in range(256))
+_BEFORE = 80
+_JOINTS = b"./:?"
+
+# (what it is, literals of which one must occur, the whole format, whether it holds such a run)
+_FORMATS = tuple(
+    (kind, tuple(literals.encode().split()), lazy(pattern), run)
+    for kind, run, literals, pattern in (
+        ("AWS access key id", False, "AKIA ASIA", r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
+        ("Azure storage key", False, "AccountKey=", r"\bAccountKey=[A-Za-z0-9+/]{86}=="),
+        (
+            "private key", False, "PRIVATE",
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\s){1,40}[A-Za-z0-9+/=]{40,}+",
+        ),
+        ("GitLab token", True, "glpat-", r"\bglpat-[\w-]{20,64}"),
+        ("Slack webhook", True, "hooks.slack.com/", r"hooks\.slack\.com/services/T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/\w{24}\b"),
+        ("Stripe live key", True, "_live_", r"\b[sr]k_live_[A-Za-z0-9]{24,247}\b"),
+        ("Vault token", True, "hvs.", r"\bhvs\.[\w-]{24,140}"),
+        ("GitHub token", True, "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
+        ("GitHub token", True, "github_pat_", r"\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
+        ("Slack token", True, "xox", r"\bxox[abeprs]-(?:\d{9,14}-){1,3}[A-Za-z0-9]{20,64}\b"),
+        ("Slack app token", True, "xapp-", r"\bxapp-\d-[A-Z0-9]{9,14}-\d{9,14}-[a-z0-9]{32,80}\b"),
+        ("OpenAI key", True, "sk-", r"\bsk-(?:proj|svcacct|admin)-[\w-]{40,200}"),
+        ("OpenAI key", True, "T3BlbkFJ", r"\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b"),
+        ("Anthropic key", True, "sk-ant-", r"\bsk-ant-[a-z]{3,5}\d\d-[\w-]{80,120}"),
+        ("OpenRouter key", True, "sk-or-v1-", r"\bsk-or-v1-[0-9a-f]{64}\b"),
+        ("Google API key", True, "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
+        ("Google OAuth secret", True, "GOCSPX-", r"\bGOCSPX-[\w-]{28}(?![\w-])"),
+        ("npm token", True, "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+        ("PyPI token", True, "pypi-AgE", r"\bpypi-AgE[\w-]{60,250}"),
+        ("Hugging Face token", True, "hf_", r"\bhf_[A-Za-z]{34}\b"),
+        ("SendGrid key", True, "SG.", r"\bSG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
+        ("Telegram bot token", True, ":AA", r"\b\d{8,10}:AA[\w-]{33}(?![\w-])"),
+        ("DigitalOcean token", True, "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+        ("Shopify token", True, "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
+        ("Databricks token", True, "dapi", r"\bdapi[0-9a-f]{32}\b"),
+        ("Groq key", True, "gsk_", r"\bgsk_[A-Za-z0-9]{52}\b"),
+        ("Linear key", True, "lin_api_", r"\blin_api_[A-Za-z0-9]{40}\b"),
+        ("age secret key", True, "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
+    )
+)  # fmt: skip
+_ANY_LITERAL = lazy(b"|".join(re.escape(one) for _, literals, _, run in _FORMATS if run for one in literals))
+_EVERYDAY = lazy(
+    r"example|sample|dummy|fake|placeholder|redacted|your|changeme|secret|token|x{4}|0{6}|\*{3}|12345678|abcdefg|01234567|87654321"
+)
+# What follows the prefix in keys that their issuers print in their own documentation.
+_DOCUMENTED = ("SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe", "SyA-9tSrke72PouQMnMX-a7eZSW0jkFMBWY")
+# Fewer than one in a thousand random AWS ids (the shortest format) lies below, and no key of 32 hexadecimal digits.
+_ENTROPY = 2.8
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Every credential of a text in order; samples and placeholders are left out."""
+    found = [secret for secret in _candidates(text) if not _placeholder(text[secret.start : secret.end])]
+    return sorted(found, key=lambda secret: (secret.start, secret.end)) if found else found
+
+
+def redact(text: str) -> str:
+    """The text with every credential cut to its first four characters."""
+    at, parts = 0, []
+    for secret in find_secrets(text):
+        if secret.start >= at:
+            parts += [text[at : secret.start + 4], "***"]
+            at = secret.end
+    return "".join(parts) + text[at:] if parts else text
+
+
+def entropy(text: str) -> float:
+    """Shannon entropy in bits per character; 0 for an empty text."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if total else 0.0
+
+
+def _candidates(text: str) -> Iterator[Secret]:
+    # One byte for each character, so that the places are those of the text.
+    raw = text.encode("ascii", "replace")
+    for kind, literals, pattern, run in _FORMATS:
+        if not run and any(literal in raw for literal in literals):
+            yield from _found(kind, pattern, text, 0, len(text))
+    marks = raw.translate(_RUN_TABLE)
+    at, done = marks.find(_RUN), 0
+    while at >= 0:
+        end = marks.find(b" ", at)
+        end = len(text) if end < 0 else end
+        start = max(done, at - _BEFORE) if at and raw[at - 1] in _JOINTS else at
+        if _ANY_LITERAL.search(raw, start, end):
+            for kind, literals, pattern, run in _FORMATS:
+                if run and any(literal in raw[start:end] for literal in literals):
+                    yield from _found(kind, pattern, text, start, end)
+        at, done = marks.find(_RUN, end), end
+
+
+def _found(kind: str, pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Secret]:
+    for match in pattern.finditer(text, start, end):
+        yield Secret(match.start(), match.end(), kind)
+
+
+def _placeholder(value: str) -> bool:
+    """A person typed it: words, counting, one letter over and over."""
+    body = value.rpartition("\n" if "\n" in value else "-----")[2]
+    tail = body[8:] if len(body) > 24 else body[4:]
+    return value.endswith(_DOCUMENTED) or bool(_EVERYDAY.search(tail.lower())) or entropy(tail) < _ENTROPY
