@@ -20,11 +20,10 @@ from skill_health.documents.effect_history import HISTORY
 from skill_health.effectiveness.agents._api import Job
 from skill_health.effectiveness.plan import plan as frozen
 from skill_health.effectiveness.plan.choices import TrialChoices
-from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier
+from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier, study_notes
 from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.plan.opening import open_models, secrets_of, with_terms_of
 from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, LeftOut, Sandbox, TrialPlan, stage
-from skill_health.effectiveness.plan.power import study_notes
 from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end, pick

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
+from skill_health.core.files import blake2b
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
+from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.agent_run import all_secrets, open_line, read_agent, run_agent, timeout_of
-from skill_health.effectiveness.trial.diff import diff
 from skill_health.effectiveness.trial.files import (
     FINAL,
     TRIAL,
@@ -29,7 +31,7 @@ from skill_health.effectiveness.trial.outcome import AgentExit, ending
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.verify import clear_for_verifier, verify
 from skill_health.effectiveness.trial.visibility import DISAGREEMENT
-from skill_health.effectiveness.workspace.tree import read_tree
+from skill_health.effectiveness.workspace.tree import FolderTree, TreeEntry, contents, pieces, read_tree
 from skill_health.effectiveness.workspace.workspace import (
     Workplace,
     changed_skills,
@@ -39,6 +41,168 @@ from skill_health.effectiveness.workspace.workspace import (
     removed,
     starting_files,
 )
+
+MAX_DIFF = 1 << 20
+MAX_TEXT = 256 << 10
+# Comparing lines can take the product of both counts in time.
+_MAX_WORK = 4_000_000
+_HASHED = 64 << 20
+_LINK, _PLAIN, _PROGRAM = "120000", "100644", "100755"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceDiff:
+    """The text of a diff, and how many paths are not as they were; folders by themselves do not count."""
+
+    text: bytes = field(repr=False)
+    changed: int = 0
+
+
+def diff(before: Mapping[str, File], after: FolderTree, skip: tuple[str, ...] = ()) -> WorkspaceDiff:
+    """Compare the files that were staged with what is there; paths below the folders in `skip` are left out."""
+    there = {entry.path: entry for entry in after.entries if entry.kind != "folder"}
+    paths = sorted(before.keys() | there.keys(), key=os.fsencode)
+    text = bytearray()
+    changed = left_out = 0
+    for path in paths:
+        if any(path == folder or path.startswith(f"{folder}/") for folder in skip):
+            continue
+        old, new = before.get(path), there.get(path)
+        # What does not fit any more is still compared, so that it can be counted.
+        lines = _changed(path, old, new, after.folder, brief=len(text) >= MAX_DIFF)
+        if lines is None:
+            continue
+        changed += 1
+        shown = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
+        if len(text) + len(shown) > MAX_DIFF:
+            left_out += 1
+        else:
+            text += shown
+    if left_out:
+        text += b"# %d more changed paths are not shown\n" % left_out
+    for problem in after.problems:
+        text += f"# {problem}\n".encode()
+    return WorkspaceDiff(bytes(text), changed)
+
+
+def _changed(path: str, old: File | None, new: TreeEntry | None, folder: str, brief: bool) -> list[str] | None:
+    """The lines for one path; None where it is as it was."""
+    data = contents(folder, new, MAX_TEXT) if new is not None else None
+    if old is not None and new is not None and new.kind == "file" and old.executable == new.executable:
+        same = data == old.data if data is not None else _same(folder, new, old.data)
+        if same:
+            return None
+    if brief:
+        return [""]
+    return [*_head(path, old, new), *_body(path, old, new, data, folder)]
+
+
+def _same(folder: str, new: TreeEntry, data: bytes) -> bool:
+    """Whether a file that is too large for a diff holds these bytes."""
+    if new.size != len(data):
+        return False
+    at = 0
+    try:
+        for piece in pieces(folder, new):
+            if piece != data[at : at + len(piece)]:
+                return False
+            at += len(piece)
+    except OSError:
+        return False
+    return at == len(data)
+
+
+def _head(path: str, old: File | None, new: TreeEntry | None) -> Iterator[str]:
+    yield f"diff --git {quoted('a/' + path)} {quoted('b/' + path)}"
+    was = None if old is None else _PROGRAM if old.executable else _PLAIN
+    now = None if new is None else _LINK if new.kind == "link" else _PROGRAM if new.executable else _PLAIN
+    if was is None:
+        yield f"new file mode {now}"
+    elif now is None:
+        yield f"deleted file mode {was}"
+    elif was != now:
+        yield f"old mode {was}"
+        yield f"new mode {now}"
+
+
+def _body(path: str, old: File | None, new: TreeEntry | None, data: bytes | None, folder: str) -> Iterator[str]:
+    if new is not None and new.kind == "special":
+        yield f"# a special file, not opened: {new.what}"
+        return
+    if new is not None and new.kind == "link":
+        data = os.fsencode(new.target)
+    before, after = _text(old.data if old else b""), _text(data if new is not None else b"")
+    if before is None or after is None or (new is not None and data is None):
+        yield f"# binary or large: {_said(old.data if old else None)} -> {_said(data, new, folder)}"
+        return
+    if before == after:
+        return
+    yield f"--- {quoted('a/' + path) if old else os.devnull}"
+    yield f"+++ {quoted('b/' + path) if new else os.devnull}"
+    yield from _hunks(before, after)
+
+
+def _hunks(before: str, after: str) -> Iterator[str]:
+    was, now = _lines(before), _lines(after)
+    if len(was) * len(now) > _MAX_WORK:
+        yield f"@@ -1,{len(was)} +1,{len(now)} @@"
+        yield from (f"-{line}" for line in was)
+        yield from (f"+{line}" for line in now)
+        return
+    from difflib import unified_diff
+
+    hunks = unified_diff(was, now, lineterm="", n=3)
+    next(hunks, None)
+    next(hunks, None)
+    yield from hunks
+
+
+def _lines(text: str) -> list[str]:
+    """The lines without their ends; a last line without an end is marked as git does."""
+    if not text:
+        return []
+    lines = text.split("\n")
+    if lines[-1] == "":
+        return lines[:-1]
+    lines[-1] += "\n\\ No newline at end of file"
+    return lines
+
+
+def _text(data: bytes | None) -> str | None:
+    if data is None or len(data) > MAX_TEXT or b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _said(data: bytes | None, new: TreeEntry | None = None, folder: str = "") -> str:
+    """Size and digest of what is not shown."""
+    if data is None and new is None:
+        return "nothing"
+    size = len(data) if data is not None else new.size if new is not None else 0
+    if size > _HASHED:
+        return f"{size} bytes"
+    total = blake2b(digest_size=16)
+    try:
+        for piece in (data,) if data is not None else pieces(folder, new) if new is not None else ():
+            total.update(piece)
+    except OSError:
+        return f"{size} bytes that cannot be read"
+    return f"{size} bytes blake2b:{total.hexdigest()}"
+
+
+def quoted(path: str) -> str:
+    """A path as git writes it: as it is, or in quotes where it holds signs, control characters or other bytes."""
+    raw = os.fsencode(path)
+    if all(32 <= byte < 127 and byte not in b'"\\' for byte in raw):
+        return path
+    named = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+    shown = (
+        f"\\{named[byte]}" if byte in named else chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" for byte in raw
+    )
+    return f'"{"".join(shown)}"'
 
 
 async def run_trial(cell: TrialSpec, place: str) -> TrialResult:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.discovery import corpus, listing, walk
+from skill_health.discovery import corpus, listing
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 
 Write = Callable[[Mapping[str, str]], Path]
@@ -619,13 +619,13 @@ def test_names_of_any_bytes(tree: Write) -> None:
 
 def test_bounds(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree(files("a/SKILL.md", "b/SKILL.md", "c/1.md", "c/2.md", "d/SKILL.md", "e/f/g/SKILL.md"))
-    monkeypatch.setattr(walk, "MAX_ENTRIES", 8)
+    monkeypatch.setattr(corpus, "MAX_ENTRIES", 8)
     discovery = discover([str(root)], CONFIG)
     assert [entry.path for entry in discovery.entries] == ["a/SKILL.md", "b/SKILL.md"]
     (warning,) = discovery.warnings
     assert warning.startswith("stopped at c after 8 files and folders")
-    monkeypatch.setattr(walk, "MAX_ENTRIES", 1000)
-    monkeypatch.setattr(walk, "MAX_DEPTH", 2)
+    monkeypatch.setattr(corpus, "MAX_ENTRIES", 1000)
+    monkeypatch.setattr(corpus, "MAX_DEPTH", 2)
     discovery = discover([str(root)], CONFIG)
     assert len(discovery.entries) == 3
     assert discovery.warnings == ("folders over 2 levels deep are not searched, such as e/f/g",)
@@ -647,7 +647,7 @@ def test_no_folder_of_a_deep_tree_with_many_links_is_listed_twice(tree: Write, m
     real = os.scandir
     monkeypatch.setattr(listing.os, "scandir", lambda path: listed.append(path) or real(path))
     discovery = discover([str(root)], CONFIG)
-    assert len(listed) == len({*listed}) <= 3 + walk.MAX_DEPTH
+    assert len(listed) == len({*listed}) <= 3 + corpus.MAX_DEPTH
     assert len(discovery.entries[0].copies) == 300
     assert any("levels deep" in warning for warning in discovery.warnings)
 

@@ -14,10 +14,16 @@ from run_made import PRICE, SKILLS, Made, a_model, a_plan, an_agent, go, task, t
 
 from skill_health.bench.prices import FREE, at_most, cost
 from skill_health.core.errors import UsageError
-from skill_health.effectiveness.plan.forecast import TYPICAL, EarlierTrials, forecast, read_controls, read_earlier
+from skill_health.effectiveness.plan.forecast import (
+    TYPICAL,
+    EarlierTrials,
+    forecast,
+    read_controls,
+    read_earlier,
+    study_notes,
+)
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT, cap_of
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
-from skill_health.effectiveness.plan.power import study_notes
 from skill_health.effectiveness.run.history import HISTORY
 
 TRIALS = 2 * (4 * 6 + 3)

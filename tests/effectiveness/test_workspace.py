@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.trial.diff import MAX_DIFF, WorkspaceDiff, diff, quoted
 from skill_health.effectiveness.trial.keep import BadArchive, CannotKeep, pack, unpack
 from skill_health.effectiveness.trial.redact import holds_secret, redact, secret_words
+from skill_health.effectiveness.trial.trial import MAX_DIFF, WorkspaceDiff, diff, quoted
 from skill_health.effectiveness.workspace.folders import remove_tree
 from skill_health.effectiveness.workspace.programs import needs, search_path
 from skill_health.effectiveness.workspace.tree import read_tree

@@ -35,12 +35,91 @@ MUST · Unicode Technical Standard 55, "Source code handling", and CVE-2021-4257
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.leakage._bundled import all_texts
-from skill_health.rules.leakage._invisible import OVERRIDE, SELECTORS, TAG, ZERO_WIDTH, invisible, may_hide, tag_text
 from skill_health.skill.model import Skill, Span
+from skill_health.text.patterns import lazy
+
+TAG, OVERRIDE, SELECTORS, ZERO_WIDTH = "tag", "override", "selectors", "zero-width"
+
+# Bidirectional controls, zero-width and filler characters, variation selectors, the Tags block (Unicode 16).
+# A selector on its own chooses an emoji or a glyph; two in a row choose nothing.
+_HIDDEN = lazy(
+    "[\u202a-\u202e\u2066-\u2069]+"
+    "|[\u200b-\u200d\u2060-\u2064\u206a-\u206f\u180e\ufeff\u115f\u1160\u3164\uffa0\u034f]+"
+    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
+    "|[\U000e0000-\U000e007f]+"
+)
+_ASCII = bytes(range(128))
+_FLAG = lazy("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
+_OVERRIDES = frozenset("\u202d\u202e")
+# Scripts whose spelling or line breaking needs joiners or zero-width spaces, by the names of their letters.
+_JOINING = (
+    "ARABIC", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA",
+    "MONGOLIAN", "SYRIAC", "TIBETAN", "NKO", "MEETEI", "THAI", "LAO", "KHMER", "MYANMAR", "BALINESE", "JAVANESE",
+)  # fmt: skip
+_EMOJI = frozenset(("So", "Sk"))
+
+
+def may_hide(text: str) -> bool:
+    """Whether a text holds any hidden run at all: a quick test, which looks at what is not ASCII only."""
+    if text.isascii():
+        return False
+    rest = text.encode("utf-8", "replace").translate(None, _ASCII).decode("utf-8", "replace")
+    return _HIDDEN.search(rest) is not None
+
+
+def invisible(line: str) -> list[tuple[int, int, str]]:
+    """The hidden runs of one line as (start, end, kind), without those that its script or emoji need."""
+    if line.isascii():
+        return []
+    flags = [match.span() for match in _FLAG.finditer(line)]
+    found = []
+    for match in _HIDDEN.finditer(line):
+        start, end = match.span()
+        first = match.group()[0]
+        if first >= "\U000e0000" and first < "\U000e0100":
+            if any(a < start < b for a, b in flags):
+                continue
+            found.append((start, end, TAG))
+        elif first in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069":
+            if _OVERRIDES.isdisjoint(match.group()) and _right_to_left(line):
+                continue
+            found.append((start, end, OVERRIDE))
+        elif "\ufe00" <= first <= "\ufe0f" or first >= "\U000e0100":
+            found.append((start, end, SELECTORS))
+        elif end - start > 1 or not _needed(first, line[start - 1 : start], line[end : end + 1]):
+            found.append((start, end, ZERO_WIDTH))
+    return found
+
+
+def tag_text(run: str) -> str:
+    """What a run of tag characters spells in ASCII."""
+    return "".join(chr(ord(char) - 0xE0000) for char in run if "\U000e0020" <= char <= "\U000e007e")
+
+
+def _needed(char: str, before: str, after: str) -> bool:
+    if not before or not after:
+        return False
+    if char == "\u200d" and (_emoji(before) and _emoji(after)):
+        return True
+    return char in "\u200b\u200c\u200d\u2060\u034f\u180e" and (_joins(before) or _joins(after))
+
+
+def _emoji(char: str) -> bool:
+    return char in "\ufe0f\u2640\u2642" or unicodedata.category(char) in _EMOJI
+
+
+def _joins(char: str) -> bool:
+    return unicodedata.name(char, "").startswith(_JOINING)
+
+
+def _right_to_left(line: str) -> bool:
+    return any(unicodedata.bidirectional(char) in ("R", "AL") for char in line)
+
 
 CODE = "LE005"
 SEVERITY = Severity.ERROR

@@ -1,12 +1,31 @@
 """The links of SKILL.md, each read and followed once for all rules of the family."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from skill_health.rules._api import Context
 from skill_health.rules.links._memo import remembered
-from skill_health.rules.links._skills import skill_of
 from skill_health.rules.links._targets import LinkTarget, Target, locate, read_target
 from skill_health.skill.model import Link, Skill
+from skill_health.text.patterns import lazy
+
+_NAME = lazy(r"[\w\-]+\Z")
+
+
+def skill_of(path: str) -> str:
+    """The folder name of the skill that a relative path leads to by its form, or "".
+
+    The forms are `<anything>/other/SKILL.md`, `../other/` and `skills/other/`, the last slash optional.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if len(parts) < 2:
+        return ""
+    if parts[-1].lower() == "skill.md":
+        return "" if parts[-2] == ".." else parts[-2]
+    if (parts[-2] == "skills" or parts[:-1] == [".."]) and _NAME.match(parts[-1]):
+        return parts[-1]
+    return ""
 
 
 class Followed(NamedTuple):

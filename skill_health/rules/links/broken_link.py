@@ -30,11 +30,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.links._census import census
+from skill_health.rules.links._anchors import anchors_checked
 from skill_health.rules.links._followed import followed
+from skill_health.rules.links._intent import means_bundled
+from skill_health.rules.links._paths import bundled_paths
 from skill_health.rules.links._suggest import GUESSES, remedy
 from skill_health.rules.links._targets import span_of
 from skill_health.skill.model import Link, Skill
+
+
+def census(skill: Skill, context: Context) -> dict[str, int]:
+    """Count links, images, anchors and bundled paths of SKILL.md: `total` checkable, `broken` among them.
+
+    A link to `file.md#heading` counts twice, once for the file and, where that exists, once for the heading.
+    """
+    total, lost = anchors_checked(skill, context)
+    broken = len(lost)
+    for entry in followed(skill, context):
+        total += entry.place.state != "vague"
+        broken += entry.place.state in ("missing", "spelled")
+    for code in bundled_paths(skill, context):
+        if code.state != "missing" or means_bundled(code, skill, context):
+            total += 1
+            broken += code.state != "ok"
+    return {"total": total, "broken": broken}
+
 
 CODE = "LI001"
 SEVERITY = Severity.WARNING

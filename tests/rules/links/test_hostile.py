@@ -13,15 +13,7 @@ from growth import is_linear, lines_run
 from skill_health.config.settings import config_with, load_config
 from skill_health.discovery.corpus import discover
 from skill_health.lint.pipeline import run
-from skill_health.rules.links import (
-    _bundle,
-    _hidden,
-    _intent,
-    broken_command,
-    dead_url,
-    undefined_reference,
-    unknown_skill,
-)
+from skill_health.rules.links import _bundle, _intent, broken_command, dead_url, undefined_reference, unknown_skill
 
 N = 20_000
 TEXTS = {
@@ -64,8 +56,8 @@ def test_it_comes_to_an_end(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "piece"),
     [
-        (_bundle._TARGET, "]("), (_bundle._TARGET, "](<"), (_bundle._DEFINITION, "\n[a"), (_hidden._FENCE, "\n> "),
-        (_hidden._FENCE, "\n```"), (_intent._KEBAB, "a"), (_hidden._RUN_OR_BLOCK, "\n> "), (_hidden._RUN_OR_BLOCK, "`"),
+        (_bundle._TARGET, "]("), (_bundle._TARGET, "](<"), (_bundle._DEFINITION, "\n[a"), (_bundle._FENCE, "\n> "),
+        (_bundle._FENCE, "\n```"), (_intent._KEBAB, "a"), (_bundle._RUN_OR_BLOCK, "\n> "), (_bundle._RUN_OR_BLOCK, "`"),
         (_intent._MAKES_LISTED, "create"), (broken_command._PROJECT, "./"), (_intent._KEBAB, "a-"),
         (_intent._OTHER, "skill's "), (_intent._SENTENCE, ".  "), (undefined_reference._REFERENCE, "[a]["),
         (undefined_reference._REFERENCE, "[aa"), (dead_url._BARE, "http://"), (dead_url._STAND_IN, "//a."),
@@ -93,4 +85,4 @@ def test_patterns_of_a_start_are_linear(pattern: re.Pattern[str], piece: str) ->
 
 @pytest.mark.parametrize("piece", ["``` `` ` ", "<!--"])
 def test_what_is_hidden_is_found_in_linear_time(piece: str) -> None:
-    assert is_linear(lambda times: lines_run(lambda: _hidden.Hidden(piece * times).covers(len(piece) * times - 1)))
+    assert is_linear(lambda times: lines_run(lambda: _bundle.Hidden(piece * times).covers(len(piece) * times - 1)))
