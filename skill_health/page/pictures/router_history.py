@@ -34,7 +34,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class RouterRun:
+class RoutedRun:
     """A line of a model with a figure. `kind` says what it is worth, `segment` numbers the lines that can be compared.
 
     `differs` names what is another than in the model's run before; empty where nothing is, or nothing went before.
@@ -88,7 +88,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (caveated_picture("router-history", title, alt, _spec(drawn), table, 2, lasts, _NOTE, *notes),)
 
 
-def runs_by_model(history: JsonNode) -> dict[str, list[RouterRun]]:
+def runs_by_model(history: JsonNode) -> dict[str, list[RoutedRun]]:
     """The lines of each model that say when and how well, oldest first; the models in the order of their names.
 
     Only runs over all prompts that passed the instrument check, or had none, are comparable with each other.
@@ -100,16 +100,16 @@ def runs_by_model(history: JsonNode) -> dict[str, list[RouterRun]]:
     return {name: _judged(sorted(own[name], key=lambda each: str(each.value["time"]))) for name in sorted(own)}
 
 
-def _judged(lines: Sequence[JsonNode]) -> list[RouterRun]:
+def _judged(lines: Sequence[JsonNode]) -> list[RoutedRun]:
     found, segment = [], 0
     before: JsonNode | None = None
     for line in lines:
         if line.value["trusted"] is False or line.value["selection"] != "all":
-            found.append(RouterRun(line, KINDS[3] if line.value["trusted"] is False else KINDS[2], 0))
+            found.append(RoutedRun(line, KINDS[3] if line.value["trusted"] is False else KINDS[2], 0))
             continue
         differs = _differing(before, line)
         segment += before is None or bool(differs)
-        found.append(RouterRun(line, KINDS[1 if before is None or differs else 0], segment, differs))
+        found.append(RoutedRun(line, KINDS[1 if before is None or differs else 0], segment, differs))
         before = line
     return found
 
@@ -121,12 +121,12 @@ def _differing(before: JsonNode | None, line: JsonNode) -> tuple[str, ...]:
     return tuple(word for key, word in BASIS.items() if line.value[key] is None or line.value[key] != before.value[key])
 
 
-def _last(runs: Sequence[RouterRun]) -> RouterRun:
+def _last(runs: Sequence[RoutedRun]) -> RoutedRun:
     """The last run over all prompts that can be trusted, else the last one."""
     return next((run for run in reversed(runs) if run.segment), runs[-1])
 
 
-def _row(run: RouterRun) -> tuple[PageCell, ...]:
+def _row(run: RoutedRun) -> tuple[PageCell, ...]:
     other = ", ".join(run.differs) if run.segment else "not compared"
     return (
         text_cell(run.subject), PageCell(run.time, run.time, run.own["time"].origin), run.figure,
@@ -134,7 +134,7 @@ def _row(run: RouterRun) -> tuple[PageCell, ...]:
     )  # fmt: skip
 
 
-def _spec(drawn: Mapping[str, Sequence[RouterRun]]) -> vl.Spec:
+def _spec(drawn: Mapping[str, Sequence[RoutedRun]]) -> vl.Spec:
     values = []
     for name, runs in zip(vl.labels([*drawn], width=36), drawn.values(), strict=True):
         last = _last(runs)
