@@ -17,7 +17,7 @@ from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.drawing import palette
-from skill_health.page.drawing.drawn import drawn, least_widths
+from skill_health.page.drawing.drawn import drawn
 from skill_health.page.figures import LEGEND, escape_text
 from skill_health.page.model import QUESTIONS, Page, anchor
 from skill_health.page.sections.changed import changes, tasks
@@ -87,7 +87,7 @@ def render(page: Page, live: bool = False) -> str:
 
     ranked = rows(page)
     pictures = drawn(page, [row.path for row in ranked])
-    style = palette.style() + least_widths() + _asset("page.css") + _asset("skill.css")
+    style = palette.style() + _asset("page.css") + _asset("skill.css")
     script = _asset("page.js") + (_asset("live.js") if live else "")
     document = environment.get_template("page.html").render(
         page=page,

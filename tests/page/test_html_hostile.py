@@ -12,7 +12,7 @@ import page_made
 import pytest
 from page_parsed import Parsed
 
-from skill_health.page.drawing import compiled
+from skill_health.page.drawing import draw
 from skill_health.page.html import render
 from skill_health.page.model import JsonNode, Page, SkillVerdict
 
@@ -63,7 +63,7 @@ def _page() -> Page:
 def _text() -> str:
     """Undrawn, as the charting library takes its time over pictures full of this; titles and numbers are there."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "prepare", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
+        patch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
         return render(_page())
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from page_parsed import Parsed
 
 from skill_health.page.cells import cell_html, inside, table_html
-from skill_health.page.drawing.drawn import BROAD, drawn, least_widths
+from skill_health.page.drawing.drawn import drawn
 from skill_health.page.figures import LEGEND, effect_marks, route_marks
 from skill_health.page.html import render
 from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict, document
@@ -179,11 +179,6 @@ def test_cells_are_text_whatever_they_hold(text: str, origin: str, value: float)
     )
 
 
-def test_there_is_a_least_width_for_every_picture() -> None:
-    rules = least_widths()
-    assert ".least-20{min-width:20px}" in rules and ".least-1180{" in rules and f".least-{BROAD}{{" in rules
-
-
 @pytest.mark.parametrize(
     ("most", "room", "some"), [(300, 10_000_000, 5), (0, 10_000_000, 0), (300, 0, 0), (3, 10_000_000, 1)]
 )
@@ -195,4 +190,4 @@ def test_pictures_of_skills_are_drawn_for_the_first_ones_only(most: int, room: i
     assert list(found.own) == paths[: len(found.own)]
     assert sum(map(len, found.own.values())) <= most
     assert (len(found.own) == len(paths)) is (some == 5) and bool(found.own) is bool(some)
-    assert all(svg.startswith('<svg class="picture least-') for _, svg in found.whole)
+    assert all(svg.startswith('<svg class="picture" role="img"') for _, svg in found.whole)

@@ -86,9 +86,10 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from skill_health.page.drawing import compiled
+    from skill_health.page.drawing import draw
 
-    compiled._kept.clear()
+    monkeypatch.setattr(draw, "_kept", {})
+    draw._library.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["picture", first()]) == 2
     assert installation("report") in capsys.readouterr().err

@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import manifest, prompt, simulate
+from picture_parts import marks, shapes, size, texts
 
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw
 from skill_health.page.figures import escape_text
 from skill_health.page.model import JsonNode, Page, PageCell, Picture, document
 from skill_health.page.pictures import calibration, confusion, leaderboard, position, router_history
-from skill_health.page.pictures._router_lines import KINDS, by_model
-from skill_health.page.pictures._router_models import STATES
-from skill_health.page.pictures._times import milliseconds
+from skill_health.page.pictures._routers import STATES
+from skill_health.page.pictures.router_history import KINDS, runs_by_model
 from skill_health.router.history import history_lines
 from skill_health.router.records import Prompt
 from skill_health.router.report import build_report
@@ -188,16 +188,21 @@ def test_what_is_drawn_stands_in_the_table() -> None:
     board, history, heat, places, _ = pictures(page)
     tops = {each["model"]: each["metrics"]["top1"]["value"] for each in page.router[1].value["models"]}
     tops |= {each["model"]: each["metrics"]["top1"]["value"] for each in page.router[0].value["models"]}
-    dots, texts = marks(board.spec, "point"), marks(board.spec, "text")
-    names = [each["t"] for each in texts if ":" in each["t"] or each["t"] == "scripted"]
-    drawn = dict(zip(names, [each["x"] for each in dots], strict=False))
+    drawn = {each["name"]: each["value"] for each in marks(board.spec, "point")}
     assert drawn == {name: pytest.approx(100 * value) for name, value in tops.items()}
     assert [row[0].text for row in board.table.rows] == list(drawn)
+    seen = texts(draw(board))
+    assert [text for text in seen if text in tops] == list(drawn)
+    assert [text.partition(" · ")[0] for text in seen if " n " in text] == [row[1].text for row in board.table.rows]
     lines = Counter(each["model"] for each in page.router_history.value)
     assert Counter(row[0].text for row in history.table.rows) == lines
-    squares = [each for each in marks(heat.spec, "rect") if each["x2"] - each["x"] == 1 == each["y2"] - each["y"]]
+    squares = [each for each in marks(heat.spec, "rect") if "shade" in each]
     assert len(squares) == len(heat.table.rows) and squares
-    assert sum(each["c"] == theme.INK for each in squares) == sum(row[0].text == row[1].text for row in heat.table.rows)
+    assert sum(each["right"] for each in squares) == sum(row[0].text == row[1].text for row in heat.table.rows)
+    for expected, picked, _, share, *_ in heat.table.rows:
+        own = next(each for each in squares if (each["expected"], each["picked"]) == (expected.text, picked.text))
+        low, _, high = own["shade"].replace("below", "0 to").replace("and more", "to 100.1").partition(" to ")
+        assert float(low) <= float(share.value or 0) < float(high)
     assert len(places.table.rows) == sum(
         1 + len(each["position"]["places"]) for report in page.router for each in report.value["models"]
         if each["kind"] != "local" and (report is page.router[0] or each["model"] == "maker:four")
@@ -212,15 +217,12 @@ def test_all_can_be_drawn_and_are_narrow_with_readable_text(name: str) -> None:
     for picture in pictures(PAGES[name]()):
         svg = draw(picture)
         assert float(re.findall(r'width="([\d.]+)"', svg)[0]) <= 640, picture.name
-        assert all(float(size) >= 11 for size in re.findall(r'font-size="([\d.]+)', svg))
+        assert all(float(found) >= 11 for found in re.findall(r'font-size="([\d.]+)', svg))
+        width, height = size(svg)
+        for each in shapes(svg):
+            assert each.left >= 0 and each.left + each.width <= width and 0 <= each.y <= height, (picture.name, each)
         colours = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', svg))
         assert colours <= theme.DARK.keys(), picture.name
-
-
-def marks(spec: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    """The data of all layers of a kind of mark."""
-    own = [each for each in spec["layer"] if each["mark"]["type"] == kind]
-    return [value for each in own for value in each["data"]["values"]]
 
 
 def fixed(spec: Any) -> Any:
@@ -236,7 +238,7 @@ def test_foreign_texts_are_data_only() -> None:
         for name in set(HOSTILE) - {"none", "no skill"}:
             assert name not in told and json.dumps(name, ensure_ascii=False)[1:-1] not in told, picture.name
         keys = {key for values in data(picture.spec) for each in values for key in each}
-        assert all(re.fullmatch(r"[a-z]2?", key) for key in keys)
+        assert all(re.fullmatch(r"[a-z]+", key) for key in keys)
 
 
 def data(spec: Any) -> Iterator[list[dict[str, Any]]]:
@@ -303,12 +305,13 @@ def test_a_run_over_all_prompts_stands_for_a_model_before_a_later_part() -> None
 def test_simulated_untrusted_and_stale_models_are_marked_and_stand_last() -> None:
     page = usual()
     board = leaderboard.build(page)[0]
-    shapes = [each["s"] for each in marks(board.spec, "point")][: len(board.table.rows)]
-    last = [STATES[state][1] for state in ("SIMULATED", "untrusted")]
-    assert shapes[-2:] in (last, last[::-1]) and not set(last) & set(shapes[:-2])
+    states = [each["state"] for each in marks(board.spec, "point")]
+    last = {"SIMULATED", "untrusted"}
+    assert set(states[-2:]) == last and not last & set(states[:-2]) and last | {"measured"} <= set(texts(draw(board)))
+    assert len({STATES[state] for state in states}) == len(set(states))
     assert "in part SIMULATED, untrusted" in board.title and "In part it is SIMULATED, untrusted" in board.alt
     assert "SIMULATED: scripted." in board.note and "Untrusted: maker:two." in board.note
-    figures = [each["t"] for each in marks(board.spec, "text") if " n " in each["t"]]
+    figures = [each["figure"] for each in marks(board.spec, "text")]
     assert [each.rpartition(" ")[2] for each in figures[-2:]] != ["", ""] and len(figures) == len(board.table.rows)
     assert all(re.search("SIMULATED|untrusted", each) for each in figures[-2:])
     run_id = page.router[0].value["run"]["run_id"]
@@ -346,7 +349,7 @@ def test_shares_and_similarities_of_confusions_are_those_of_the_report() -> None
     calls = {}
     for cell in report["confusion"]:
         totals[cell["expected"]] += cell["calls"]
-        calls[confusion.name(cell["expected"]), confusion.name(cell["picked"])] = cell["calls"]
+        calls[confusion.describe_class(cell["expected"]), confusion.describe_class(cell["picked"])] = cell["calls"]
         if cell["expected"] != cell["picked"]:
             wrong[cell["expected"]] += cell["calls"]
             wrong[str(cell["picked"])] += cell["calls"]
@@ -385,7 +388,7 @@ def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random
         for at, basis in enumerate(bases)
     ]
     mixed = order.sample(lines, len(lines))
-    found = by_model(JsonNode(mixed, "router-history#")).get("m", [])
+    found = runs_by_model(JsonNode(mixed, "router-history#")).get("m", [])
     assert [each.own.value for each in found] == lines
     counted = [each for each in found if each.segment]
     assert [each.own.value for each in counted] == [
@@ -411,15 +414,17 @@ def test_runs_that_cannot_be_compared_are_not_joined_in_the_picture() -> None:
     for run, more in enumerate(runs):
         lines += made(numbered(3), {"maker:one": "provider"}, run, **more)[1]
     (picture,) = router_history.build(page_of([], lines))
-    times = [milliseconds(each["time"]) for each in lines]
-    joined = [(each["x"], each["y"] is None) for each in marks(picture.spec, "line")]
-    assert joined == [(times[0], False), (times[1], False), (times[2], True), (times[2], False)]
-    dashes = next(each for each in picture.spec["layer"] if each["mark"].get("strokeDash"))["data"]["values"]
-    assert [(each["x"], each["x2"]) for each in dashes] == [(times[2], times[2])]
-    assert {each["x"] for each in marks(picture.spec, "point")} >= set(times)
+    times = [each["time"] for each in lines]
+    assert [each["time"] for each in marks(picture.spec, "point")] == times
+    joined = [(each["time"], each["segment"]) for each in marks(picture.spec, "line")]
+    assert joined == [(times[0], 1), (times[1], 1), (times[2], 2)]
+    paths = [each.get("d", "") for each in ElementTree.fromstring(draw(picture)).iter("path")]
+    assert len([path for path in paths if re.fullmatch(r"M[\d.,]+L[\d.,]+", path)]) == 1
+    dashed = [each for each in ElementTree.fromstring(draw(picture)).iter("line") if each.get("stroke-dasharray")]
+    assert len(dashed) == 1
     assert [row[4].text for row in picture.table.rows] == ["not compared", "descriptions", "", ""]
     (one,) = router_history.build(page_of([], lines[:1]))
-    assert "hour and minute (UTC), 2026-05-10" in draw(one) and ">12:00<" in draw(one)
+    assert {"run (UTC), 2026-05-10", "12:00"} <= {*texts(draw(one))}
     nameless = [line | {"time": None} for line in lines]
     assert router_history.build(page_of([], nameless)) == ()
 
@@ -431,5 +436,6 @@ def test_long_histories_and_many_models_are_cut_and_say_so() -> None:
         for model in range(12) for at in range(70)
     ]  # fmt: skip
     (picture,) = router_history.build(page_of([], lines))
-    assert len(picture.spec["concat"]) == router_history.MOST and len(picture.table.rows) == 8 * 60
+    assert len({each["group"] for each in marks(picture.spec, "point")}) == router_history.MOST
+    assert len(picture.table.rows) == 8 * 60
     assert "4 more models" in picture.note and "80 older runs" in picture.note

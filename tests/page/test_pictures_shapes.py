@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from picture_parts import marks, shapes, size, texts
 from pictures_made import HOSTILE, made
 
 from skill_health.page.drawing import theme
-from skill_health.page.drawing.draw import draw
-from skill_health.page.model import JsonNode, Page, Picture, anchor
+from skill_health.page.drawing.draw import draw, draw_all
+from skill_health.page.figures import Mark
+from skill_health.page.model import JsonNode, NumberTable, Page, Picture, anchor
 from skill_health.page.pictures import (
-    _tags,
     components,
     compose,
     cost_effect,
@@ -25,11 +28,10 @@ from skill_health.page.pictures import (
     score_history,
     skill_effects,
 )
-from skill_health.page.pictures._forest import signed_ticks
+from skill_health.page.pictures._caveats import caveat_note, caveat_sentences, title_suffix
 from skill_health.page.pictures._load import collection_pictures, modules, skill_pictures
-from skill_health.page.pictures._panel import round_ticks
-from skill_health.page.pictures._text import fitted, text_width
-from skill_health.page.pictures._times import time_ticks
+from skill_health.page.pictures._specs import labels, time_channel
+from skill_health.text.terminal import columns
 
 
 def every(page: Page) -> list[Picture]:
@@ -39,22 +41,49 @@ def every(page: Page) -> list[Picture]:
     return found
 
 
-def test_everything_drawn_lies_within_the_axes() -> None:
-    for picture in every(made(3)):
-        for layer in picture.spec["layer"]:
-            for channel, fields in (("x", ("x", "x2", "a", "b")), ("y", ("y", "y2", "v", "a", "b"))):
-                domain = layer["encoding"].get(channel, {}).get("scale", {}).get("domain")
-                if domain is None or layer["mark"]["type"] in ("text", "point"):
-                    continue
-                used = {
-                    layer["encoding"][own].get("field") for own in (channel, f"{channel}2") if own in layer["encoding"]
-                }
-                for value in layer["data"]["values"]:
-                    if value.get("c") == theme.GRID:
-                        continue  # The ticks of an axis stand out.
-                    for field in used & set(fields):
-                        if value.get(field) is not None:
-                            assert min(domain) <= value[field] <= max(domain), (picture.name, layer["mark"], value)
+SIZES = {
+    "few": {"hostile": False}, "hostile": {}, "one": {"skills": 2, "models": 1}, "none measured": {"models": 0},
+    "many": {"skills": 200, "models": 10, "days": 90},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in SIZES])
+def test_everything_drawn_lies_on_the_canvas(name: str) -> None:
+    page = made(3, **SIZES[name])
+    found = [*collection_pictures(page), *skill_pictures(page, page.status.value["skills"][1]["path"])]
+    drawn = draw_all(found)
+    assert len(drawn) == len(found) > 3
+    for key, svg in drawn.items():
+        width, height = size(svg)
+        assert 380 <= width <= 640, key
+        for each in shapes(svg):
+            assert each.left >= 0 and each.left + each.width <= width and 0 <= each.y <= height, (key, each)
+            assert 0 <= each.x <= width, (key, each)
+
+
+@pytest.mark.slow
+def test_no_two_texts_lie_over_each_other() -> None:
+    page = made(3, skills=40, models=3, days=40, hostile=False)
+    for key, svg in draw_all(collection_pictures(page)).items():
+        boxes = [(each.left, each.y, each.left + each.width, each.text) for each in shapes(svg) if each.text]
+        for at, (left, y, right, text) in enumerate(boxes):
+            for other_left, other_y, other_right, other in boxes[at + 1 :]:
+                apart = abs(y - other_y) >= 9 or right <= other_left or other_right <= left
+                assert apart, (key, text, other)
+
+
+def test_rows_stand_in_the_order_of_their_figures_and_say_how_many() -> None:
+    page = made(3, hostile=False)
+    [model, _] = skill_effects.build(page)
+    drawn = texts(draw(model))
+    names = [row[0].text for row in model.table.rows]
+    assert [text for text in drawn if text in names] == names
+    counts = [row[1].text.rpartition(" n ")[2] for row in model.table.rows]
+    assert [text.removeprefix("n ") for text in drawn if text.startswith("n ")] == counts
+    values = {each["name"]: each for each in marks(model.spec, "point")}
+    for row in model.table.rows:
+        assert values[row[0].text]["value"] == pytest.approx(row[1].value)
+        assert (values[row[0].text]["low"] is None) is ("[–]" in row[1].text)
 
 
 def test_texts_of_others_are_data_only() -> None:
@@ -87,16 +116,12 @@ def test_simulated_runs_are_said_wherever_they_are() -> None:
 
 def test_a_history_is_broken_where_runs_are_not_comparable_or_missing() -> None:
     [whole] = score_history.build(made(8))
-    line = next(each for each in whole.spec["layer"] if each["mark"]["type"] == "line")
-    values = line["data"]["values"]
-    assert [at for at, each in enumerate(values) if each["y"] is None] == [5, 9]
+    values = marks(whole.spec, "line")
+    assert [at for at, each in enumerate(values) if each["score"] is None] == [5, 9]
     assert len(values) == 14 and len(whole.table.rows) == 12
     assert [row[0].text for row in whole.table.rows] == sorted((row[0].text for row in whole.table.rows), reverse=True)
     assert "1: no run for 6 days." in whole.note and "2: other rules <b>." in whole.note and "3: the mean" in whole.note
-    texts = [
-        each for layer in whole.spec["layer"] if layer["mark"]["type"] == "text" for each in layer["data"]["values"]
-    ]
-    assert [each["t"] for each in texts if each["t"] in "123456789"] == ["1", "2", "3"]
+    assert [text for text in texts(draw(whole)) if text in "123456789"] == ["1", "2", "3"]
 
 
 def test_a_history_of_one_run_or_of_a_skill_without_a_score_is_no_picture() -> None:
@@ -119,38 +144,35 @@ def test_a_budget_says_what_is_cut_in_words_and_has_no_bar_without_a_limit() -> 
     told = "".join(ElementTree.fromstring(draw(budget)).itertext())
     for words in ("no limit known", "1 cut short", "1 by name only", "1 left out", "2,500 of 1,000 tokens"):
         assert words in told
-    limits = [each for each in budget.spec["layer"] if each["encoding"].get("y2")]
-    assert len(limits[0]["data"]["values"]) == 3 and len(budget.table.rows) == 4
+    assert [each["limit"] for each in marks(budget.spec, "tick")] == [100, 100, 100, None]
+    assert [each["used"] for each in marks(budget.spec, "bar")][-1] == 0 and len(budget.table.rows) == 4
 
 
 def test_hollow_points_are_the_ones_that_cannot_be_tested() -> None:
     page = made(11)
     [forest] = effect.build(page)
-    points = next(each for each in forest.spec["layer"] if each["mark"]["type"] == "point")["data"]["values"]
+    points = marks(forest.spec, "point")
     tested = [row[-2].text for row in forest.table.rows]
-    assert [each["f"] == each["c"] for each in points] == [each == "yes" for each in tested]
-    assert sum(each["w"] == 70 for each in points) == 2
+    assert [not each["open"] for each in points] == [each == "yes" for each in tested]
+    assert sum(each["main"] for each in points) == 2
+    hollow = [each for each in ElementTree.fromstring(draw(forest)).iter() if each.get("fill") == theme.GROUND]
+    assert len(hollow) == sum(each == "no" for each in tested)
 
 
-def test_names_of_skills_in_a_scatter_plot_do_not_touch() -> None:
+def test_names_of_skills_in_a_scatter_plot_cover_no_point_and_no_other_name() -> None:
     [scatter] = cost_effect.build(made(12, skills=60, models=3, hostile=False))
-    texts = next(each for each in scatter.spec["layer"] if each["mark"]["type"] == "text")["data"]["values"]
-    names = [each for each in texts if each["t"].startswith("skill-")]
-    height = scatter.spec["height"]
-    low, high = scatter.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
-    left, right = scatter.spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    boxes = [
-        (
-            (each["x"] - left) / (right - left) * scatter.spec["width"],
-            (each["y"] - low) / (high - low) * height,
-            each["t"],
-        )
-        for each in names
+    names = [each for each in shapes(draw(scatter)) if each.text.startswith("skill-")]
+    points = [
+        each
+        for each in shapes(draw(scatter))
+        if each.element.get("stroke-width") is None and each.element.tag == "path"
     ]
-    for at, one in enumerate(boxes):
-        for two in boxes[at + 1 :]:
-            assert abs(one[1] - two[1]) >= 11 or abs(one[0] - two[0]) >= 4.5 * min(len(one[2]), len(two[2]))
-    assert len(names) > 3
+    assert len(names) > 3 and len(points) > 100
+    for at, one in enumerate(names):
+        for two in names[at + 1 :]:
+            assert abs(one.y - two.y) >= 11 or one.left + one.width <= two.left or two.left + two.width <= one.left
+    models = {each["model"] for each in marks(scatter.spec, "point")}
+    assert len(models) == 3 and models <= {*texts(draw(scatter))}
 
 
 def test_interactions_are_those_with_the_target() -> None:
@@ -182,44 +204,56 @@ def test_pictures_are_found_sorted_and_named_apart() -> None:
     assert len(names) == len(set(names)) and all(re.fullmatch("[a-z0-9-]+", name) for name in names)
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 9))
-def test_ticks_are_round_few_and_within_the_axis(low: float, span: float, most: int) -> None:
-    ticks = round_ticks(low, low + span, most)
-    assert len(ticks) <= most + 1
-    assert all(low - 1e-6 * span <= each <= low + span * (1 + 1e-6) for each in ticks)
-    for one, two in pairwise(ticks):
-        first = f"{two - one:.3e}"[0]
-        assert first in "125"
-    signed = signed_ticks(low, low + span, 190)
-    places = [(at - low) / span * 190 for at, _ in signed]
-    assert all(
-        two - one >= 6 + (text_width(here) + text_width(there)) / 2 or len(signed) < 3
-        for (one, two), ((_, here), (_, there)) in zip(pairwise(places), pairwise(signed), strict=True)
-    )
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@given(st.integers(0, 2_000_000_000), st.integers(0, 400_000_000), st.integers(2, 6))
-def test_ticks_of_times_are_within_the_axis_and_say_when(start: int, span: int, most: int) -> None:
-    ticks, unit = time_ticks(start * 1000, (start + span) * 1000, most)
-    assert ticks and len(ticks) <= most + 1 and unit.endswith("(UTC)")
-    assert all(start * 1000 <= at <= (start + span) * 1000 for at, _ in ticks)
-    assert len({words for _, words in ticks}) == len(ticks) or (span >= 86_400 and "hour" in unit)
+@pytest.mark.parametrize("hours", [0, 5, 26, 80, 24 * 8, 24 * 90, 24 * 900])
+def test_ticks_of_times_are_few_apart_and_say_when(hours: int) -> None:
+    times = [(DAY + timedelta(hours=each)).isoformat() for each in {0, hours // 2, hours}]
+    spec = {
+        "width": 400, "height": 50, "data": {"values": [{"time": each} for each in times]}, "mark": "point",
+        "encoding": {"x": time_channel("time", times)},
+    }  # fmt: skip
+    *ticks, title = texts(draw(Picture("one", "t", "a", spec, NumberTable((), ()))))
+    assert 1 <= len(ticks) <= 10 and len(ticks) == len({*ticks})
+    assert title.startswith("run (UTC), 2026-01-01") and times[-1][:10] in title
 
 
-@given(st.text(max_size=60), st.integers(20, 300))
-def test_what_does_not_fit_keeps_both_its_ends(words: str, width: int) -> None:
-    shorter = fitted(words, width)
-    assert text_width(shorter) <= max(width, text_width("…"))
-    whole = fitted(words, 10**6)
-    if shorter != whole:
-        start, _, end = shorter.partition("…")
-        assert whole.startswith(start) and whole.endswith(end)
-        assert abs(text_width(start) - text_width(end)) <= 4 * 12 or width < 60
+@given(st.lists(st.text(max_size=60), max_size=5), st.integers(8, 60))
+def test_labels_are_distinct_and_what_does_not_fit_keeps_both_its_ends(names: list[str], width: int) -> None:
+    found = labels(names, width=width)
+    assert len({*found}) == len(found) == len(names)
+    for name, label in zip(names, found, strict=True):
+        [whole] = labels([name], width=10**6)
+        start, cut, end = label.partition("…")
+        if whole != label and cut and "…" not in whole and not label.endswith(")"):
+            assert whole.startswith(start) and whole.endswith(end) and columns(label) <= width
+
+
+def test_the_same_label_may_stand_in_two_groups() -> None:
+    assert labels(["a", "a", "a"], ["x", "y", "x"]) == ["a", "a", "a (2)"]
+
+
+@dataclass
+class Measurement:
+    """A measurement with marks."""
+
+    subject: str
+    marks: tuple[Mark, ...]
+
+
+def marked(*words: str) -> Measurement:
+    return Measurement("it", tuple(Mark(word, "why" if word == "biased" else "") for word in words))
 
 
 def test_titles_say_what_all_and_what_some_of_the_runs_are() -> None:
-    assert _tags.tag([set(), set()]) == "" == _tags.warning([]) == _tags.tag([])
-    assert _tags.tag([{"preliminary", "SIMULATED"}, {"preliminary"}]) == " (preliminary; in part SIMULATED)"
-    assert _tags.tag([{"biased", "stale", "local"}]) == " (stale, biased)"
-    assert _tags.warning([{"stale"}, {"stale", "biased"}]) == " All of it is stale. In part it is biased."
-    assert "nothing about any model" in _tags.warning([{"SIMULATED"}])
+    assert title_suffix([marked(), marked()]) == "" == caveat_sentences([]) == title_suffix([])
+    some = [marked("preliminary", "SIMULATED"), marked("preliminary")]
+    assert title_suffix(some) == " (preliminary; in part SIMULATED)"
+    assert title_suffix([marked("biased", "stale", "local")]) == " (stale, biased)"
+    assert (
+        caveat_sentences([marked("stale"), marked("stale", "biased")]) == " All of it is stale. In part it is biased."
+    )
+    assert "nothing about any model" in caveat_sentences([marked("SIMULATED")])
+    assert caveat_note(some) == "SIMULATED: it. Preliminary: it."
+    assert caveat_note([marked("biased", "local")]) == "Biased: it (why)." and caveat_note([marked("local")]) == ""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skill_health.page.cells import table_html
 from skill_health.page.model import Page, Picture
 
-BROAD, STEP = 580, 20
-"""A picture wider than this takes the whole width of the page. Least widths go in steps of so many pixels."""
-_LEGIBLE = 0.74
-"""A picture may shrink to this part of its width: its smallest text has 8 pixels then; a narrower page scrolls it."""
-_WIDTH = re.compile(r'<svg class="picture"(?=[^>]* width="([0-9.]+)")')
 Pair = tuple[Picture, str]
 MOST, BYTES = 300, 900_000
 """So many pictures of single skills are drawn, and so many bytes of HTML are spent on them and their numbers, that a
@@ -39,14 +33,13 @@ def drawn(page: Page, paths: Sequence[str], most: int = MOST, room: int = BYTES)
 
     whole, wanted = collection_pictures(page), _wanted(page, paths, most)
     svg = draw_all([*whole, *(each for found in wanted.values() for each in found)])
-    pairs = {name: _WIDTH.sub(_sized, drawing, count=1) for name, drawing in svg.items()}
     own: dict[str, tuple[Pair, ...]] = {}
     for path, found in wanted.items():
         room -= sum(len(svg[each.name]) + len(table_html(each.table)) for each in found)
         if room < 0:
             break
-        own[path] = tuple((each, pairs[each.name]) for each in found)
-    return Drawn(tuple((each, pairs[each.name]) for each in whole), own, len(paths) - len(own))
+        own[path] = tuple((each, svg[each.name]) for each in found)
+    return Drawn(tuple((each, svg[each.name]) for each in whole), own, len(paths) - len(own))
 
 
 def _wanted(page: Page, paths: Sequence[str], most: int) -> dict[str, tuple[Picture, ...]]:
@@ -60,14 +53,3 @@ def _wanted(page: Page, paths: Sequence[str], most: int) -> dict[str, tuple[Pict
             break
         wanted[path], most = found, most - len(found)
     return wanted
-
-
-def least_widths() -> str:
-    """The rules of the style sheet for the classes that `drawn` gives pictures by their width."""
-    return "".join(f".least-{width}{{min-width:{width}px}}" for width in range(STEP, 1200, STEP)) + "\n"
-
-
-def _sized(found: re.Match[str]) -> str:
-    width = float(found[1])
-    least = min(1200 - STEP, max(STEP, int(width * _LEGIBLE / STEP) * STEP))
-    return f'<svg class="picture least-{least}{" broad" if width > BROAD else ""}"'

@@ -27,25 +27,32 @@ DARK: Mapping[str, str] = {
 
 
 def config() -> dict[str, Any]:
-    """The Vega-Lite configuration of every picture."""
-    axis = {
-        "labelColor": MUTED, "titleColor": INK, "tickColor": GRID, "domainColor": GRID, "gridColor": GRID,
-        "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "labelLimit": 320, "titlePadding": 8,
-    }  # fmt: skip
-    legend = {
-        "labelColor": INK, "titleColor": MUTED, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal",
-        "labelLimit": 280,
-    }  # fmt: skip
+    """The Vega-Lite configuration of every picture. No text is cut by the library: the pictures give it what fits."""
+    text = {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "labelLimit": 0, "titleLimit": 0}
+    # The picture as a whole has a name for screen readers, and its numbers stand in a table.
     return {
+        "aria": False,
         "background": None,
         "font": FONT,
+        "padding": 6,
         "view": {"stroke": None},
-        "axis": axis,
-        "legend": legend,
-        "title": {"color": INK, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
-        "header": {"labelColor": INK, "titleColor": MUTED, "labelFontSize": 11},
-        "text": {"color": INK, "fontSize": 11},
+        "axis": text
+        | {
+            "labelColor": MUTED,
+            "titleColor": INK,
+            "gridColor": GRID,
+            "tickColor": GRID,
+            "domain": False,
+            "grid": False,
+        },
+        "axisBand": {"ticks": False, "labelPadding": 6},
+        "legend": text | {"orient": "bottom", "labelColor": INK, "titleColor": MUTED},
+        "header": text | {"labelColor": INK, "labelAnchor": "start", "labelAngle": 0, "labelPadding": 4},
+        "text": {"color": INK, "fontSize": 11, "align": "left"},
         "mark": {"color": SERIES[0]},
-        "rule": {"color": INK},
+        "rule": {"color": SERIES[0], "strokeWidth": 1.5},
+        "line": {"strokeWidth": 1.5},
+        "point": {"opacity": 1},
+        "tick": {"opacity": 1},
         "range": {"category": list(SERIES), "symbol": list(SHAPES), "ramp": list(RAMP), "heatmap": list(RAMP)},
     }

@@ -1,4 +1,10 @@
-"""Pictures are found by walking this folder; a new one touches no list."""
+"""Pictures are found by walking this folder; a new one touches no list.
+
+A module of this folder whose name does not begin with an underscore is a picture. It has QUESTION (1 to 4, see
+model.QUESTIONS), ORDER (pictures of a question are shown in this order) and `build(page) -> tuple[Picture, ...]`,
+empty where there is nothing to show. A module may have `build_skill(page, path) -> tuple[Picture, ...]` as well or
+instead: the pictures of one skill, by the path of its SKILL.md, for its own part of the page. Both are pure.
+"""
 
 from __future__ import annotations
 

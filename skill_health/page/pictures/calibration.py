@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skill_health.page.drawing.theme import MUTED, SERIES
+from skill_health.page.drawing.theme import MUTED, ZERO
 from skill_health.page.figures import MISSING, amount, count, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
-from skill_health.page.pictures._panel import Panel, Spec, dashed_diagonal, numbers, together
-from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
-from skill_health.page.pictures._text import fitted, padding, text_width
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some
+from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
 
 QUESTION, ORDER = 2, 50
 MOST = 4
-WIDTH, HEIGHT = 200, 166
-LEAST, LARGEST = 8, 300
-"""Square pixels of a point without answers, and of the one with most."""
 _HEAD = (
     "Model", "Stated confidence, %", "Answers", "Mean confidence, %", "Right, % of answers", "Expected calibration error",
     "Brier score [95 % interval]",
@@ -28,84 +25,67 @@ _NOTE = (
 
 def build(page: Page) -> tuple[Picture, ...]:
     """One picture of the best models that state a confidence; none where no model does."""
-    entries = [entry for entry in current(page) if filled(entry)]
-    drawn = entries[:MOST]
+    standings = [each for each in router_standings(page) if _filled(each)]
+    drawn = standings[:MOST]
     if not drawn:
         return ()
     table = NumberTable(
-        _HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Stated confidence and right answers"
+        _HEAD, tuple(row for each in drawn for row in _rows(each)), "Stated confidence and right answers"
     )
-    said = [f"{entry.label}: {_told(entry)}" for entry in drawn]
-    alt = f"Share of right answers by stated confidence. {'; '.join(said)}.{warning(drawn)}"
-    note = [_NOTE, caveats(drawn)]
-    if len(entries) > MOST:
-        note.append(
-            f"The best {MOST} of {len(entries)} models are shown; left out: {listed([each.name for each in entries[MOST:]])}."
-        )
-    title = f"Routing: is a model as often right as it says?{tag(drawn)}"
-    return (Picture("router-calibration", title, alt, _spec(drawn), table, 2, " ".join(filter(None, note))),)
+    errors = "; ".join(f"{each.label}: {', '.join(_describe_errors(each))}" for each in drawn)
+    alt, rest = f"Share of right answers by stated confidence. {errors}.", [each.subject for each in standings[MOST:]]
+    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest)}." if rest else ""
+    name, title = "router-calibration", "Routing: is a model as often right as it says?"
+    return (caveated_picture(name, title, alt, _spec(drawn), table, 2, drawn, _NOTE, left),)
 
 
-def filled(entry: Entry) -> tuple[JsonNode, ...]:
+def _filled(standing: RouterStanding) -> tuple[JsonNode, ...]:
     """The ranges of confidence that have answers, the lowest first."""
-    return tuple(each for each in entry.own["calibration"]["bins"] if each.value["n"])
+    return tuple(each for each in standing.own["calibration"]["bins"] if each.value["n"])
 
 
-def _told(entry: Entry) -> str:
-    error, brier = entry.own["calibration"]["ece"], entry.own["calibration"]["brier"]
-    shown = MISSING if error.value["value"] is None else f"{error.value['value']:.3f}"
-    return f"ECE {shown}, Brier {amount(brier, digits=3).text}"
+def _error_cell(standing: RouterStanding) -> PageCell:
+    error = standing.own["calibration"]["ece"]["value"]
+    return PageCell(MISSING if error.value is None else f"{error.value:.3f}", error.value, error.origin)
 
 
-def _rows(entry: Entry) -> Iterator[tuple[PageCell, ...]]:
-    found, nothing = entry.own["calibration"], text_cell("")
-    error = found["ece"]["value"]
-    yield (
-        text_cell(entry.label), text_cell("all"), count(found["brier"]["n"]), nothing, nothing,
-        PageCell(MISSING if error.value is None else f"{error.value:.3f}", error.value, error.origin),
-        amount(found["brier"], digits=3),
-    )  # fmt: skip
-    for each in filled(entry):
-        yield (
-            text_cell(entry.label),
-            text_cell(f"{100 * each.value['low']:.0f} to {100 * each.value['high']:.0f}"),
-            count(each["n"]),
-            part(each["confidence"]),
-            part(each["accuracy"]),
-            nothing,
-            nothing,
-        )
+def _describe_errors(standing: RouterStanding) -> tuple[str, str]:
+    brier = amount(standing.own["calibration"]["brier"], digits=3).text
+    return f"ECE {_error_cell(standing).text}", f"Brier {brier}"
 
 
-def _spec(entries: Sequence[Entry]) -> Spec:
-    most = max(each.value["n"] for entry in entries for each in filled(entry))
-    panels = [_panel(entry, most) for entry in entries]
-    below = panels[(len(panels) - 1) // 2 * 2]
-    words = "answers in the range:"
-    below.say(below.x(0), below.y(HEIGHT + 54), words, MUTED)
+def _rows(standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
+    brier, label, nothing = standing.own["calibration"]["brier"], text_cell(standing.label), text_cell("")
+    errors = (_error_cell(standing), amount(brier, digits=3))
+    yield (label, text_cell("all"), count(brier["n"]), nothing, nothing, *errors)
+    for each in _filled(standing):
+        span = text_cell(f"{100 * each.value['low']:.0f} to {100 * each.value['high']:.0f}")
+        shares = (percent_cell(each["confidence"]), percent_cell(each["accuracy"]))
+        yield (label, span, count(each["n"]), *shares, nothing, nothing)
+
+
+def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
+    """A square for each model, two beside each other; its errors stand above it."""
+    values: list[vl.Spec] = []
+    names = vl.labels([each.label for each in standings], width=32)
+    for standing, label in zip(standings, names, strict=True):
+        ece, brier = _describe_errors(standing)
+        values.append({"group": label, "ece": ece, "brier": brier})
+        for each in _filled(standing):
+            own = {"stated": percent(each.value["confidence"]), "right": percent(each.value["accuracy"])}
+            values.append({"group": label, "answers": each.value["n"], **own})
+    most = max(each.get("answers", 0) for each in values)
     steps = sorted({max(1, round(most * part)) for part in (0.1, 0.5, 1)})
-    sizes = [(f"{each:,}", SERIES[0], "circle", _size(each, most)) for each in steps]
-    below.legend(sizes, text_width(words) + 8, HEIGHT + 54, 62)
-    return together(panels, padding(12, 16, 14), 2, 108, 52)
-
-
-def _size(answers: int, most: int) -> float:
-    return round(LEAST + (LARGEST - LEAST) * answers / most, 2)
-
-
-def _panel(entry: Entry, most: int) -> Panel:
-    """The plot of a model; its texts stand clear of a large point at 100 %."""
-    panel = Panel(WIDTH, HEIGHT, (0, 100), (0, 100))
-    panel.beside(numbers(range(0, 101, 20)), "right, % of answers", above=20)
-    panel.below(numbers(range(0, 101, 20)), "stated confidence, %")
-    dashed_diagonal(panel)
-    places = [
-        (percent(each.value["confidence"]) or 0.0, percent(each.value["accuracy"]), each.value["n"])
-        for each in filled(entry)
+    scale = {"domain": [0, most], "range": [8, 300]}
+    size = vl.channel("answers", title="answers in the range", scale=scale, legend={"values": steps})
+    across, up = vl.percent_axis("stated confidence, %", grid=False), vl.percent_axis("right, % of answers")
+    x, y = vl.channel("stated", **across), vl.channel("right", **up)
+    corners = {**vl.interval("x", across, "from", "to"), **vl.interval("y", up, "from", "to")}
+    layers = [
+        vl.layer("rule", corners, [{"from": 0, "to": 100}], strokeDash=vl.DASHED, color=ZERO, strokeWidth=1),
+        vl.layer("line", {"x": x, "y": y}, only="answers", strokeWidth=1),
+        vl.layer("point", {"x": x, "y": y, "size": size}, only="answers", filled=True),
+        vl.text("ece", 0, -30, "ece", color=MUTED),
+        vl.text("brier", 0, -18, "brier", color=MUTED),
     ]
-    panel.line([(x, y) for x, y, _ in places], SERIES[0], strokeWidth=1)
-    for x, y, answers in places:
-        panel.dot(x, y or 0.0, SERIES[0], "circle", _size(answers, most))
-    panel.head(fitted(entry.label, WIDTH), 50)
-    panel.head(_told(entry).rsplit(" n ", 1)[0], 35, MUTED)
-    return panel
+    return vl.facets(vl.plot(values, 150, layers, 172 if len(standings) > 1 else vl.WIDTH), names, columns=2)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
-from skill_health.page.drawing.theme import GRID, GROUND, INK, MUTED, RAMP
+from skill_health.page.drawing.theme import GROUND, INK, RAMP
 from skill_health.page.figures import MISSING, count, score, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
-from skill_health.page.pictures._panel import TURNED, Panel, Spec
-from skill_health.page.pictures._router_cells import MOST, NONE, Confusions, confusions
-from skill_health.page.pictures._router_models import listed, run_id, tag, warning
-from skill_health.page.pictures._text import fitted, padding, text_width
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some
+from skill_health.page.pictures._routers import RouterStanding, is_whole, router_standings, run_id, standing_of
 
 QUESTION, ORDER = 2, 30
-EDGES = (5, 10, 25, 50, 75)
+NONE = "none"
+MOST = 24
+_EDGES = (5, 10, 25, 50, 75)
 """Where a darker colour begins, in per cent."""
-BINS = ("below 5", *(f"{low} to {high}" for low, high in pairwise(EDGES)), f"{EDGES[-1]} and more")
+_BINS = ("below 5", *(f"{low} to {high}" for low, high in pairwise(_EDGES)), f"{_EDGES[-1]} and more")
 _DARK = 50
-_LONG = 130
-"""Pixels for the name of a skill."""
-_LEAST = 300
-"""Pixels that names and plot take at least, as the legends do."""
 _HEAD = (
     "Expected",
     "Picked",
@@ -37,135 +37,156 @@ _NOTE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ConfusionMatrix:
+    """The cells of a report's confusion matrix.
+
+    `sources` are the models whose answers are counted. `rows` are the expected skills and `columns` the picked ones,
+    with NONE and None (no valid answer) last. `left_out` counts the skills that are not among them. `totals` are the
+    calls of each row, those that are left out too. `alike` has the similarity of two descriptions where it is known.
+    """
+
+    report: JsonNode
+    cells: tuple[JsonNode, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str | None, ...]
+    left_out: int
+    totals: Counter[str]
+    alike: Mapping[tuple[str, str | None], JsonNode]
+    sources: tuple[RouterStanding, ...]
+
+    def percent(self, cell: JsonNode) -> float:
+        """The share of the expected skill's calls that a cell holds, in per cent."""
+        return float(100 * cell.value["calls"] / self.totals[cell.value["expected"]])
+
+    def similarity(self, cell: JsonNode) -> JsonNode | None:
+        """The similarity of the two descriptions of a cell; None where it is not known."""
+        return self.alike.get((cell.value["expected"], cell.value["picked"]))
+
+
 def build(page: Page) -> tuple[Picture, ...]:
     """One heat map; none where no report has a call with a right answer to count."""
-    found = confusions(page)
-    if found is None:
+    matrix = _matrix(page)
+    if matrix is None:
         return ()
-    whose = _whose(found)
-    wrong = sorted(
-        (cell for cell in found.cells if cell.value["expected"] != cell.value["picked"]),
-        key=lambda cell: -cell.value["calls"],
-    )
-    right = [cell for cell in found.cells if cell.value["expected"] == cell.value["picked"]]
-    table = NumberTable(
-        _HEAD, tuple(_row(found, cell) for cell in [*wrong, *right]), "What was picked for what, confusions first"
-    )
-    worst = [
-        f"{name(cell.value['picked'])} for {name(cell.value['expected'])} in {cell.value['calls']} of "
-        f"{found.totals[cell.value['expected']]} calls"
-        for cell in wrong
+    whose = f"{len(matrix.sources)} models of run {run_id(matrix.report)}"
+    if len(matrix.sources) == 1:
+        whose = matrix.sources[0].subject
+    right = [cell for cell in matrix.cells if _is_right(cell)]
+    wrong = sorted((cell for cell in matrix.cells if not _is_right(cell)), key=lambda cell: -cell.value["calls"])
+    worst = []
+    for cell in wrong:
+        expected, picked = (describe_class(cell.value[key]) for key in ("expected", "picked"))
+        calls = matrix.totals[cell.value["expected"]]
+        worst.append(f"{picked} for {expected} in {cell.value['calls']} of {calls} calls")
+    first = f"Most frequent: {list_some(worst, 3)}." if worst else "No skill was picked for another."
+    size = f"{len(matrix.rows)} expected and {len(matrix.columns)} picked classes"
+    left = f"The {MOST} skills that are most involved in confusions are shown, {matrix.left_out} are left out."
+    notes = (_NOTE, left if matrix.left_out else "")
+    rows = tuple(_row(matrix, cell) for cell in [*wrong, *right])
+    table = NumberTable(_HEAD, rows, "What was picked for what, confusions first")
+    title, alt = f"Routing: picked skill by expected skill, {whose}", f"Heat map of {size}, answers of {whose}. {first}"
+    return (caveated_picture("router-confusion", title, alt, _spec(matrix), table, 2, matrix.sources, *notes),)
+
+
+def _matrix(page: Page) -> ConfusionMatrix | None:
+    """The cells of the latest report over all prompts, else of the latest; None where no cell is there.
+
+    Those of all its models together, unless some are simulated or untrusted and others are not: then those of the best
+    of the others, since what a script answers says nothing about the descriptions.
+    """
+    reports = [report for report in page.router if report["confusion"]]
+    report = next((each for each in reports if is_whole(each)), next(iter(reports), None))
+    if report is None:
+        return None
+    standings = [
+        each for each in router_standings(page) if each.report.origin == report.origin and each.own["confusion"]
     ]
-    said = f"Most frequent: {listed(worst, 3)}." if worst else "No skill was picked for another."
-    alt = f"Heat map of {len(found.rows)} expected and {len(found.columns)} picked classes, answers of {whose}. {said}{warning(found.sources)}"
-    note = _NOTE
-    if found.left_out:
-        note += f" The {MOST} skills that are most involved in confusions are shown, {found.left_out} are left out."
-    return (
-        Picture(
-            "router-confusion",
-            f"Routing: picked skill by expected skill, {whose}{tag(found.sources)}",
-            alt,
-            _spec(found),
-            table,
-            2,
-            note,
-        ),
-    )
+    sound = [each for each in standings if each.is_sound]
+    if 0 < len(sound) < len(report["models"].value):
+        return _matrix_of(report, tuple(sound[0].own["confusion"]), (sound[0],))
+    sources = tuple(standing_of(page, report, own) for own in report["models"])
+    return _matrix_of(report, tuple(report["confusion"]), sources)
 
 
-def name(picked: str | None) -> str:
+def _matrix_of(
+    report: JsonNode, matrix: Sequence[JsonNode], sources: tuple[RouterStanding, ...]
+) -> ConfusionMatrix | None:
+    wrong: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    skills: set[str] = set()
+    for cell in matrix:
+        expected, picked, calls = (cell.value[key] for key in ("expected", "picked", "calls"))
+        totals[expected] += calls
+        skills |= {expected, picked}
+        if expected != picked:
+            wrong.update({expected: calls, picked: calls})
+    named = {each for each in skills if each not in (NONE, None)}
+    chosen = set(sorted(named, key=lambda name: (-wrong[name], name))[:MOST])
+    rows = (*sorted(chosen & totals.keys()), *([NONE] if NONE in totals else []))
+    columns = (*sorted(chosen), *(each for each in (NONE, None) if each in skills))
+    cells = tuple(cell for cell in matrix if cell.value["expected"] in rows and cell.value["picked"] in columns)
+    left_out = len(named) - len(chosen)
+    return ConfusionMatrix(report, cells, rows, columns, left_out, totals, _alike(report), sources) if cells else None
+
+
+def _alike(report: JsonNode) -> dict[tuple[str, str | None], JsonNode]:
+    """The similarities of a report by both orders of the pair."""
+    found: dict[tuple[str, str | None], JsonNode] = {}
+    for pair in report["pairs"]:
+        if pair.value["similarity"] is not None:
+            one, other = pair.value["expected"], pair.value["picked"]
+            found.setdefault((other, one), pair["similarity"])
+            found[one, other] = pair["similarity"]
+    return found
+
+
+def describe_class(picked: str | None) -> str:
     """A class in words."""
     return "no valid answer" if picked is None else "no skill" if picked == NONE else picked
 
 
-def _whose(found: Confusions) -> str:
-    if len(found.sources) == 1:
-        return found.sources[0].name
-    return f"{len(found.sources)} models of run {run_id(found.report)}"
+def _is_right(cell: JsonNode) -> bool:
+    return bool(cell.value["expected"] == cell.value["picked"])
 
 
-def _row(found: Confusions, cell: JsonNode) -> tuple[PageCell, ...]:
-    alike = found.similarity(cell)
-    own = 100 * found.share(cell)
+def _row(matrix: ConfusionMatrix, cell: JsonNode) -> tuple[PageCell, ...]:
+    alike, own = matrix.similarity(cell), matrix.percent(cell)
     return (
-        text_cell(name(cell.value["expected"])), text_cell(name(cell.value["picked"])), count(cell["calls"]),
-        PageCell(f"{own:.1f}", own), count(cell["prompts"]), score(alike) if alike is not None else text_cell(MISSING),
+        text_cell(describe_class(cell.value["expected"])), text_cell(describe_class(cell.value["picked"])),
+        count(cell["calls"]), PageCell(f"{own:.1f}", own), count(cell["prompts"]),
+        score(alike) if alike is not None else text_cell(MISSING),
     )  # fmt: skip
 
 
-def _shade(share: float) -> int:
-    """The place of a share in per cent among BINS and colours."""
-    return sum(share >= edge for edge in EDGES)
-
-
-def _spec(found: Confusions) -> Spec:
-    down, over = len(found.rows), len(found.columns)
-    step = 26 if over <= 14 else 18 if over <= 20 else 15
-    panel = Panel(step * over, step * down, (0, over), (down, 0))
-    panel.cells.extend([_cell(0, row, GROUND, GRID, over) for row in range(down)])
-    panel.cells.extend([_cell(column, 0, "none", GRID, 1, down) for column in range(over)])
-    panel.cells.extend([cell for _, cell in sorted(_squares(found), key=lambda pair: pair[0])])
-    most = ceil(10 * max((alike for *_, alike in _rings(found)), default=0.1)) / 10 or 0.1
-    for column, row, share, alike in _rings(found):
-        color = GROUND if share >= _DARK else INK
-        panel.dot(column + 0.5, row + 0.5, color, size=_ring(alike, most, step), fill="none")
-    rows, columns = ([fitted(name(each), _LONG) for each in names] for names in (found.rows, found.columns))
-    for at, words in enumerate(rows):
-        panel.say(panel.x(-6), at + 0.5, words, align="right")
-    for at, words in enumerate(columns):
-        panel.say(at + 0.5, panel.y(-6), words, align=TURNED)
-    high = max(map(text_width, columns))
-    panel.head("picked skill", high + 20, MUTED)
-    panel.say(panel.x(-6), panel.y(-10), "expected skill", MUTED, "right")
-    _legends(panel, found, most, step)
-    wide = max(0.0, _LEAST - max(map(text_width, rows)) - panel.width)
-    return {**panel.spec(), "padding": padding(10, 14 + wide, 10)}
-
-
-def _cell(column: float, row: float, fill: str, stroke: str, wide: float = 1, high: float = 1) -> Spec:
-    return {"x": column, "x2": column + wide, "y": row, "y2": row + high, "f": fill, "c": stroke, "w": 1}
-
-
-def _squares(found: Confusions) -> list[tuple[bool, Spec]]:
-    """Whether a cell is a right answer, and how it is drawn; the borders of right answers lie above all others."""
-    squares = []
-    for cell in found.cells:
-        own = found.rows.index(cell.value["expected"]), found.columns.index(cell.value["picked"])
-        right = cell.value["expected"] == cell.value["picked"]
-        drawn = _cell(own[1], own[0], RAMP[_shade(round(100 * found.share(cell), 4))], INK if right else GROUND)
-        squares.append((right, drawn | {"w": 1.5 if right else 1}))
-    return squares
-
-
-def _rings(found: Confusions) -> list[tuple[int, int, float, float]]:
-    """Column, row, share in per cent and similarity of the cells of confusions."""
-    rings = []
-    for cell in found.cells:
-        alike = found.similarity(cell)
-        if alike is not None and cell.value["expected"] != cell.value["picked"]:
-            place = found.columns.index(cell.value["picked"]), found.rows.index(cell.value["expected"])
-            rings.append((*place, 100 * found.share(cell), float(alike.value)))
-    return rings
-
-
-def _ring(alike: float, most: float, step: int) -> float:
-    """Square pixels of the ring of a similarity: its radius grows with it."""
-    return round(4 + (max(alike, 0.0) / most) ** 2 * ((step - 3) ** 2 - 4), 2)
-
-
-def _legends(panel: Panel, found: Confusions, most: float, step: int) -> None:
-    """What colours and rings mean, below the plot from its names on."""
-    left = -max(map(text_width, ("expected skill", *(fitted(name(each), _LONG) for each in found.rows))))
-    top = panel.height + 20
-    panel.say(panel.x(left), panel.y(top), "share of the expected skill's calls, %", MUTED)
-    for at, words in enumerate(BINS):
-        x, y = left + 8 + at % 3 * 96, top + 19 + at // 3 * 19
-        panel.dot(panel.x(x), panel.y(y), GRID, "square", 140, RAMP[at])
-        panel.say(panel.x(x + 14), panel.y(y), words)
-    if _rings(found):
-        panel.say(panel.x(left), panel.y(top + 62), "similarity of the descriptions (cosine)", MUTED)
-        for at, alike in enumerate((most / 4, most / 2, most)):
-            x, y = left + 14 + at * 96, top + 84
-            panel.dot(panel.x(x), panel.y(y), INK, size=_ring(alike, most, step), fill="none")
-            panel.say(panel.x(x + 18), panel.y(y), f"{alike:.2f}")
+def _spec(matrix: ConfusionMatrix) -> vl.Spec:
+    names = dict(zip(matrix.columns, vl.labels([*map(describe_class, matrix.columns)], width=24), strict=True))
+    # Rows and columns stand in the order of the first data, and have a place there even without a call.
+    rows = [names[each if each in matrix.rows else matrix.rows[0]] for each in matrix.columns]
+    places = [{"expected": row, "picked": names[each]} for row, each in zip(rows, matrix.columns, strict=True)]
+    values: list[vl.Spec] = []
+    for cell in sorted(matrix.cells, key=_is_right):
+        alike, right, share = matrix.similarity(cell), _is_right(cell), round(matrix.percent(cell), 4)
+        own = {"expected": names[cell.value["expected"]], "picked": names[cell.value["picked"]], "right": right}
+        values.append({**own, "shade": _BINS[sum(share >= edge for edge in _EDGES)], "dark": share >= _DARK})
+        if alike is not None and not right:
+            values[-1]["alike"] = max(0.0, float(alike.value))
+    most = ceil(10 * max(each.get("alike", 0.1) for each in values)) / 10 or 0.1
+    width = max(300, 15 * len(matrix.columns))
+    step = max(15, min(26, width // len(matrix.columns)))
+    shades = {"title": "share of the expected skill's calls, %", "columns": 3, "symbolType": "square"}
+    fill = vl.category("shade", scale={"domain": _BINS, "range": RAMP}, legend=shades)
+    ring = {"type": "pow", "exponent": 2, "domain": [0, most], "range": [4, (step - 3) ** 2]}
+    rings = {"title": "similarity (cosine)", "values": [most / 4, most / 2, most]}
+    rings |= {"symbolFillColor": GROUND, "symbolStrokeColor": INK}
+    border = {"stroke": vl.either("right", INK, GROUND), "strokeWidth": vl.either("right", 1.5, 1)}
+    circle = {"size": vl.channel("alike", scale=ring, legend=rings), "color": vl.either("dark", GROUND, INK)}
+    axis = {"grid": True, "zindex": 0}
+    x = vl.category("picked", title="picked skill", axis={**axis, "orient": "top", "labelAngle": -90})
+    y = vl.category("expected", title="expected skill", axis=axis)
+    layers = [
+        vl.layer("rect", {}, places, fill=None),
+        vl.layer("rect", {"fill": fill, **border}),
+        vl.layer("point", circle, only="alike"),
+    ]
+    return vl.plot(values, {"step": step}, layers, width, x=x, y=y)

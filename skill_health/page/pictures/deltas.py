@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from skill_health.page.figures import amount, text_cell
 from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.pictures._effects import (
-    Measured,
-    caveats,
-    collections,
-    row,
-    spoken,
-    tag,
-    titled,
-    warning,
-)  # fmt: skip
-from skill_health.page.pictures._forest import Row, forest
+from skill_health.page.pictures import _effects as effects
+from skill_health.page.pictures._caveats import caveated_picture, mark_words
 
 QUESTION, ORDER = 3, 4
 UNITS = {
@@ -31,59 +22,33 @@ _MOST_ROWS = 24
 
 def build(page: Page) -> tuple[Picture, ...]:
     """A picture for each measure of which anything is known: a forest plot over all contrasts and models."""
-    measured = collections(page)
-    found = (_one(measured, key) for key in UNITS)
+    measured = effects.collection_effects(page)
+    found = (_measure(measured, key) for key in UNITS)
     return tuple(picture for picture in found if picture is not None)
 
 
-def _one(measured: tuple[Measured, ...], key: str) -> Picture | None:
+def _measure(measured: Sequence[effects.EffectMeasurement], key: str) -> Picture | None:
     title, unit, size, digits = UNITS[key]
-    every = [
-        (each, contrast)
-        for each in measured
-        for contrast in each.own["contrasts"]
-        if contrast["deltas"][key].value["value"] is not None
-    ]
+    every = [pair for pair in effects.all_contrasts(measured) if pair[1]["deltas"][key].value["value"] is not None]
     if not every:
         return None
-    shown, left = every, ""
-    if len(shown) > _MOST_ROWS:
-        shown = [pair for pair in every if pair[1].value["kind"] in ("primary", "secondary")]
-        left = " Primary and secondary contrasts are drawn, all are in the table."
-    rows = []
-    for each in measured:
-        own = [_row(each, contrast, key) for at, contrast in shown if at is each]
-        if own and len(measured) > 1:
-            rows.append(Row(titled(each)))
-        rows += own
-    table = NumberTable(
-        ("Contrast", "Model", f"{title}, {unit} [95 % interval], n tasks", "Marks"),
-        tuple(
-            (
-                text_cell(spoken(contrast.value)),
-                text_cell(each.model),
-                amount(contrast["deltas"][key], size, digits, signed=True),
-                text_cell(each.words),
-            )
-            for each, contrast in every
-        ),
-        f"{title}: the arm less what it is against, paired by task",
-    )
-    told = [
-        f"{each.model} {amount(contrast['deltas'][key], size, digits, signed=True).text}"
-        for each, contrast in every
-        if contrast.value["kind"] == "primary"
-    ]
+    drawn, left = every, ""
+    if len(every) > _MOST_ROWS:
+        drawn = [pair for pair in every if pair[1].value["kind"] in ("primary", "secondary")]
+        left = "Primary and secondary contrasts are drawn, all are in the table."
+    figures = [amount(contrast["deltas"][key], size, digits, signed=True) for _, contrast in every]
+    rows, firsts = [], []
+    for (each, contrast), figure in zip(every, figures, strict=True):
+        name = text_cell(effects.describe_contrast(contrast))
+        rows.append((name, text_cell(each.model), figure, text_cell(mark_words(each))))
+        if contrast.value["kind"] == "primary":
+            firsts.append(f"{each.model} {figure.text}")
+    head = ("Contrast", "Model", f"{title}, {unit} [95 % interval], n tasks", "Marks")
+    table = NumberTable(head, tuple(rows), f"{title}: the arm less what it is against, paired by task")
     alt = (
         f"Forest plot of the difference in {title.lower()}, in {unit}, by contrast. With the target skill less "
-        f"without: {'; '.join(told[:4]) or 'not known'}.{warning(measured)}"
+        f"without: {'; '.join(firsts[:4]) or 'not known'}."
     )
-    spec = forest(rows, unit, factor=1 / size)
-    note = caveats(measured, f"Right of the line is more than without.{left}")
-    return Picture(f"delta-{key.replace('_', '-')}", f"{title} by contrast{tag(measured)}", alt, spec, table, 3, note)
-
-
-def _row(each: Measured, contrast: Any, key: str) -> Row:
-    own = row(each, contrast)
-    delta = contrast["deltas"][key]
-    return Row(own.name, delta, None, own.kind, delta.value["low"] is None, own.strong)
+    spec = effects.forest(drawn, measure=key, title=unit, factor=1 / size)
+    slug, how = f"delta-{key.replace('_', '-')}", "Right of the line is more than without."
+    return caveated_picture(slug, f"{title} by contrast", alt, spec, table, 3, measured, how, left)

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from skill_health.page.figures import text_cell
-from skill_health.page.model import NumberTable, Page, Picture
-from skill_health.page.pictures._effects import (
-    AXIS,
-    CELLS,
-    caveats,
-    cells,
-    collections,
-    contrast_rows,
-    known,
-    spoken,
-    tag,
-    told,
-    warning,
-)  # fmt: skip
-from skill_health.page.pictures._forest import forest
+from skill_health.page.model import Page, Picture
+from skill_health.page.pictures import _effects as effects
+from skill_health.page.pictures._caveats import caveated_picture
 
 QUESTION, ORDER = 3, 1
-HOW = (
+_HOW = (
     "A point is a difference of success, a thick rule its 95 % interval, a thin rule below it Student's interval, "
     "n the number of tasks. An open point is not testable: fewer than six tasks differ. What decides the verdict is "
     "target less control, drawn larger."
@@ -29,27 +16,17 @@ HOW = (
 
 def build(page: Page) -> tuple[Picture, ...]:
     """One forest plot of the models that were measured over the whole collection."""
-    measured = collections(page)
-    rows = contrast_rows(measured)
-    if not rows:
+    measured = effects.collection_effects(page)
+    every = effects.all_contrasts(measured)
+    drawn = [pair for pair in every if effects.has_value(pair[1])]
+    if not drawn:
         return ()
-    head = ("Contrast", "Model", *CELLS, "Marks")
-    table = NumberTable(
-        head,
-        tuple(
-            (text_cell(spoken(contrast.value)), text_cell(each.model), *cells(each, contrast), text_cell(each.words))
-            for each in measured
-            for contrast in each.own["contrasts"]
-        ),
-        "Differences of success between arms, paired by task",
-    )
-    firsts = [
-        f"{each.model}: {told(each.primary)}" for each in measured if each.primary is not None and known(each.primary)
-    ]
+    table = effects.contrast_table(every, ("Contrast", "Model"), "Differences of success between arms, paired by task")
     alt = (
         f"Forest plot of the contrasts of {len(measured)} model{'s' * (len(measured) != 1)}. Success with the target "
-        f"skill less without: {'; '.join(firsts[:4]) or 'not known'}.{warning(measured)}"
+        f"skill less without: {effects.describe_primary(measured)}."
     )
-    missing = sum(not known(contrast) for each in measured for contrast in each.own["contrasts"])
-    note = caveats(measured, HOW + (f" {missing} without a figure are left out of the picture." if missing else ""))
-    return (Picture("effect", f"Effect by contrast{tag(measured)}", alt, forest(rows, AXIS), table, 3, note),)
+    missing = len(every) - len(drawn)
+    left = f"{missing} without a figure are left out of the picture." if missing else ""
+    spec = effects.forest(drawn)
+    return (caveated_picture("effect", "Effect by contrast", alt, spec, table, 3, measured, _HOW, left),)

@@ -2,119 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from skill_health.page.drawing.theme import BAD, INK, SERIES, WARN
 from skill_health.page.figures import count, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, Picture
-from skill_health.page.pictures._text import below, fitted, padding, text, text_width
+from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 3
 MOST = 15
 """So many bars are drawn, the fullest first."""
-_WIDTH, _STEP = 380, 36
-_PARTS = ("full", "truncated", "name_only", "omitted")
-_WORDS = {"truncated": "cut short", "name_only": "by name only", "omitted": "left out"}
+_FATES = {"truncated": "cut short", "name_only": "by name only", "omitted": "left out"}
+_COUNTS = ("wanted", "limit", "skills", "full", *_FATES)
+_HEAD = ("Host", "Folder", "Unit", "Wanted", "Limit", "Skills", "In full", "Cut short", "By name only", "Left out")
+_NOTE = (
+    "The upright stroke is the host's limit. A host that is over it shortens or leaves out what it tells the model of "
+    "skills, so that they are not found."
+)
 
 
 def build(page: Page) -> tuple[Picture, ...]:
     """A bar for each host and folder, in per cent of the host's limit, with what is cut in words."""
-    entries = sorted(page.own.get("listing").get("hosts"), key=_used, reverse=True)
-    if not entries:
+    hosts = sorted(page.own.get("listing").get("hosts"), key=_used, reverse=True)
+    if not hosts:
         return ()
-    several = len({entry.value.get("group") for entry in entries}) > 1
+    folders = [host.value.get("group") or "." for host in hosts]
+    titles = [str(host.value["title"]) for host in hosts]
+    names = (
+        [f"{title}, {folder}" for title, folder in zip(titles, folders, strict=True)] if len({*folders}) > 1 else titles
+    )
     table = NumberTable(
-        ("Host", "Folder", "Unit", "Wanted", "Limit", "Skills", "In full", "Cut short", "By name only", "Left out"),
+        _HEAD,
         tuple(
-            (
-                text_cell(entry.value["title"]),
-                text_cell(entry.value.get("group") or "."),
-                text_cell(entry.value["unit"]),
-                count(entry["wanted"]),
-                count(entry["limit"]),
-                count(entry["skills"]),
-                *(count(entry[part]) for part in _PARTS),
-            )
-            for entry in entries
+            (text_cell(title), text_cell(folder), text_cell(host.value["unit"]), *(count(host[key]) for key in _COUNTS))
+            for host, title, folder in zip(hosts, titles, folders, strict=True)
         ),
         "What hosts need to list all skills, and what they have for it",
     )
-    told = "; ".join(f"{_name(entry, several)}: {_size(entry)}, {_fate(entry)}" for entry in entries[:3])
-    alt = f"Bars of the listing of the skills against each host's limit. {told}."
+    words = [f"{_describe_size(host)}; {_describe_fate(host)}" for host in hosts]
+    firsts = "; ".join(f"{name}: {each.replace(';', ',', 1)}" for name, each in zip(names[:3], words, strict=False))
+    alt = f"Bars of the listing of the skills against each host's limit. {firsts}."
     note = (
-        "The upright stroke is the host's limit. A host that is over it shortens or leaves out what it tells the model "
-        "of skills, so that they are not found."
+        f"{_NOTE} The {MOST} fullest of {len(hosts)} are drawn, all are in the table." if len(hosts) > MOST else _NOTE
     )
-    if len(entries) > MOST:
-        note += f" The {MOST} fullest of {len(entries)} are drawn, all are in the table."
-    spec = _spec(entries[:MOST], several)
+    spec = _spec(hosts[:MOST], names, words)
     return (Picture("listing-budget", "Listing budget of each host", alt, spec, table, 1, note),)
 
 
-def _used(entry: JsonNode) -> float:
-    limit = entry.value["limit"]
-    return entry.value["wanted"] / limit * 100 if limit else 0.0
+def _used(host: JsonNode) -> float:
+    limit = host.value["limit"]
+    return host.value["wanted"] / limit * 100 if limit else 0.0
 
 
-def _name(entry: JsonNode, several: bool) -> str:
-    group = entry.value.get("group") or "."
-    return f"{entry.value['title']}, {group}" if several else str(entry.value["title"])
+def _describe_size(host: JsonNode) -> str:
+    own = host.value
+    return f"{own['wanted']:,} " + (
+        f"of {own['limit']:,} {own['unit']}" if own["limit"] else f"{own['unit']}, no limit known"
+    )
 
 
-def _size(entry: JsonNode) -> str:
-    own = entry.value
-    limit = f"of {own['limit']:,} {own['unit']}" if own["limit"] else f"{own['unit']}, no limit known"
-    return f"{own['wanted']:,} {limit}"
+def _describe_fate(host: JsonNode) -> str:
+    parts = [f"{host.value[part]:,} {word}" for part, word in _FATES.items() if host.value[part]]
+    return ", ".join(parts) if parts else f"all {host.value['skills']:,} in full"
 
 
-def _fate(entry: JsonNode) -> str:
-    own = entry.value
-    parts = [f"{own[part]:,} {word}" for part, word in _WORDS.items() if own[part]]
-    return ", ".join(parts) if parts else f"all {own['skills']:,} in full"
-
-
-def _spec(entries: list[JsonNode], several: bool) -> dict[str, Any]:
-    most = max(100.0, *(_used(entry) for entry in entries)) * 1.04
-    bars: list[dict[str, Any]] = []
-    texts: list[dict[str, Any]] = []
-    for at, entry in enumerate(entries):
-        own = entry.value
+def _spec(hosts: Sequence[JsonNode], names: Sequence[str], words: Sequence[str]) -> vl.Spec:
+    fitted = vl.labels([*map(": ".join, zip(names, words, strict=True))][: len(hosts)], width=76)
+    values = []
+    for host, label in zip(hosts, fitted, strict=True):
+        own = host.value
         color = BAD if own["omitted"] else WARN if own["truncated"] or own["name_only"] else SERIES[0]
-        bars.append({"y": at + 0.22, "b": round(_used(entry), 4), "c": color})
-        words = f": {_size(entry)}; {_fate(entry)}"
-        name = fitted(_name(entry, several), max(60.0, _WIDTH - text_width(words)))
-        texts.append({"x": 0, "y": at - 0.22, "t": f"{name}{words}", "c": INK})
-    plain_scale = {"nice": False, "zero": False}
-    axis = below("per cent of the host's limit", 5, grid=False)
-    x = {"field": "x", "type": "quantitative", "scale": {**plain_scale, "domain": [0, most]}, "axis": axis}
-    y = {
-        "field": "y",
-        "type": "quantitative",
-        "axis": None,
-        "scale": {**plain_scale, "domain": [-0.6, len(entries) - 0.4], "reverse": True},
-    }
-    by_color = {"field": "c", "type": "nominal", "scale": None}
-    limits = [{"x": 100, "y": at, "y2": at + 0.44} for at, entry in enumerate(entries) if entry.value["limit"]]
-    limit = {"type": "rule", "color": INK, "strokeWidth": 2}
-    return {
-        "width": _WIDTH,
-        "height": _STEP * len(entries),
-        "padding": padding(8, 14),
-        "layer": [
-            {
-                "mark": {"type": "rule", "strokeWidth": 12},
-                "data": {"values": [{"x": 0, **bar} for bar in bars]},
-                "encoding": {"x": x, "x2": {"field": "b"}, "y": y, "color": by_color},
-            },
-            {
-                "mark": limit,
-                "data": {"values": limits},
-                "encoding": {"x": x, "y": y, "y2": {"field": "y2"}},
-            },
-            {
-                "mark": text(),
-                "data": {"values": texts},
-                "encoding": {"x": x, "y": y, "text": {"field": "t"}, "color": by_color},
-            },
-        ],
-    }
+        values.append(
+            {"name": label, "used": round(_used(host), 4), "color": color, "limit": 100 if own["limit"] else None}
+        )
+    along: vl.Spec = {"title": "per cent of the host's limit", "axis": {"tickCount": 5}}
+    used = {"x": vl.channel("used", **along), "color": vl.category("color", scale=None)}
+    layers = [
+        vl.layer("bar", used, height=12, yOffset=5),
+        vl.layer("tick", {"x": vl.channel("limit", **along)}, color=INK, thickness=2, size=16, yOffset=5),
+    ]
+    return vl.plot(values, {"step": 36}, layers, y=vl.row_heads())

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from skill_health.page.drawing.theme import MUTED, SERIES
 from skill_health.page.figures import MISSING, amount, count, share, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
-from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, round_ticks, together
-from skill_health.page.pictures._router_models import Entry, caveats, current, listed, part, percent, tag, warning
-from skill_health.page.pictures._text import fitted, padding
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some
+from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
 
 QUESTION, ORDER = 2, 40
 MOST = 4
-WIDTH, WHOLE, HEIGHT = 198, 440, 110
-"""Pixels of a plot that has another beside it, and of one that has none."""
-PICKED, EXPECTED = "picked", "expected if places did not matter"
-LOOKS = {PICKED: (SERIES[0], "circle"), EXPECTED: (SERIES[1], "square")}
-DASHES = {PICKED: [1, 0], EXPECTED: [4, 3]}
+EXPECTED = "expected if places did not matter"
+_LOOKS = {"picked": (SERIES[0], "circle"), EXPECTED: (SERIES[1], "square")}
 _HEAD = (
     "Model", "Places", "First answers there", "Picked, %", "Expected, %", "Right where the right skill is there, % [95 % interval], n",
     "Distance, p", "Slope, log odds for each place [95 % interval], p",
 )  # fmt: skip
-
 _PICKED = (
     "Picked: the share of first answers that stood at a place of the list, against the share if the orders of each prompt "
     "were exchanged among its calls; the distance is the total variation between the two, with the p of that permutation."
@@ -37,52 +32,42 @@ _UNTESTED = "How often places are picked is not tested: that takes several calls
 
 def build(page: Page) -> tuple[Picture, ...]:
     """One picture of the best models of which the places are known; none where there is no such model."""
-    entries = [entry for entry in current(page) if any(map(_known, places(entry)))]
-    drawn = entries[:MOST]
+    standings = [each for each in router_standings(page) if any(map(_is_known, _places(each)))]
+    drawn = standings[:MOST]
     if not drawn:
         return ()
-    table = NumberTable(_HEAD, tuple(row for entry in drawn for row in _rows(entry)), "Places of the list")
-    said = [f"{entry.label}: {_told(entry)}" for entry in drawn]
-    tested = any(map(_shares, drawn))
+    table = NumberTable(_HEAD, tuple(row for each in drawn for row in _rows(each)), "Places of the list")
+    found = "; ".join(f"{each.label}: {_describe_distance(each)}, {_describe_slope(each)}" for each in drawn)
+    tested = any(place.value["picked"] is not None for each in drawn for place in _places(each))
     what = "Picked and expected share of each place of the list, and share" if tested else "Share"
-    alt = f"{what} of right answers by place in the list. {'; '.join(said)}.{warning(drawn)}"
-    note = [_PICKED if tested else "", _RIGHT, "" if tested else _UNTESTED, caveats(drawn)]
-    if len(entries) > MOST:
-        note.append(
-            f"The best {MOST} of {len(entries)} models are shown; left out: {listed([each.name for each in entries[MOST:]])}."
-        )
-    title = f"Routing: does the place in the list matter?{tag(drawn)}"
-    return (Picture("router-position", title, alt, _spec(drawn), table, 2, " ".join(filter(None, note))),)
+    alt, rest = f"{what} of right answers by place in the list. {found}.", [each.subject for each in standings[MOST:]]
+    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest)}." if rest else ""
+    notes = (_PICKED if tested else "", _RIGHT, "" if tested else _UNTESTED, left)
+    title = "Routing: does the place in the list matter?"
+    return (caveated_picture("router-position", title, alt, _spec(drawn, tested), table, 2, drawn, *notes),)
 
 
-def places(entry: Entry) -> tuple[JsonNode, ...]:
+def _places(standing: RouterStanding) -> tuple[JsonNode, ...]:
     """The places of a model's report, from the top of the list; none in a report of before they were counted."""
-    return tuple(entry.own["position"].get("places"))
+    return tuple(standing.own["position"].get("places"))
 
 
-def _known(place: JsonNode) -> bool:
+def _is_known(place: JsonNode) -> bool:
     return place["picked"].value is not None or place["right"]["value"].value is not None
 
 
-def _told(entry: Entry) -> str:
-    return f"{_far(entry.own['position']['tv'])}, {_steep(entry.own['position']['slope'])}"
+def _distance_cell(standing: RouterStanding) -> PageCell:
+    found = standing.own["position"]["tv"]
+    value = found.value["value"]
+    return text_cell(MISSING) if value is None else PageCell(f"{value:.3f}{_p(found)}", value, found["value"].origin)
 
 
-def _far(distance: JsonNode) -> str:
-    return f"distance {_distance(distance)}" if _has(distance) else "distance not testable"
-
-
-def _steep(slope: JsonNode, short: bool = False) -> str:
-    return f"slope {_slope(slope, short)}" if _has(slope) else "slope not testable"
-
-
-def _distance(distance: JsonNode) -> str:
-    return f"{distance.value['value']:.3f}{_p(distance)}"
-
-
-def _slope(slope: JsonNode, short: bool = False) -> str:
-    text = amount(slope, digits=2 if short else 3, signed=True).text
-    return f"{text.split(' n ')[0] if short else text}{_p(slope)}"
+def _slope_cell(standing: RouterStanding, brief: bool = False) -> PageCell:
+    found = standing.own["position"]["slope"]
+    if found.value["value"] is None:
+        return text_cell(MISSING)
+    text = amount(found, digits=2 if brief else 3, signed=True).text
+    return PageCell(f"{text.split(' n ')[0] if brief else text}{_p(found)}", found.value["value"], found.origin)
 
 
 def _p(number: JsonNode) -> str:
@@ -90,96 +75,63 @@ def _p(number: JsonNode) -> str:
     return "" if found is None else f", p {found:.3f}" if found >= 0.001 else ", p < 0.001"
 
 
-def _rows(entry: Entry) -> Iterator[tuple[PageCell, ...]]:
-    distance, slope = entry.own["position"]["tv"], entry.own["position"]["slope"]
-    nothing = text_cell("")
-    yield (
-        text_cell(entry.label), text_cell("all"), count(distance["n"]), nothing, nothing, nothing,
-        PageCell(_distance(distance), distance.value["value"], distance["value"].origin) if _has(distance) else text_cell(MISSING),
-        PageCell(_slope(slope), slope.value["value"], slope.origin) if _has(slope) else text_cell(MISSING),
-    )  # fmt: skip
-    for place in places(entry):
-        yield (
-            text_cell(entry.label),
-            text_cell(_span(place)),
-            count(place["calls"]),
-            part(place["picked"]),
-            part(place["expected"]),
-            share(place["right"]),
-            nothing,
-            nothing,
-        )
+def _describe_distance(standing: RouterStanding) -> str:
+    text = _distance_cell(standing).text
+    return "distance not testable" if text == MISSING else f"distance {text}"
 
 
-def _has(number: JsonNode) -> bool:
-    return number.value["value"] is not None
+def _describe_slope(standing: RouterStanding, brief: bool = False) -> str:
+    text = _slope_cell(standing, brief).text
+    return "slope not testable" if text == MISSING else f"slope {text}"
 
 
-def _span(place: JsonNode) -> str:
-    first, last = place.value["first"], place.value["last"]
-    return str(first) if first == last else f"{first} to {last}"
+def _rows(standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
+    label, nothing = text_cell(standing.label), text_cell("")
+    calls = count(standing.own["position"]["tv"]["n"])
+    yield (label, text_cell("all"), calls, *[nothing] * 3, _distance_cell(standing), _slope_cell(standing))
+    for place in _places(standing):
+        first, last = place.value["first"], place.value["last"]
+        span = text_cell(str(first) if first == last else f"{first} to {last}")
+        shares = (percent_cell(place["picked"]), percent_cell(place["expected"]), share(place["right"]))
+        yield (label, span, count(place["calls"]), *shares, nothing, nothing)
 
 
-def _shares(entry: Entry) -> bool:
-    """Whether it is known how often places are picked."""
-    return any(place.value["picked"] is not None for place in places(entry))
-
-
-def _spec(entries: Sequence[Entry]) -> Spec:
-    shares = [place.value[key] for entry in entries for place in places(entry) for key in ("picked", "expected")]
-    top = min(100.0, max(10.0, 115 * max((each for each in shares if each is not None), default=0.1)))
-    tested = any(map(_shares, entries))
-    panels: list[Panel] = []
-    for at, entry in enumerate(entries):
-        title = "place in the list, 1 is the top" if at == len(entries) - 1 else ""
-        own = (_left(entry, top, title), _right(entry, title, WIDTH)) if tested else (_right(entry, title, WHOLE),)
-        own[0].head(fitted(entry.label, own[0].width), 47)
-        panels += own
-    if tested:
-        panels[-2].legend([(name, *LOOKS[name], 34.0) for name in LOOKS], 0, HEIGHT + 48, 74)
-    return together(panels, padding(12, 14, 14), 2 if tested else 1, 82, 44)
-
-
-def _spots(entry: Entry) -> list[tuple[dict[str, Any], float]]:
-    return [(place.value, (place.value["first"] + place.value["last"]) / 2) for place in places(entry)]
-
-
-def _panel(entry: Entry, top: float, title: str, width: int, beside: str) -> Panel:
-    """An empty plot over the places of the list."""
-    most = places(entry)[-1].value["last"]
-    ticks = sorted({1, *(int(each) for each in round_ticks(0, most) if each >= 1 and each == int(each))})
-    panel = Panel(width, HEIGHT, (0.5, most + 0.5), (0, top))
-    panel.beside(numbers(round_ticks(0, top, 4)), beside, above=17)
-    panel.below(_apart(ticks), title)
-    return panel
-
-
-def _apart(ticks: Sequence[int]) -> Ticks:
-    """Ticks without those next to the first that would touch it."""
-    return numbers(each for each in ticks if each == 1 or each - 1 > ticks[-1] / 12)
-
-
-def _left(entry: Entry, top: float, title: str) -> Panel:
-    if not _shares(entry):
-        bare = Panel(WIDTH, HEIGHT, (0, 1), (0, 1))
-        bare.head(_far(entry.own["position"]["tv"]), 32, MUTED)
-        return bare
-    panel = _panel(entry, top, title, WIDTH, "first answers, %")
-    for name, (color, shape) in LOOKS.items():
-        key = "picked" if name == PICKED else "expected"
-        values = [(at, percent(place[key])) for place, at in _spots(entry) if place[key] is not None]
-        panel.line(values, color, strokeDash=DASHES[name])
-        for at, value in values:
-            panel.dot(at, value or 0.0, color, shape, 34)
-    panel.head(_far(entry.own["position"]["tv"]), 32, MUTED)
-    return panel
-
-
-def _right(entry: Entry, title: str, width: int) -> Panel:
-    panel = _panel(entry, 100.0, title, width, "right, % of calls")
-    for place, at in _spots(entry):
-        if place["right"]["value"] is not None:
-            interval(panel, place["right"], at, SERIES[2], upright=True, factor=100)
-            panel.dot(at, percent(place["right"]["value"]) or 0.0, SERIES[2], "triangle-up", 34)
-    panel.head(_steep(entry.own["position"]["slope"], short=width == WIDTH), 32, MUTED)
-    return panel
+def _spec(standings: Sequence[RouterStanding], tested: bool) -> vl.Spec:
+    """A row for each model: where it picks, if that was `tested`, and beside it where it is right."""
+    picks: list[vl.Spec] = []
+    right: list[vl.Spec] = []
+    names = vl.labels([each.label for each in standings], width=32)
+    for standing, label in zip(standings, names, strict=True):
+        picks.append({"group": label, "words": _describe_distance(standing)})
+        right.append({"group": label, "words": _describe_slope(standing, brief=tested)})
+        for place in _places(standing):
+            own = {"group": label, "place": (place.value["first"] + place.value["last"]) / 2}
+            for key, name in zip(("picked", "expected"), _LOOKS, strict=True):
+                picks.append({**own, "value": percent(place.value[key]), "series": name})
+            if place.value["right"]["value"] is not None:
+                right.append({**own, **vl.estimate_values(place.value["right"])})
+    most = max(place.value["last"] for each in standings for place in _places(each))
+    scale = {"domain": [0.5, most + 0.5], "nice": False}
+    x = vl.channel("place", title="place in the list, 1 is the top", scale=scale, axis={"tickMinStep": 1})
+    axis = {"grid": True, "tickCount": 4}
+    y = vl.channel("value", title="first answers, %", scale={"domainMin": 0}, axis=axis)
+    share_axis = vl.percent_axis("right, % of calls")
+    look = vl.looks("series", _LOOKS, _LOOKS)
+    dash = {"condition": {"test": "datum.series === 'picked'", "value": [1, 0]}, "value": [4, 3]}
+    words, width = vl.text("words", 0, -7, "words", color=MUTED), 172 if tested else vl.WIDTH
+    ends = [
+        vl.layer("rule", {"x": x, **vl.interval("y", share_axis)}, only="place", color=SERIES[2]),
+        vl.layer(
+            "point", {"x": x, "y": vl.channel("value", **share_axis)}, None, "place",
+            filled=True, shape="triangle-up", size=34, color=SERIES[2],
+        ),
+        words,
+    ]  # fmt: skip
+    answers = vl.facets(vl.plot(right, 110, ends, width), names)
+    lines = [
+        vl.layer("line", {"x": x, "y": y, "color": look["color"], "strokeDash": dash}, only="series"),
+        vl.layer("point", {"x": x, "y": y, **look}, only="series", filled=True, size=34),
+        words,
+    ]
+    drawn = vl.facets(vl.plot(picks, 110, lines, width), names)
+    return {"hconcat": [drawn, answers], "spacing": 12} if tested else answers

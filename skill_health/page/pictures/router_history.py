@@ -3,139 +3,154 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from dataclasses import dataclass
 
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
-from skill_health.page.figures import share, text_cell
-from skill_health.page.model import NumberTable, Page, PageCell, Picture
-from skill_health.page.pictures._panel import Panel, Spec, Ticks, interval, numbers, together
-from skill_health.page.pictures._router_lines import KINDS, Line, by_model
-from skill_health.page.pictures._router_models import listed, percent
-from skill_health.page.pictures._tags import tag, warning
-from skill_health.page.pictures._text import fitted, padding, text_width
-from skill_health.page.pictures._times import milliseconds, time_ticks
+from skill_health.page.figures import Mark, route_marks, share, text_cell
+from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
+from skill_health.page.pictures import _specs as vl
+from skill_health.page.pictures._caveats import caveated_picture, list_some, mark_words
 
 QUESTION, ORDER = 2, 20
 MOST, RUNS = 8, 60
 """So many models are drawn, of each the last so many runs."""
-WIDTH, HEIGHT = 440, 62
-LOOKS = dict(zip(KINDS, ((SERIES[0], "circle"), (WARN, "diamond"), (UNKNOWN, "square"), (BAD, "cross")), strict=True))
+BASIS = {"prompts": "prompts", "template": "template", "settings": "settings", "catalogue": "descriptions"}
+"""What must be the same in two lines that are compared, and what it is called."""
+LOOKS = {
+    "comparable with the run before": (SERIES[0], "circle"),
+    "first, or not comparable": (WARN, "diamond"),
+    "part of the prompts": (UNKNOWN, "square"),
+    "untrusted": (BAD, "cross"),
+}
+"""Colour and shape of a run by what its figure is worth."""
+KINDS = tuple(LOOKS)
 _HEAD = (
-    "Model",
-    "Run, time in UTC",
-    "Top-1, % of calls [95 % interval], n calls",
-    "Prompts asked",
-    "Other than before",
-    "Marks",
-)
+    "Model", "Run, time in UTC", "Top-1, % of calls [95 % interval], n calls", "Prompts asked", "Other than before", "Marks",
+)  # fmt: skip
 _NOTE = (
     "A line joins runs with the same prompts, template, settings and descriptions; a dashed rule stands where any of them "
     "changed, and figures on its two sides are not comparable. Runs over a part of the prompts are not joined."
 )
 
 
+@dataclass(frozen=True, slots=True)
+class RoutedRun:
+    """A line of a model with a figure. `kind` says what it is worth, `segment` numbers the lines that can be compared.
+
+    `differs` names what is another than in the model's run before; empty where nothing is, or nothing went before.
+    """
+
+    own: JsonNode
+    kind: str
+    segment: int
+    differs: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """The model."""
+        return str(self.own.value["model"])
+
+    @property
+    def time(self) -> str:
+        """When it began, in UTC."""
+        return str(self.own.value["time"])
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What keeps the figure from being taken at its word."""
+        return route_marks({**self.own.value, "local": self.own.value["kind"] == "local"})
+
+    @property
+    def figure(self) -> PageCell:
+        """Its top-1."""
+        return share(self.own["metrics"]["top1"])
+
+
 def build(page: Page) -> tuple[Picture, ...]:
     """One picture with a panel for each model, those asked last first; none without a line that has a figure."""
-    models = by_model(page.router_history)
-    names = sorted(models, key=lambda name: str(models[name][-1].own.value["time"]), reverse=True)[:MOST]
+    models = runs_by_model(page.router_history)
+    names = sorted(models, key=lambda name: models[name][-1].time, reverse=True)[:MOST]
     if not names:
         return ()
     drawn = {name: models[name][-RUNS:] for name in names}
-    rows = tuple(_row(name, line) for name, lines in drawn.items() for line in reversed(lines))
+    rows = tuple(_row(run) for runs in drawn.values() for run in reversed(runs))
+    lasts = [_last(runs) for runs in drawn.values()]
+    figures = list_some([f"{run.subject} {run.figure.text} on {run.time[:10]}" for run in lasts])
+    models_drawn = f"{len(names)} model{'s' * (len(names) != 1)}"
+    alt = f"Top-1 over time of {models_drawn}, with 95 % intervals. The last runs: {figures}."
+    more, older = len(models) - len(drawn), sum(len(models[name]) - len(runs) for name, runs in drawn.items())
+    notes = [
+        f"{more} more models are left out." if more else "",
+        f"{older:,} older runs are left out." if older else "",
+    ]
     table = NumberTable(_HEAD, rows, "Top-1 of each run, the latest first")
-    lasts = [f"{name} {_figure(lines)} on {_last(lines).own.value['time'][:10]}" for name, lines in drawn.items()]
-    marked = [frozenset(mark.word for mark in _last(lines).marks) for lines in drawn.values()]
-    alt = (
-        f"Top-1 over time of {len(names)} model{'s' * (len(names) != 1)}, with 95 % intervals. The last runs: "
-        f"{listed(lasts)}.{warning(marked)}"
-    )
+    title = "Routing: top-1 over time"
+    return (caveated_picture("router-history", title, alt, _spec(drawn), table, 2, lasts, _NOTE, *notes),)
+
+
+def runs_by_model(history: JsonNode) -> dict[str, list[RoutedRun]]:
+    """The lines of each model that say when and how well, oldest first; the models in the order of their names.
+
+    Only runs over all prompts that passed the instrument check, or had none, are comparable with each other.
+    """
+    own: dict[str, list[JsonNode]] = {}
+    for line in history:
+        if line.value["time"] is not None and line.value["metrics"]["top1"]["value"] is not None:
+            own.setdefault(line.value["model"], []).append(line)
+    return {name: _judged(sorted(own[name], key=lambda each: str(each.value["time"]))) for name in sorted(own)}
+
+
+def _judged(lines: Sequence[JsonNode]) -> list[RoutedRun]:
+    found, segment = [], 0
+    before: JsonNode | None = None
+    for line in lines:
+        if line.value["trusted"] is False or line.value["selection"] != "all":
+            found.append(RoutedRun(line, KINDS[3] if line.value["trusted"] is False else KINDS[2], 0))
+            continue
+        differs = _differing(before, line)
+        segment += before is None or bool(differs)
+        found.append(RoutedRun(line, KINDS[1 if before is None or differs else 0], segment, differs))
+        before = line
+    return found
+
+
+def _differing(before: JsonNode | None, line: JsonNode) -> tuple[str, ...]:
+    """What of the basis is another, or not known in either."""
+    if before is None:
+        return ()
+    return tuple(word for key, word in BASIS.items() if line.value[key] is None or line.value[key] != before.value[key])
+
+
+def _last(runs: Sequence[RoutedRun]) -> RoutedRun:
+    """The last run over all prompts that can be trusted, else the last one."""
+    return next((run for run in reversed(runs) if run.segment), runs[-1])
+
+
+def _row(run: RoutedRun) -> tuple[PageCell, ...]:
+    other = ", ".join(run.differs) if run.segment else "not compared"
     return (
-        Picture(
-            "router-history",
-            f"Routing: top-1 over time{tag(marked)}",
-            alt,
-            _spec(drawn),
-            table,
-            2,
-            _note(models, drawn),
-        ),
-    )
-
-
-def _last(lines: Sequence[Line]) -> Line:
-    """The last line over all prompts that can be trusted, else the last one."""
-    return next((line for line in reversed(lines) if line.segment), lines[-1])
-
-
-def _figure(lines: Sequence[Line]) -> str:
-    return share(_last(lines).own["metrics"]["top1"]).text
-
-
-def _note(models: Mapping[str, Sequence[Line]], drawn: Mapping[str, Sequence[Line]]) -> str:
-    parts = [_NOTE]
-    if len(models) > len(drawn):
-        parts.append(f"{len(models) - len(drawn)} more models are left out.")
-    older = sum(len(models[name]) - len(lines) for name, lines in drawn.items())
-    if older:
-        parts.append(f"{older:,} older runs are left out.")
-    false = [name for name, lines in drawn.items() if _last(lines).own.value["simulated"]]
-    if false:
-        parts.append(f"SIMULATED: {listed(false)}.")
-    return " ".join(parts)
-
-
-def _row(name: str, line: Line) -> tuple[PageCell, ...]:
-    told = line.own.value
-    other = ", ".join(line.differs) if line.segment else "not compared"
-    return (
-        text_cell(name), PageCell(told["time"], told["time"], line.own["time"].origin), share(line.own["metrics"]["top1"]),
-        text_cell(told["selection"]), text_cell(other), text_cell(", ".join(mark.word for mark in line.marks)),
+        text_cell(run.subject), PageCell(run.time, run.time, run.own["time"].origin), run.figure,
+        text_cell(run.own.value["selection"]), text_cell(other), text_cell(mark_words(run)),
     )  # fmt: skip
 
 
-def _spec(drawn: Mapping[str, Sequence[Line]]) -> Spec:
-    kept = [line for lines in drawn.values() for line in lines]
-    times = [milliseconds(str(line.own.value["time"])) for line in kept]
-    room = max((max(times) - min(times)) * 0.04, 3.6e6)
-    across = (min(times) - room, max(times) + room)
-    ticks, unit = time_ticks(min(times), max(times), 5)
-    panels = [_panel(name, lines, across, ticks) for name, lines in drawn.items()]
-    panels[0].say(panels[0].x(-28), panels[0].y(-30), "top-1, % of calls")
-    panels[-1].below(ticks, f"run, {unit}, {_dates(kept)}")
-    present = [kind for kind in KINDS if any(line.kind == kind for line in kept)]
-    if len(present) > 1:
-        for at in range(0, len(present), 2):
-            entries = [(kind, *LOOKS[kind], 48.0) for kind in present[at : at + 2]]
-            panels[-1].legend(entries, 0, HEIGHT + 54 + 9 * at, 236)
-    return together(panels, padding(12, 14, 14, 8), 1, 38)
-
-
-def _dates(kept: Sequence[Line]) -> str:
-    first, last = (pick(str(line.own.value["time"]) for line in kept)[:10] for pick in (min, max))
-    return first if first == last else f"{first} to {last}"
-
-
-def _panel(name: str, lines: Sequence[Line], across: tuple[float, float], ticks: Ticks) -> Panel:
-    panel = Panel(WIDTH, HEIGHT, across, (0, 100))
-    panel.beside(numbers((0, 50, 100)))
-    panel.below(ticks, labels=False)
-    label, figure = " (SIMULATED)" if _last(lines).own.value["simulated"] else "", _figure(lines)
-    name = fitted(name, WIDTH - 12 - text_width(f"{label}{figure}"))
-    panel.head(f"{name}{label}", 14)
-    panel.head(figure, 14, align="right")
-    places = []
-    for line in lines:
-        at, top1 = milliseconds(str(line.own.value["time"])), line.own.value["metrics"]["top1"]
-        if line.differs:
-            panel.rule((at, at), (0, 100), ZERO, dashed=True)
-        color, shape = LOOKS[line.kind]
-        interval(panel, top1, at, color, upright=True, factor=100)
-        panel.dot(at, percent(top1["value"]) or 0.0, color, shape, 48)
-        if line.segment:
-            places.append((line.segment, at, percent(top1["value"])))
-    joined: list[tuple[float, float | None]] = []
-    for _, own in groupby(places, key=lambda place: place[0]):
-        stretch = [(at, value) for _, at, value in own]
-        joined += [(stretch[0][0], None), *stretch] if joined else stretch
-    panel.line(joined, SERIES[0])
-    return panel
+def _spec(drawn: Mapping[str, Sequence[RoutedRun]]) -> vl.Spec:
+    values = []
+    for name, runs in zip(vl.labels([*drawn], width=36), drawn.values(), strict=True):
+        last = _last(runs)
+        simulated = " (SIMULATED)" if last.own.value["simulated"] else ""
+        for run in runs:
+            own: vl.Spec = {"group": f"{name}{simulated}: {last.figure.text}", "time": run.time, "kind": run.kind}
+            own |= {"segment": run.segment or None, "changed": True if run.differs else None}
+            values.append({**own, **vl.estimate_values(run.own.value["metrics"]["top1"])})
+    look = vl.looks("kind", LOOKS, {each["kind"] for each in values})
+    up = vl.percent_axis("top-1, %", (0, 50, 100))
+    y = vl.channel("value", **up)
+    layers = [
+        vl.layer("rule", {}, only="changed", strokeWidth=1, strokeDash=vl.DASHED, color=ZERO),
+        vl.layer("rule", {**vl.interval("y", up), "color": look["color"]}),
+        vl.layer("line", {"y": y, "detail": {"field": "segment"}}, only="segment"),
+        vl.layer("point", {"y": y, **look}, filled=True, size=48),
+    ]
+    drawing = vl.plot(values, 62, layers, x=vl.time_channel("time", [each["time"] for each in values]))
+    return vl.facets(drawing, [each["group"] for each in values])

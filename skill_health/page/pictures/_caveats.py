@@ -1,0 +1,87 @@
+"""What keeps the figures of a picture from being taken at their word: SIMULATED, stale, preliminary, …"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from skill_health.page.figures import Mark
+from skill_health.page.model import NumberTable, Picture
+
+WORDS = ("SIMULATED", "untrusted", "stale", "biased", "preliminary", "subset")
+"""The marks that are told, in the order of their weight."""
+_FALSE = "SIMULATED figures come from a script that was run in place of a model, and say nothing about any model."
+
+
+class Caveated(Protocol):
+    """A measurement: of what, and with which marks."""
+
+    @property
+    def subject(self) -> str:
+        """The model or the skill."""
+        ...  # pragma: no cover
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """Its marks, with their reasons."""
+        ...  # pragma: no cover
+
+
+def mark_words(measurement: Caveated) -> str:
+    """The marks of a measurement as one text."""
+    return ", ".join(mark.word for mark in measurement.marks)
+
+
+def _shared(measurements: Sequence[Caveated]) -> tuple[str, str]:
+    """The marks that all have, and those that some have."""
+    counts = {word: sum(word in {mark.word for mark in each.marks} for each in measurements) for word in WORDS}
+    every = [word for word, count in counts.items() if count and count == len(measurements)]
+    return ", ".join(every), ", ".join(word for word, count in counts.items() if 0 < count < len(measurements))
+
+
+def title_suffix(measurements: Sequence[Caveated]) -> str:
+    """What a title says at its end: " (preliminary; in part SIMULATED)"."""
+    every, some = _shared(measurements)
+    words = "; ".join(filter(None, (every, f"in part {some}" if some else "")))
+    return f" ({words})" if words else ""
+
+
+def caveat_sentences(measurements: Sequence[Caveated]) -> str:
+    """The sentences of an alternative text; "" without marks."""
+    every, some = _shared(measurements)
+    words = f" All of it is {every}." if every else ""
+    words += f" In part it is {some}." if some else ""
+    return f"{words} {_FALSE}" if "SIMULATED" in words else words
+
+
+def caveat_note(measurements: Sequence[Caveated]) -> str:
+    """A sentence for each mark: which measurements have it, and why where there are few; "" without marks."""
+    subjects: dict[str, list[str]] = {}
+    for each in measurements:
+        for mark in each.marks:
+            why = f" ({mark.reason})" if mark.reason and len(measurements) < 4 else ""
+            subjects.setdefault(mark.word, []).append(each.subject + why)
+    told = {word: list_some(list(dict.fromkeys(subjects[word]))) for word in WORDS if word in subjects}
+    return " ".join(f"{word[0].upper()}{word[1:]}: {names}." for word, names in told.items())
+
+
+def list_some(names: Sequence[str], most: int = 4) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def caveated_picture(
+    name: str,
+    title: str,
+    alt: str,
+    spec: Mapping[str, Any],
+    table: NumberTable,
+    question: int,
+    measurements: Sequence[Caveated],
+    *notes: str,
+) -> Picture:
+    """A picture of measurements, with their caveats in its title, its alternative text and its note."""
+    note = " ".join(filter(None, (*notes, caveat_note(measurements))))
+    own, told = f"{title}{title_suffix(measurements)}", f"{alt}{caveat_sentences(measurements)}"
+    return Picture(name, own, told, spec, table, question, note)

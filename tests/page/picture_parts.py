@@ -1,0 +1,81 @@
+"""What a reader sees of a picture: the data of its marks, and its texts and shapes by their place on the canvas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+_PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
+_CORNER = re.compile(r"[ML](-?[\d.]+),(-?[\d.]+)")
+Values = list[dict[str, Any]]
+
+
+class Shape(NamedTuple):
+    """An element of a picture with the place that it begins at, in pixels from the upper left; `text` is a text's."""
+
+    element: ElementTree.Element
+    x: float
+    y: float
+    text: str = ""
+    anchor: str = "start"
+
+    @property
+    def width(self) -> float:
+        """About the width of a text, rather less than more."""
+        return 4.5 * len(self.text)
+
+    @property
+    def left(self) -> float:
+        """Where it begins."""
+        return self.x - {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor] * self.width
+
+
+def marks(spec: Mapping[str, Any], kind: str) -> Values:
+    """The data of all marks of a kind, those that a layer leaves out excepted."""
+    return [value for mark, values in _layers(spec, []) if mark == kind for value in values]
+
+
+def _layers(spec: Mapping[str, Any], data: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Values]]:
+    own = [*spec.get("data", {}).get("values", data)]
+    for step in spec.get("transform", ()):
+        field = re.sub(r"isValid\((.*)\)", r"\1", step["filter"]).removeprefix("datum.")
+        own = [value for value in own if value.get(field) not in (None, False, "", 0)]
+    if "mark" in spec:
+        yield spec["mark"]["type"], own
+    for each in (*spec.get("layer", ()), *spec.get("hconcat", ()), *([spec["spec"]] if "spec" in spec else ())):
+        yield from _layers(each, own)
+
+
+def size(svg: str) -> tuple[float, float]:
+    """Width and height of the canvas."""
+    _, _, width, height = ElementTree.fromstring(svg).attrib["viewBox"].split()
+    return float(width), float(height)
+
+
+def shapes(svg: str) -> list[Shape]:
+    """All that is drawn."""
+    return [*_shapes(ElementTree.fromstring(svg), 0, 0, "start")]
+
+
+def _shapes(element: ElementTree.Element, x: float, y: float, anchor: str) -> Iterator[Shape]:
+    for child in element:
+        found = _PLACE.match(child.get("transform", ""))
+        at_x, at_y = (x + float(found[1]), y + float(found[2])) if found else (x, y)
+        own = child.get("text-anchor", anchor)
+        if child.tag == "text":
+            turned = "rotate" in child.get("transform", "")
+            yield Shape(child, at_x, at_y, "" if turned else "".join(child.itertext()), own)
+        elif child.tag == "path":
+            corners = [(float(a), float(b)) for a, b in _CORNER.findall(child.get("d", ""))]
+            yield from (Shape(child, at_x + a, at_y + b) for a, b in corners)
+        elif child.tag == "line":
+            ends = (float(child.get("x2", 0)), float(child.get("y2", 0)))
+            yield from (Shape(child, at_x + a, at_y + b) for a, b in ((0.0, 0.0), ends))
+        yield from _shapes(child, at_x, at_y, own)
+
+
+def texts(svg: str) -> list[str]:
+    """All texts that are drawn, in their order."""
+    return ["".join(each.itertext()) for each in ElementTree.fromstring(svg).iter("text")]
