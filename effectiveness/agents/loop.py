@@ -40,10 +40,10 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(dict.fromkeys(places))
 
 
-# Of the folder that ours lies in only our own: a checkout has tasks with their verifiers there. In a checkout the
-# benchmarks are links to folders beside the package.
-_PARTS = (os.path.join(_PACKAGE, name) for name in ("router", "effectiveness"))
-READABLE = (_PACKAGE, *(os.path.realpath(part) for part in _PARTS if os.path.islink(part)), *_library_folders())
+# Of the folder that ours lies in only our own: a checkout has tasks with their verifiers there. In a checkout this
+# benchmark is a link to a folder beside the package.
+_OURS = os.path.join(_PACKAGE, "effectiveness")
+READABLE = (_PACKAGE, *([os.path.realpath(_OURS)] if os.path.islink(_OURS) else []), *_library_folders())
 """Folders that the sandbox must show beside those of the system and of the interpreter."""
 
 
