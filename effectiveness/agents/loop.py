@@ -10,6 +10,7 @@ import os
 from importlib.util import find_spec
 
 import skill_health
+from skill_health.bench.providers._load import list_providers
 from skill_health.effectiveness.agents._api import Command, Job
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
 from skill_health.effectiveness.loop.job import MAX_OUTPUT_TOKENS, LoopJob
@@ -19,7 +20,7 @@ __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 
 TITLE = "Our own agent over any model: tools to list, read, write and run, skills read on demand"
 PROGRAM = ""
-PROTOCOLS = ("openai", "anthropic", "openai-responses", "gemini")
+PROTOCOLS = ("openai", *(name for name in list_providers() if name != "openai"))
 ORDERED = True
 VERIFIED = ""
 EXTRA = "bench"

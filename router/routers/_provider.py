@@ -18,7 +18,6 @@ from skill_health.router.routers._api import Setup
 if TYPE_CHECKING:
     from skill_health.bench.http.client import CallOutcome, Client, Timing
 
-TITLE = "A model of a provider"
 KIND = "provider"
 EXTRA = "bench"
 IMPORTS = ("httpx",)

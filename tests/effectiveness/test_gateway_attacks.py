@@ -109,6 +109,10 @@ def test_what_makes_the_provider_reach_elsewhere_or_costs_more(protocol: str, mo
     assert "is not for a trial" in why_not(protocol, body) or "are not for a trial" in why_not(protocol, body)
 
 
+def test_each_provider_refuses_something() -> None:
+    assert {protocol for protocol, _ in REACHING} == {protocol for protocol, _ in HARMLESS} == set(PROTOCOLS)
+
+
 HARMLESS = [
     ("anthropic", {"tools": [{"name": "Bash", "input_schema": {}}, {"type": "custom", "name": "x"}]}),
     ("anthropic", {"tools": [{"type": kind, "name": "x"} for kind in (

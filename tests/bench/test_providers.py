@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from callers import KEY, MODEL, _key, ask, ask_all, open_model, request  # noqa: F401
+from gateway_servers import PROTOCOLS as GATEWAY_PROTOCOLS
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, answer, ranking
@@ -27,7 +28,7 @@ from skill_health.bench.http.messages import (
     Turn,
     Usage,
 )
-from skill_health.bench.providers._load import load_provider
+from skill_health.bench.providers._load import list_providers, load_provider
 from skill_health.bench.redact import Scrubber
 
 SCHEMA = {
@@ -40,6 +41,13 @@ SCHEMA = {
     "required": ["ranking", "minimum"],
     "additionalProperties": False,
 }  # fmt: skip
+
+
+def test_every_provider_is_in_the_tables_of_the_tests() -> None:
+    assert set(PROTOCOLS) == set(GATEWAY_PROTOCOLS) == set(list_providers())
+    assert set(PLAIN) == set(CALLS) == set(BASE) == set(PROTOCOLS)
+
+
 TOOL = Tool("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 
 
