@@ -12,10 +12,10 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks._measure import ROOT, Failed, Options, environment, python
-from skill_health.config.settings import Provider
+from skill_health.bench.providers._load import list_providers
+from skill_health.config.settings import Provider, RouterSettings
 from skill_health.router.records import Catalogue, Prompt, Reply, RoutingRequest
-from skill_health.router.routers import anthropic, gemini, openai, openai_responses
-from skill_health.router.routers._api import Setup
+from skill_health.router.routers._load import open_choice, resolve
 
 TITLE = "600 calls to a provider that takes 200 ms"
 ROUNDS = 5
@@ -27,7 +27,6 @@ MAX_RATIO = 1.3
 MAX_CPU_MS = 5.0
 # As long as the listing of 15 skills is.
 _TEXT = "Which skill fits? " + "1. tidy\n   Tidies lists. Use when a list is out of order.\n" * 300
-_PROTOCOLS = {"openai": openai, "openai-responses": openai_responses, "anthropic": anthropic, "gemini": gemini}
 
 
 class Calls(NamedTuple):
@@ -49,7 +48,7 @@ def run(options: Options) -> Iterator[str]:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     with _server(options) as url:
-        for name in _PROTOCOLS:
+        for name in list_providers():
             asyncio.run(_round(name, url))
             rounds = []
             for _ in range(options.rounds):
@@ -74,7 +73,8 @@ def _line(name: str, rounds: list[Calls]) -> str:
 
 async def _round(name: str, url: str) -> Calls:
     provider = Provider(protocol=name, base_url=url, concurrency=CONCURRENCY)
-    router = _PROTOCOLS[name].open_router(Setup(f"{name}:some-model", "some-model", Catalogue(()), provider=provider))
+    choice = resolve(f"{name}:some-model", RouterSettings(providers={name: provider}))
+    router = open_choice(choice, Catalogue(()))
     requests = [RoutingRequest(Prompt(f"p{i}", "", None), 1, (), _TEXT) for i in range(CALLS)]
     wall, cpu = time.perf_counter(), time.process_time()
     replies: list[Reply] = await asyncio.gather(*(router.ask(request) for request in requests))

@@ -173,7 +173,8 @@ def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout
     shutil.copy(checkout / "tests/conftest.py", tmp_path / "tests")
     shutil.copy(checkout / "pyproject.toml", tmp_path)
     blocks = dict(BLOCK.findall(guide))
-    module, cases = sorted(blocks)
+    provider, module, cases = sorted(blocks)
+    assert provider.startswith("skill_health/bench/providers/")
     assert module.startswith("skill_health/rules/") and cases.startswith("tests/rules/")
     rule = Path(cases).stem
     assert rule not in {known.code for known in all_rules()}
@@ -196,7 +197,12 @@ def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout
     assert explained.stdout.startswith(f"# {rule} ")
     for tool in (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]):
         checked = subprocess.run(
-            [sys.executable, "-m", *tool, module], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+            [sys.executable, "-m", *tool, module, provider],
+            env=env,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert checked.returncode == 0, checked.stdout + checked.stderr
 

@@ -5,7 +5,7 @@ A module of this package whose name has no underscore in front is one agent; `cl
     TITLE                  one line for `effectiveness agents`
     PROGRAM                the executable that is looked for on PATH, "" for an agent of our own
     SKILLS                 the folder below the workspace where it looks for skills, such as ".claude/skills"
-    PROTOCOLS              protocols of router/routers that it speaks, its own vendor's first; () where it asks no model
+    PROTOCOLS              those of bench/providers that it speaks, its own vendor's first; () where it asks no model
     ORDERED                whether it lists skills in the order of `Job.skills`; else no `order:` arm can be had
     VERIFIED               the version with which all this was seen to hold, "" for one known from documents only
     EXTRA, IMPORTS         the extra of the distribution that it needs and the modules it must bring; "" and ()

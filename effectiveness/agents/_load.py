@@ -10,6 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast
 
+from skill_health.bench.providers._load import list_providers
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import missing_modules
@@ -25,7 +26,7 @@ class AgentChoice:
     """An agent with its model, as the user named them: AGENT:MODEL or AGENT:PROVIDER:MODEL.
 
     `model` is what is asked for at the provider; for an agent that speaks no protocol of ours it is all that follows
-    its name. `protocol` is a module of router/routers, "" where no model is asked through us. `provider` is the
+    its name. `protocol` is one of bench/providers, "" where no model is asked through us. `provider` is the
     configured server, None for the vendor's own.
     """
 
@@ -63,7 +64,7 @@ def resolve(spec: str, routing: RouterSettings) -> AgentChoice:
     if not agent.PROTOCOLS:
         return AgentChoice(spec, agent, name, _model(rest, spec) if colon else "", "")
     head, colon, tail = rest.partition(":")
-    protocols = _protocols()
+    protocols = list_providers()
     if head in routing.providers:
         provider, protocol = routing.providers[head], routing.providers[head].protocol
     elif head in protocols:
@@ -100,14 +101,6 @@ def _model(text: str, spec: str, before: str = "") -> str:
     if bad or {".", ".."} & set(text.split("/")):
         raise UsageError(f"{_shown(spec)}: {_shown(text)} is no name of a model")
     return text
-
-
-def _protocols() -> list[str]:
-    """The protocols of router/routers that ask a server."""
-    from skill_health.router.routers._load import PROVIDER
-    from skill_health.router.routers._load import available as routers
-
-    return [info.name for info in routers() if info.kind == PROVIDER]
 
 
 def _stems() -> list[str]:

@@ -10,6 +10,7 @@ import os
 from importlib.util import find_spec
 
 import skill_health
+from skill_health.bench.providers._load import list_providers
 from skill_health.effectiveness.agents._api import Command, Job
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
 from skill_health.effectiveness.loop.job import MAX_OUTPUT_TOKENS, LoopJob
@@ -19,7 +20,7 @@ __all__ = ["SKILLS", "command", "listed", "probe", "read"]
 
 TITLE = "Our own agent over any model: tools to list, read, write and run, skills read on demand"
 PROGRAM = ""
-PROTOCOLS = ("openai", "anthropic", "openai-responses", "gemini")
+PROTOCOLS = ("openai", *(name for name in list_providers() if name != "openai"))
 ORDERED = True
 VERIFIED = ""
 EXTRA = "bench"
@@ -40,10 +41,10 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(dict.fromkeys(places))
 
 
-# Of the folder that ours lies in only our own: a checkout has tasks with their verifiers there. In a checkout the
-# benchmarks are links to folders beside the package.
-_PARTS = (os.path.join(_PACKAGE, name) for name in ("router", "effectiveness"))
-READABLE = (_PACKAGE, *(os.path.realpath(part) for part in _PARTS if os.path.islink(part)), *_library_folders())
+# Of the folder that ours lies in only our own: a checkout has tasks with their verifiers there. In a checkout this
+# benchmark is a link to a folder beside the package.
+_OURS = os.path.join(_PACKAGE, "effectiveness")
+READABLE = (_PACKAGE, *([os.path.realpath(_OURS)] if os.path.islink(_OURS) else []), *_library_folders())
 """Folders that the sandbox must show beside those of the system and of the interpreter."""
 
 

@@ -1,8 +1,8 @@
 """What a gateway is given and what it has seen.
 
-    async with open_gateway(upstream, terms, socket) as gateway:      socket "" listens on 127.0.0.1 instead
+    async with open_gateway(upstream, limits, socket) as gateway:     socket "" listens on 127.0.0.1 instead
         ... gateway.port (0 with a socket) ...
-    gateway.seen                                                      Seen, while it is open and after it was closed
+    gateway.seen                                       GatewayTrace, while it is open and after it was closed
 
 The agent speaks its provider's protocol to it, with a stand-in for the key. It passes on nothing but calls of models to
 the one server it stands for.
@@ -20,7 +20,7 @@ from skill_health.bench.prices import TieredPrice
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """The server behind a gateway, with its real key. `protocol` is a module of router/routers."""
+    """The server behind a gateway, with its real key. `protocol` is a module of bench/providers."""
 
     endpoint: Endpoint
     protocol: str

@@ -4,25 +4,89 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import h11
 
-from skill_health.effectiveness.gateway.exchange import (
-    JSON,
-    REQUEST,
-    AgentGone,
-    BodyMemory,
-    BrokenAnswer,
-    Exchange,
-    Rejected,
-)
-
+Headers = Iterable[tuple[bytes, bytes]]
+REQUEST = 64 << 20
+"""So many bytes may be in the body of one request."""
+MEMORY = 2 * REQUEST
+"""So many in all requests of a gateway that are read or answered at the same time."""
+JSON = (b"content-type", b"application/json")
 _HEAD = 64 << 10
 _PIECE = 64 << 10
 _PIECES = 100_000
 _IDLE, _READ, _WRITE, _CLOSE = 600.0, 60.0, 120.0, 2.0
+
+
+class AgentGone(Exception):
+    """The agent has closed its connection, or reads no more."""
+
+
+class BrokenAnswer(Exception):
+    """An answer has begun and cannot be ended; the connection is cut, so that the agent sees that too."""
+
+
+class Rejected(Exception):
+    """A request that is answered with an error, `status`, before anybody looks at what it asks."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(slots=True)
+class BodyMemory:
+    """Memory that all connections of a gateway share: the bytes of bodies that are being read or answered."""
+
+    held: int = 0
+
+    def take(self, size: int) -> None:
+        """Take room for so many bytes. Raises Rejected where there is no more."""
+        if self.held + size > MEMORY:
+            raise Rejected(503, "too many large requests at the same time")
+        self.held += size
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request, and the way to answer it. Names of headers are in lower case; the first of several counts."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    _send: Callable[..., Awaitable[None]] = field(repr=False)
+    _take: Callable[[int], None] = field(repr=False)
+
+    def unpack(self, body: bytes) -> None:
+        """Put the body without its encoding into the place of what came. Raises Rejected where there is no room."""
+        self._take(max(0, len(body) - len(self.body)))
+        self.body = body
+
+    async def answer(self, status: int, body: bytes, headers: Headers = ()) -> None:
+        """Answer at once. Raises AgentGone."""
+        fields = [*headers, (b"content-length", b"%d" % len(body))]
+        shown = [h11.Data(data=body)] if body and self.method != "HEAD" else []
+        await self._send(h11.Response(status_code=status, headers=fields), *shown, h11.EndOfMessage())
+
+    async def begin_answer(self, status: int, headers: Headers) -> None:
+        """Begin an answer of unknown length. Raises AgentGone."""
+        await self._send(h11.Response(status_code=status, headers=list(headers)))
+
+    async def send_piece(self, data: bytes) -> None:
+        """Send a part of it. Raises AgentGone."""
+        if self.method != "HEAD":
+            await self._send(h11.Data(data=data))
+
+    async def end_answer(self) -> None:
+        """End it. Raises AgentGone."""
+        await self._send(h11.EndOfMessage())
+
+
 Answer = Callable[[Exchange], Coroutine[Any, Any, None]]
 Reject = Callable[[int, str], bytes]
 
@@ -127,7 +191,7 @@ class Connection:
         return await task
 
     async def _while_there(self, answer: Coroutine[Any, Any, None]) -> None:
-        """Run to the end, or until the agent closes the connection. Raises Gone then.
+        """Run to the end, or until the agent closes the connection. Raises AgentGone then.
 
         Who sends the next request before the answer has come is taken at its word, and no longer watched.
         """

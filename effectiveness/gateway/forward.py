@@ -4,48 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
-from collections.abc import AsyncIterator, Mapping
-from functools import lru_cache
+import json
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import cast
 
 import httpx
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, error_of, judge
-from skill_health.bench.http.fetch import Transports, _broken, _redirected, _tls, decoded, parsed
-from skill_health.bench.http.messages import ProviderProtocol
-from skill_health.effectiveness.gateway.exchange import JSON, BrokenAnswer, Exchange
-from skill_health.effectiveness.gateway.ledger import GatewayCall, Ledger
-from skill_health.effectiveness.gateway.meter import AnswerMeter
-from skill_health.effectiveness.gateway.passing import KeyFilter, Passing, Unreadable
-from skill_health.effectiveness.gateway.replies import error
+from skill_health.bench.http.fetch import Transports, decoded, describe_redirect, judge_connection, parsed
+from skill_health.bench.providers._api import ProviderProtocol
+from skill_health.bench.redact import KeyFilter
+from skill_health.effectiveness.gateway.connection import JSON, BrokenAnswer, Exchange
+from skill_health.effectiveness.gateway.ledger import AnswerMeter, GatewayCall, Ledger
 
-_ERROR = 1 << 20
+ANSWER = 64 << 20
+"""So many bytes of one answer pass."""
+_STEP, _ERROR = 1 << 20, 1 << 20
 _CONNECT = 15.0
 # What agents need to know of an answer; cookies, names of servers and the like are not for them.
-_KEPT = frozenset(
-    (b"content-type", b"retry-after", b"retry-after-ms", b"x-should-retry", b"request-id", b"x-request-id",
-     b"x-goog-request-id")
-)  # fmt: skip
-_KEPT_TOO = (b"anthropic-ratelimit-", b"x-ratelimit-")
-_tls_once = lru_cache(maxsize=8)(_tls)
-
-
-class _Connections(Transports):
-    """Those of one gateway. To read the certificates of the world takes longer than the rest of it: once will do."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._tls: ssl.SSLContext = _tls_once(endpoint)
-        self._free = []
+_KEPT = (b"content-type", b"retry-after", b"retry-after-ms", b"x-should-retry")
 
 
 class Forwarder:
     """Asks the one server of a gateway."""
 
-    def __init__(self, endpoint: Endpoint, wire: ProviderProtocol, ledger: Ledger) -> None:
-        self._endpoint, self._wire, self._ledger = endpoint, wire, ledger
-        self._connections = _Connections(endpoint)
+    def __init__(self, endpoint: Endpoint, provider: ProviderProtocol, ledger: Ledger) -> None:
+        self._endpoint, self._provider, self._ledger = endpoint, provider, ledger
+        self._connections = Transports(endpoint)
+        self._option = (provider.usage_option or ("",))[0].encode()
 
     async def aclose(self) -> None:
         """Close the connections to the server."""
@@ -62,8 +50,8 @@ class Forwarder:
     ) -> bool:
         """Pass a request on and its answer back. False where the server did not take what was `added` to the request.
 
-        Nothing of the answer has gone to the agent then. `call` is None for a request that asks no model. Raises Gone
-        where the agent leaves, and Broken where the server breaks off.
+        Nothing of the answer has gone to the agent then. `call` is None for a request that asks no model. Raises
+        AgentGone where the agent leaves, and BrokenAnswer where the server breaks off.
         """
         key = dict([self._endpoint.key_header] if self._endpoint.key_header else [])
         request = httpx.Request(
@@ -82,7 +70,7 @@ class Forwarder:
                 late = isinstance(reason, TimeoutError)
                 await self._unreached(exchange, self._lost(reason), call, 504 if late else 502)
                 return True
-            self._ledger.reached()
+            self._ledger.note_contact()
             try:
                 taken = await self._answer(exchange, response, call, added)
             finally:
@@ -96,16 +84,16 @@ class Forwarder:
     def _lost(self, reason: httpx.HTTPError | OSError) -> Failure:
         if isinstance(reason, TimeoutError):
             return Failure("costly", f"did not answer within {self._endpoint.timeout:g} s")
-        return _broken(reason, False)
+        return judge_connection(reason, False)
 
     async def _unreached(
         self, exchange: Exchange, failure: Failure, call: GatewayCall | None, status: int = 502
     ) -> None:
         if call is not None:
             call.free = failure.free
-            self._ledger.failed(failure)
-        body = error(self._wire.protocol, status, f"the model's server {failure.message}")
-        await exchange.whole(status, KeyFilter(self._endpoint.key).whole(body), [JSON])
+            self._ledger.note_failure(failure)
+        body = json.dumps(self._provider.write_error(status, f"the model's server {failure.message}")).encode()
+        await exchange.answer(status, KeyFilter(self._endpoint.key).whole(body), [JSON])
 
     async def _answer(
         self, exchange: Exchange, response: httpx.Response, call: GatewayCall | None, added: bool
@@ -115,42 +103,44 @@ class Forwarder:
             return await self._passed_error(exchange, response, call, added)
         kind = response.headers.get("content-type", "")
         streamed = kind.partition(";")[0].strip().lower() == "text/event-stream"
-        meter = AnswerMeter(self._wire, streamed, hide=added)
+        meter = AnswerMeter(self._provider, streamed, hide=added)
         try:
-            passing = Passing(meter, self._endpoint.key, response.headers.get("content-encoding", ""))
-        except Unreadable as reason:
+            passing = AnswerFilter(meter, self._endpoint.key, response.headers.get("content-encoding", ""))
+        except UnreadableAnswer as reason:
             await self._unreached(exchange, Failure("costly", str(reason)), call)
             return True
         if call is not None:
             call.meter = meter
         try:
-            await exchange.begin(status, self._headers(response))
+            await exchange.begin_answer(status, self._headers(response))
             pieces = aiter(_stream(response))
             while (data := await self._next(pieces)) is not None:
                 for piece in passing.feed(data):
-                    await exchange.piece(piece)
+                    await exchange.send_piece(piece)
             if rest := passing.finish():
-                await exchange.piece(rest)
-        except (Unreadable, httpx.HTTPError, OSError) as reason:
+                await exchange.send_piece(rest)
+        except (UnreadableAnswer, httpx.HTTPError, OSError) as reason:
             meter.finish()
             if call is not None:
-                self._ledger.failed(self._cut(reason))
+                self._ledger.note_failure(self._cut(reason))
             raise BrokenAnswer from None
         if call is not None:
             call.whole = True
             if meter.error:
                 code = error_of(meter.error).get("code")
-                self._ledger.failed(judge(code if isinstance(code, int) and 400 <= code < 600 else 400, meter.error))
-        await exchange.end()
+                self._ledger.note_failure(
+                    judge(code if isinstance(code, int) and 400 <= code < 600 else 400, meter.error)
+                )
+        await exchange.end_answer()
         return True
 
-    def _cut(self, reason: Unreadable | httpx.HTTPError | OSError) -> Failure:
-        if isinstance(reason, Unreadable):
+    def _cut(self, reason: UnreadableAnswer | httpx.HTTPError | OSError) -> Failure:
+        if isinstance(reason, UnreadableAnswer):
             return Failure("costly", str(reason))
         if isinstance(reason, TimeoutError):
             idle = self._endpoint.idle_timeout
             return Failure("costly", f"sent nothing for {idle:g} s in the middle of its answer")
-        return _broken(reason, True)
+        return judge_connection(reason, True)
 
     async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
         """The next piece of an answer, None at its end. Raises TimeoutError where nothing comes for too long."""
@@ -167,29 +157,77 @@ class Forwarder:
         status = response.status_code
         body = decoded(bytes(raw), response.headers.get("content-encoding", ""), _ERROR)
         body = b"" if isinstance(body, Failure) else body
-        if added and status in (400, 422) and b"stream_options" in body:
+        if added and status in (400, 422) and self._option in body:
             return False
         if status < 400:
             # Nothing was done, and the server that is meant was not reached.
-            failure = Failure("retry", _redirected(status, response.headers.get("location", "")))
+            failure = Failure("retry", describe_redirect(status, response.headers.get("location", "")))
             await self._unreached(exchange, failure, call)
             return True
         if call is not None:
             call.free = True
             said = parsed(body)
-            self._ledger.failed(judge(status, None if isinstance(said, Failure) else said))
-        await exchange.whole(status, KeyFilter(self._endpoint.key).whole(body), self._headers(response))
+            self._ledger.note_failure(judge(status, None if isinstance(said, Failure) else said))
+        await exchange.answer(status, KeyFilter(self._endpoint.key).whole(body), self._headers(response))
         return True
 
     def _headers(self, response: httpx.Response) -> list[tuple[bytes, bytes]]:
         clean = KeyFilter(self._endpoint.key)
         pairs = ((name.lower(), value) for name, value in response.headers.raw)
+        shown = tuple(name.encode() for name in self._provider.answer_headers)
         return [
             (name, clean.whole(value)[:1000].strip())
             for name, value in pairs
-            if name in _KEPT or name.startswith(_KEPT_TOO)
+            if name in _KEPT or name.startswith(shown)
         ]
 
 
 def _stream(response: httpx.Response) -> httpx.AsyncByteStream:
     return cast("httpx.AsyncByteStream", response.stream)
+
+
+class UnreadableAnswer(Exception):
+    """An answer that cannot be passed on; the text says what is wrong with it."""
+
+
+class AnswerUnpacker:
+    """Undoes gzip and deflate, which some servers send unasked. Raises UnreadableAnswer for any other encoding."""
+
+    def __init__(self, encoding: str) -> None:
+        encoding = encoding.strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise UnreadableAnswer(f"sent its answer in the encoding {encoding[:40]!r}, which was not asked for")
+        # 32 + 15: zlib's or gzip's header.
+        self._stream = zlib.decompressobj(47) if encoding not in ("", "identity") else None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The bytes, in pieces of bounded size however much they were packed."""
+        if self._stream is None:
+            yield data
+            return
+        while data:
+            try:
+                yield self._stream.decompress(data, _STEP)
+            except zlib.error:
+                raise UnreadableAnswer("sent a damaged answer") from None
+            data = self._stream.unconsumed_tail
+
+
+class AnswerFilter:
+    """One answer on its way. Raises UnreadableAnswer for one that is too large or in no form that we know."""
+
+    def __init__(self, meter: AnswerMeter, key: str, encoding: str = "") -> None:
+        self.meter = meter
+        self._unpacker, self._filter = AnswerUnpacker(encoding), KeyFilter(key)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """What may go on of the answer so far; pieces are never empty."""
+        for piece in self._unpacker.feed(data):
+            if shown := self.meter.feed(self._filter.feed(piece)):
+                yield shown
+            if self.meter.size > ANSWER:
+                raise UnreadableAnswer(f"sent more than {ANSWER:,} bytes, the most that passes of one answer")
+
+    def finish(self) -> bytes:
+        """What is left at the end."""
+        return self.meter.feed(self._filter.finish()) + self.meter.finish()

@@ -10,15 +10,15 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from skill_health.effectiveness.loop.job import LoopJob, decoded
 from skill_health.effectiveness.loop.tools import RefusedToolCall, read_bytes
 
 if TYPE_CHECKING:
     from skill_health.bench.http.client import CallOutcome, Client
-    from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol, ToolCall, ToolResult, Turn
+    from skill_health.bench.http.messages import Completion, Conversation, ToolCall, ToolResult, Turn
+    from skill_health.bench.providers._api import ProviderProtocol
     from skill_health.effectiveness.loop.tools import Toolbox
 
 FILE = "SKILL.md"
@@ -123,13 +123,14 @@ async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...])
     from skill_health.bench.http.client import Client
     from skill_health.bench.http.endpoint import Endpoint
     from skill_health.bench.http.messages import Conversation, Turn
+    from skill_health.bench.providers._load import load_provider
     from skill_health.effectiveness.loop.tools import TOOLS, Toolbox
 
-    wire = cast("ProviderProtocol", import_module(f"skill_health.router.routers.{job.protocol.replace('-', '_')}").WIRE)
+    protocol = load_provider(job.protocol)
     end = time.monotonic() + job.timeout_sec
     toolbox = Toolbox(workspace, lambda: end - time.monotonic())
     limit = max(1.0, min(_REQUEST, job.timeout_sec))
-    header = wire.key_header(job.key) if job.key else None
+    header = protocol.build_key_header(job.key) if job.key else None
     client = Client(Endpoint(job.base_url, job.key, header, concurrency=1, timeout=limit, idle_timeout=limit))
     talk = Conversation(
         job.model, (Turn("user", job.prompt),), system_prompt(skills), None, TOOLS, job.max_output_tokens
@@ -137,7 +138,7 @@ async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...])
     size = len(talk.system) + len(job.prompt)
     try:
         for number in range(1, job.max_turns + 1):
-            outcome, wire = await _ask(client, wire, talk, f"{job.label}|{number}")
+            outcome, protocol = await _ask(client, protocol, talk, f"{job.label}|{number}")
             if outcome.completion is None:
                 return _failed(outcome, number - 1)
             answer = outcome.completion
@@ -156,21 +157,14 @@ async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...])
 
 
 async def _ask(
-    client: Client, wire: ProviderProtocol, talk: Conversation, label: str
+    client: Client, protocol: ProviderProtocol, talk: Conversation, label: str
 ) -> tuple[CallOutcome, ProviderProtocol]:
-    """One answer. OpenAI's newer models know the limit of tokens by another name, and say so; that costs nothing.
-
-    Which name it is follows from the server's, and behind a gateway the server has none.
-    """
-    outcome = await client.complete(wire, talk, label)
-    failure = outcome.failure
-    if wire.protocol != "openai" or not (
-        failure and failure.status == 400 and "max_completion_tokens" in failure.message
-    ):
-        return outcome, wire
-    build = wire.outgoing
-    renamed = replace(wire, outgoing=lambda conversation, _: build(conversation, "https://api.openai.com"))
-    return await client.complete(renamed, talk, label), renamed
+    """One answer, and the protocol in the form in which it was given."""
+    outcome = await client.complete(protocol, talk, label)
+    adapted = protocol.adapt(outcome.failure) if outcome.failure else None
+    if adapted is None:
+        return outcome, protocol
+    return await client.complete(adapted, talk, label), adapted
 
 
 def _result(toolbox: Toolbox, index: int, call: ToolCall) -> ToolResult:

@@ -8,12 +8,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from skill_health.bench.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
-from skill_health.bench.http.messages import ProviderProtocol
 from skill_health.bench.prices import FREE, PriceTable, TieredPrice, at_most, price_from
+from skill_health.bench.providers._load import load_provider
 from skill_health.bench.redact import keys_in_use
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
@@ -79,8 +78,10 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
         )
     upstream = None
     if choice.protocol:
-        wire = _wire(choice)
-        endpoint = Endpoint(base_url(choice.provider, wire)) if keyless else open_endpoint(choice.provider, wire)
+        protocol = load_provider(choice.protocol)
+        endpoint = (
+            Endpoint(base_url(choice.provider, protocol)) if keyless else open_endpoint(choice.provider, protocol)
+        )
         upstream = Upstream(endpoint, choice.protocol)
     price = price_of(choice, routing, prices)
     program = program_of(choice.name, agent)
@@ -133,11 +134,6 @@ def _with_terms(model: AgentModel, record: Mapping[str, Any]) -> AgentModel:
 def secrets_of(models: Sequence[AgentModel]) -> tuple[str, ...]:
     """The keys that these models are asked with, to be kept out of whatever is written."""
     asked = [model.choice for model in models if model.choice.protocol]
-    names = [key_variable(choice.provider, _wire(choice)) for choice in asked]
+    names = [key_variable(choice.provider, load_provider(choice.protocol)) for choice in asked]
     # An agent that cannot go through the gateway has a key of its own.
     return keys_in_use([*names, *(str(getattr(model.choice.agent, "OWN_KEY", "")) for model in models)])
-
-
-def _wire(choice: AgentChoice) -> ProviderProtocol:
-    module = import_module(f"skill_health.router.routers.{choice.protocol.replace('-', '_')}")
-    return cast(ProviderProtocol, module.WIRE)

@@ -8,12 +8,12 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 from skill_health.bench import durable
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.manifest import digest
+from skill_health.bench.providers._load import load_provider
 from skill_health.bench.redact import redacted
 from skill_health.bench.schedule import GRACE, CallLimits, Schedule
 from skill_health.core.errors import UsageError
@@ -389,5 +389,4 @@ def _cell(found: Installed, back_end: str, condition: str, names: tuple[str, ...
 
 def _nobody(protocol: str) -> Upstream:
     """A server that is never asked: the gateway is closed."""
-    wire: Any = import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE
-    return Upstream(Endpoint(wire.base_url), protocol)
+    return Upstream(Endpoint(load_provider(protocol).base_url), protocol)

@@ -66,15 +66,16 @@ def _provider(
     from skill_health.bench.http.endpoint import base_url, key_variable
     from skill_health.router.routers._load import PROVIDER, resolve
 
-    module = resolve(f"{name}:MODEL", routing).module
-    variable = key_variable(provider, module.WIRE)
+    protocol = resolve(f"{name}:MODEL", routing).protocol
+    assert protocol is not None
+    variable = key_variable(provider, protocol)
     key = (variable,) if variable else ()
     missing = () if os.environ.get(variable, "").strip() else key
     try:
-        where = f", at {base_url(provider, module.WIRE)}" if provider else ""
+        where = f", at {base_url(provider, protocol)}" if provider else ""
     except UsageError as error:
         where, missing = f"; {error}", (*missing, "base-url")
-    title = f"{module.TITLE}{where}"
+    title = f"{protocol.title}{where}"
     return RouterRow(f"{name}:MODEL", PROVIDER, (*extra, *key), (*lacks, *missing), provider is not None, title)
 
 

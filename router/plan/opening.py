@@ -91,5 +91,5 @@ def secrets_of(models: Sequence[OpenModel]) -> tuple[str, ...]:
     """The keys that these models are asked with, to be kept out of whatever is written."""
     from skill_health.bench.http.endpoint import key_variable
 
-    wires = [(model.choice.provider, getattr(model.choice.module, "WIRE", None)) for model in models]
-    return keys_in_use(key_variable(provider, wire) for provider, wire in wires if wire is not None)
+    asked = ((model.choice.provider, model.choice.protocol) for model in models)
+    return keys_in_use(key_variable(provider, protocol) for provider, protocol in asked if protocol is not None)

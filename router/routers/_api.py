@@ -1,7 +1,8 @@
 """What a router is, and what its module must offer.
 
-A module of this package is one router or one provider protocol. It is named by the start of a model's name with `:` and
-`-` as `_`: `lexical:bm25` is `lexical_bm25.py`, `openai-responses:some-model` is `openai_responses.py`. It has
+A module of this package is one router. It is named by the start of a model's name with `:` and `-` as `_`:
+`lexical:bm25` is `lexical_bm25.py`. `_provider` is the router of all models of providers, PROVIDER:MODEL, whose
+protocols are in bench/providers. A router's module has
 
     TITLE           one line for `router models`
     KIND            "local" (free, computed here), "provider" (asks a server) or "simulated"
@@ -18,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.config.settings import Provider
 from skill_health.router.records import Catalogue, Mode, Prompt, Reply, RoutingRequest
 
@@ -28,7 +30,8 @@ class Setup:
 
     `spec` is the whole name as the user gave it, `model` what follows the router's own name ("" for most local ones).
     `train` are the prompts that a threshold may be chosen on. `index` is what local routers read of a skill:
-    "description" (the text that is listed) or "body" (that and the whole SKILL.md). `settings` may fix what
+    "description" (the text that is listed) or "body" (that and the whole SKILL.md). `protocol` is that of a provider's
+    model, and `provider` its configured server, None for the vendor's own. `settings` may fix what
     `describe` tells: `threshold` that of a local router.
     """
 
@@ -37,6 +40,7 @@ class Setup:
     catalogue: Catalogue
     train: tuple[Prompt, ...] = ()
     provider: Provider | None = None
+    protocol: ProviderProtocol | None = None
     seed: int = 1
     index: str = "description"
     mode: Mode = "text"

@@ -1,4 +1,4 @@
-"""Names of routers -> their modules, found by looking into this folder and imported only when named."""
+"""Names of routers -> their modules, found by looking into this folder; names of providers -> their protocols."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, cast
 
+from skill_health.bench.providers._api import ProviderProtocol
+from skill_health.bench.providers._load import list_providers, load_provider, load_providers
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation, missing_modules
 from skill_health.router import routers
 from skill_health.router.records import Catalogue, Mode, Prompt
+from skill_health.router.routers import _provider
 from skill_health.router.routers._api import Router, Setup
 
 LOCAL, PROVIDER = "local", "provider"
@@ -23,12 +26,16 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class RouterChoice:
-    """A router that was named: what the user wrote, its module, what the module is told, and the server it asks."""
+    """A router that was named: what the user wrote, its module, and what the module is told.
+
+    For the model of a provider that is its protocol, and its server where one is configured.
+    """
 
     spec: str
     model: str
     module: ModuleType
     provider: Provider | None = None
+    protocol: ProviderProtocol | None = None
 
     @property
     def kind(self) -> str:
@@ -53,8 +60,9 @@ class RouterInfo:
 
 
 def available() -> list[RouterInfo]:
-    """Every router of this package, local ones first, then by name."""
-    found = [_info(_import(stem)) for stem in _stems()]
+    """Every router of this package and every provider: local ones first, providers last, each by name."""
+    found = [_info(module := _import(stem), _name(module), module.TITLE) for stem in _stems()]
+    found += [_info(_provider, protocol.name, protocol.title) for protocol in load_providers()]
     return sorted(found, key=lambda info: (info.kind != LOCAL, info.kind == PROVIDER, info.name))
 
 
@@ -66,18 +74,18 @@ def resolve(spec: str, routing: RouterSettings) -> RouterChoice:
     """
     head, _, rest = spec.partition(":")
     configured = routing.providers.get(head)
-    if configured:
-        module = _of_protocol(head, configured)
-    else:
-        whole = _named(spec)
-        head, rest = (spec, "") if whole else (head, rest)
-        module = whole or _named(head) or _unknown(spec, routing)
+    if configured or head in list_providers():
+        protocol = _configured_protocol(head, configured) if configured else load_provider(head)
+        if not rest.strip():
+            raise UsageError(f"{_shown(spec)}: which model? Write {head}:MODEL")
+        return RouterChoice(spec, rest, _provider, configured, protocol)
+    whole = _named(spec)
+    head, rest = (spec, "") if whole else (head, rest)
+    module = whole or _named(head) or _unknown(spec, routing)
     name = _name(module)
-    if module.KIND == PROVIDER and not rest.strip():
-        raise UsageError(f"{_shown(spec)}: which model? Write {head}:MODEL")
     if module.KIND == LOCAL and spec != name:
         raise UsageError(f"{_shown(spec)}: {name} takes no model; write {name}")
-    return RouterChoice(spec, rest, module, configured)
+    return RouterChoice(spec, rest, module)
 
 
 def open_choice(
@@ -93,8 +101,9 @@ def open_choice(
 ) -> Router:
     """Open a router over a catalogue. Raises UsageError where a package that it needs is missing."""
     setup = Setup(
-        choice.spec, choice.model, catalogue, train, choice.provider, seed, index, mode, none_allowed, settings or {}
-    )
+        choice.spec, choice.model, catalogue, train, choice.provider, choice.protocol, seed, index, mode, none_allowed,
+        settings or {},
+    )  # fmt: skip
     try:
         return cast(Router, choice.module.open_router(setup))
     except ModuleNotFoundError as error:
@@ -115,10 +124,8 @@ def _import(stem: str) -> ModuleType:
 
 
 def _name(module: ModuleType) -> str:
-    """The name in front of a model: `openai-responses` for a provider, `lexical:bm25` for any other router."""
+    """The name of a router: `lexical:bm25` is `lexical_bm25.py`."""
     stem = module.__name__.rpartition(".")[2]
-    if module.KIND == PROVIDER:
-        return stem.replace("_", "-")
     family, _, rest = stem.partition("_")
     return f"{family}:{rest.replace('_', '-')}" if rest else family
 
@@ -132,14 +139,14 @@ def _named(name: str) -> ModuleType | None:
     return module if _name(module) == name else None
 
 
-def _of_protocol(provider: str, configured: Provider) -> ModuleType:
-    module = _named(configured.protocol)
-    if module is None or module.KIND != PROVIDER:
-        known = ", ".join(info.name for info in available() if info.kind == PROVIDER)
+def _configured_protocol(provider: str, configured: Provider) -> ProviderProtocol:
+    known = list_providers()
+    if configured.protocol not in known:
         raise UsageError(
-            f'"router.providers.{provider}.protocol": there is no protocol {_shown(configured.protocol)}; take {known}'
+            f'"router.providers.{provider}.protocol": there is no protocol {_shown(configured.protocol)}; '
+            f"take {', '.join(known)}"
         )
-    return module
+    return load_provider(configured.protocol)
 
 
 def _unknown(spec: str, routing: RouterSettings) -> ModuleType:
@@ -157,9 +164,9 @@ def _unknown(spec: str, routing: RouterSettings) -> ModuleType:
     raise UsageError(f"there is no router or provider {_shown(spec)}; {hint}")
 
 
-def _info(module: ModuleType) -> RouterInfo:
+def _info(module: ModuleType, name: str, title: str) -> RouterInfo:
     needed: tuple[str, ...] = getattr(module, "IMPORTS", ())
-    return RouterInfo(_name(module), module.TITLE, module.KIND, module.EXTRA, missing_modules(needed))
+    return RouterInfo(name, title, module.KIND, module.EXTRA, missing_modules(needed))
 
 
 def _shown(text: str) -> str:

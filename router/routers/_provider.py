@@ -1,4 +1,4 @@
-"""What all provider protocols share: a Router that asks one model over HTTP."""
+"""The router of every provider: PROVIDER:MODEL asks one model over HTTP, in a protocol of bench/providers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from skill_health.bench.http.endpoint import Endpoint, base_url, open_endpoint
 from skill_health.bench.http.failures import Failure
-from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol, Turn
+from skill_health.bench.http.messages import Completion, Conversation, Turn
+from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
 from skill_health.router.records import Reply, RoutingRequest, Status
@@ -17,16 +18,23 @@ from skill_health.router.routers._api import Setup
 if TYPE_CHECKING:
     from skill_health.bench.http.client import CallOutcome, Client, Timing
 
+KIND = "provider"
+EXTRA = "bench"
+IMPORTS = ("httpx",)
+
 _STATUS: Mapping[str, Status] = {"model": "model_unavailable", "refusal": "refusal"}
 
 
-def open_provider(setup: Setup, wire: ProviderProtocol, timing: Timing | None = None) -> ProviderRouter:
+def open_router(setup: Setup, timing: Timing | None = None) -> ProviderRouter:
     """The router of a provider's model.
 
     Raises UsageError, naming the model, for a base URL that cannot be used, a key that is not set or would be sent in
     the clear, and ModuleNotFoundError where httpx is missing. With `settings["keyless"]` no key is looked for: such a
     router describes itself, for a forecast, and cannot be asked.
     """
+    protocol = setup.protocol
+    if protocol is None:
+        raise ValueError(f"{setup.spec}: no protocol is given")
     if not setup.model:
         raise UsageError(f'"{setup.spec}" names no model; write {setup.spec.partition(":")[0]}:MODEL')
     if not setup.model.isprintable() or {".", ".."} & set(setup.model.split("/")):
@@ -35,11 +43,11 @@ def open_provider(setup: Setup, wire: ProviderProtocol, timing: Timing | None = 
     import httpx  # noqa: F401
 
     try:
-        where = base_url(setup.provider, wire)
-        endpoint = None if setup.settings.get("keyless") else open_endpoint(setup.provider, wire)
+        where = base_url(setup.provider, protocol)
+        endpoint = None if setup.settings.get("keyless") else open_endpoint(setup.provider, protocol)
     except UsageError as error:
         raise UsageError(f"{setup.spec}: {error}") from None
-    return ProviderRouter(setup, wire, where, endpoint, timing)
+    return ProviderRouter(setup, protocol, where, endpoint, timing)
 
 
 class ProviderRouter:
@@ -48,15 +56,21 @@ class ProviderRouter:
     replicates = True
 
     def __init__(
-        self, setup: Setup, wire: ProviderProtocol, where: str, endpoint: Endpoint | None, timing: Timing | None = None
+        self,
+        setup: Setup,
+        protocol: ProviderProtocol,
+        where: str,
+        endpoint: Endpoint | None,
+        timing: Timing | None = None,
     ) -> None:
-        self._setup, self._wire, self._where, self._endpoint, self._timing = setup, wire, where, endpoint, timing
-        self._limit = (setup.provider or Provider(wire.protocol)).max_output_tokens
+        self._setup, self._protocol, self._where = setup, protocol, where
+        self._endpoint, self._timing = endpoint, timing
+        self._limit = (setup.provider or Provider(protocol.name)).max_output_tokens
         self._client: Client | None = None
 
     def describe(self) -> Mapping[str, Any]:
         """The protocol, the server and the limit of the answer; no key."""
-        return {"protocol": self._wire.protocol, "base_url": self._where, "max_output_tokens": self._limit}
+        return {"protocol": self._protocol.name, "base_url": self._where, "max_output_tokens": self._limit}
 
     async def ask(self, request: RoutingRequest) -> Reply:
         """Send the request's text as the user's only turn."""
@@ -72,7 +86,7 @@ class ProviderRouter:
         label = (
             f"{self._setup.seed}|{self._setup.spec}|{request.prompt.prompt_id}|{request.replication}|{request.attempt}"
         )
-        return reply_of(await self._client.complete(self._wire, conversation, label))
+        return reply_of(await self._client.complete(self._protocol, conversation, label))
 
     async def close(self) -> None:
         """Let go of connections."""

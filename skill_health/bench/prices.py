@@ -21,6 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from skill_health.bench.http.messages import Usage
+from skill_health.bench.providers._load import load_provider
 from skill_health.config.settings import ModelPrice as Override
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
@@ -198,16 +199,12 @@ def _installed() -> str:
         return ""
 
 
-# Whose models a protocol reaches when the configuration names no other server.
-HOMES = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic", "gemini": "google"}
-
-
 def published(protocol: str, model: str, base_url: str, as_of: date, version: str) -> TieredPrice | None:
     """The price of a model on a day, by its server's address or else by the protocol's own provider.
 
     None where the server, the model or one of the model's two main prices is not in the data.
     """
-    home = None if base_url else HOMES.get(protocol.replace("_", "-"))
+    home = None if base_url else _vendor(protocol)
     model = model.removeprefix("models/") if home == "google" else model
     if not model or not (base_url or home):
         return None
@@ -216,6 +213,14 @@ def published(protocol: str, model: str, base_url: str, as_of: date, version: st
     except LookupError:
         return None
     return price_on(info, as_of, f"{PACKAGE} {version}: {provider.id}/{info.id}")
+
+
+def _vendor(protocol: str) -> str | None:
+    """Whose models a protocol reaches when the configuration names no other server."""
+    try:
+        return load_provider(protocol).price_vendor or None
+    except LookupError:
+        return None
 
 
 def price_on(info: ModelInfo, day: date, source: str) -> TieredPrice | None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from skill_health.text.terminal import clean
 
@@ -97,3 +98,40 @@ def _paired(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+class KeyFilter:
+    """Takes a key out of a stream of bytes ("" or what is too short to be one: nothing), wherever the stream is cut."""
+
+    def __init__(self, key: str) -> None:
+        written = (key, json.dumps(key)[1:-1], key.replace("/", "\\/"), quote(key, safe=""))
+        self._forms = [form.encode() for form in dict.fromkeys(written)] if len(key) >= SHORTEST else []
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes that can go on; the end waits where it may be the beginning of the key."""
+        data = self._held + data
+        for form in self._forms:
+            data = data.replace(form, MASK.encode())
+        keep = max((_begun(data, form) for form in self._forms), default=0)
+        self._held = data[len(data) - keep :]
+        return data[: len(data) - keep]
+
+    def finish(self) -> bytes:
+        """What was held back and is no key, as it ends here."""
+        rest, self._held = self._held, b""
+        return rest
+
+    def whole(self, data: bytes) -> bytes:
+        """All of a text at once."""
+        return self.feed(data) + self.finish()
+
+
+def _begun(data: bytes, form: bytes) -> int:
+    """How many bytes at the end of the data are the beginning of the form, but not all of it."""
+    start = max(0, len(data) - len(form) + 1)
+    while (start := data.find(form[:1], start)) >= 0:
+        if form.startswith(data[start:]):
+            return len(data) - start
+        start += 1
+    return 0

@@ -83,7 +83,7 @@ class Daily(NamedTuple):
 class Provider(NamedTuple):
     """One server that answers models of this name. The key is in the environment variable `key_env`, never here.
 
-    `protocol` names a module of router/routers. Times are seconds; `requests_per_minute` 0 means no limit of ours.
+    `protocol` names a module of bench/providers. Times are seconds; `requests_per_minute` 0 means no limit of ours.
     """
 
     protocol: str

@@ -19,6 +19,7 @@ from agent_server import AgentServer, Play
 from scripted_bench import fixture_copies, fixture_tasks
 
 from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.providers._load import load_provider
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.validation import problems
 from skill_health.effectiveness.agents._load import resolve
@@ -70,7 +71,6 @@ class Stage:
         protocol = module.PROTOCOLS[0]
         routing = RouterSettings(providers={"played": Provider(protocol, self.server.url)})
         choice = resolve(f"{self.agent}:played:some-model-1", routing)
-        wire = import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE
         named = parse_arm(arm)
         chosen = staged(task, named, self.skills)
         assert not isinstance(chosen, str), chosen
@@ -78,7 +78,7 @@ class Stage:
             task=task, arm=named, choice=choice, replication=0, skills=chosen, prompt=prompt_of(task, named, chosen),
             collection={skill.name: skill.description for skill in self.skills.values()}, program=self.program,
             back_end=self.back_end, secrets=(KEY, PLANTED), expected=(),
-            upstream=Upstream(Endpoint(self.server.url, KEY, wire.key_header(KEY)), protocol),
+            upstream=Upstream(Endpoint(self.server.url, KEY, load_provider(protocol).build_key_header(KEY)), protocol),
         )  # fmt: skip
         return replace(cell, **more)  # type: ignore[arg-type]
 

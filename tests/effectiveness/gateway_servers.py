@@ -16,7 +16,6 @@ import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import httpx
@@ -24,6 +23,7 @@ import httpx
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import Rates, TieredPrice
+from skill_health.bench.providers._load import load_provider
 from skill_health.effectiveness.gateway._api import GatewayLimits, Upstream
 from skill_health.effectiveness.gateway.server import Gateway, open_gateway
 
@@ -250,8 +250,7 @@ def protocol_of(path: str) -> str:
 
 def upstream(url: str, protocol: str, **more: Any) -> Upstream:
     """The server at the URL, with the real key."""
-    header = import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE.key_header(KEY)
-    return Upstream(Endpoint(url, KEY, header, **more), protocol)
+    return Upstream(Endpoint(url, KEY, load_provider(protocol).build_key_header(KEY), **more), protocol)
 
 
 @contextlib.asynccontextmanager

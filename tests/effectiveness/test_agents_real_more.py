@@ -18,6 +18,7 @@ from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_c
 from trial_bench import needs_bubblewrap
 
 from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.providers._load import load_provider
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
@@ -50,10 +51,9 @@ class Bringing(Stage):
         choice = resolve(
             cell.choice.spec, RouterSettings(providers={"played": Provider(self.protocol, self.server.url)})
         )
-        wire = import_module(f"skill_health.router.routers.{self.protocol.replace('-', '_')}").WIRE
-        return replace(
-            cell, choice=choice, upstream=Upstream(Endpoint(self.server.url, KEY, wire.key_header(KEY)), self.protocol)
-        )
+        header = load_provider(self.protocol).build_key_header(KEY)
+        upstream = Upstream(Endpoint(self.server.url, KEY, header), self.protocol)
+        return replace(cell, choice=choice, upstream=upstream)
 
     def trial(self, task: Task, arm: str, play: Play | None = None, **more: object) -> tuple[TrialResult, Path]:
         result, place = super().trial(task, arm, play, **more)

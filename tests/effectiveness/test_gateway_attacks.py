@@ -34,11 +34,14 @@ from gateway_servers import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.effectiveness.gateway import desk, exchange, ledger
-from skill_health.effectiveness.gateway.asked import UNSAID, asked_of, loaded
-from skill_health.effectiveness.gateway.evidence import SEARCHED, NameWatcher
-from skill_health.effectiveness.gateway.exchange import Rejected
-from skill_health.effectiveness.gateway.server import Gateway
+from skill_health.bench.providers._api import UNSAID, AmbiguousRequest
+from skill_health.bench.providers._load import load_provider, load_providers
+from skill_health.bench.providers._policy import RequestPolicy
+from skill_health.effectiveness.gateway import connection, ledger
+from skill_health.effectiveness.gateway import server as gateway_server
+from skill_health.effectiveness.gateway.connection import Rejected
+from skill_health.effectiveness.gateway.ledger import SEARCHED, NameWatcher
+from skill_health.effectiveness.gateway.server import CheckedRequest, Gateway, check_request, parse_body
 
 URL = "https://collector.example/?all=that-was-found"
 PICTURE = "data:image/png;base64,aaaa"
@@ -106,6 +109,10 @@ def test_what_makes_the_provider_reach_elsewhere_or_costs_more(protocol: str, mo
     assert "is not for a trial" in why_not(protocol, body) or "are not for a trial" in why_not(protocol, body)
 
 
+def test_each_provider_refuses_something() -> None:
+    assert {protocol for protocol, _ in REACHING} == {protocol for protocol, _ in HARMLESS} == set(PROTOCOLS)
+
+
 HARMLESS = [
     ("anthropic", {"tools": [{"name": "Bash", "input_schema": {}}, {"type": "custom", "name": "x"}]}),
     ("anthropic", {"tools": [{"type": kind, "name": "x"} for kind in (
@@ -140,8 +147,13 @@ def test_what_the_agent_does_itself_passes(protocol: str, more: dict[str, Any]) 
     assert why_not(protocol, {**asking(protocol), **more}) == ""
 
 
+def checked(protocol: str, body: bytes) -> CheckedRequest:
+    provider = load_provider(protocol)
+    return check_request(provider, RequestPolicy(provider, load_providers()), PATH[protocol], parse_body(body))
+
+
 def why_not(protocol: str, body: dict[str, Any]) -> str:
-    return asked_of(protocol, PATH[protocol], loaded(json.dumps(body).encode())).why_not
+    return checked(protocol, json.dumps(body).encode()).why_not
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -215,7 +227,7 @@ def test_a_cap_is_for_one_model(protocol: str) -> None:
 ])  # fmt: skip
 def test_how_much_a_call_may_cost_at_most(protocol: str, more: dict[str, Any], most: int) -> None:
     body = {**({} if protocol == "gemini" else {"model": "m"}), **more}
-    assert asked_of(protocol, PATH[protocol], body).most == most
+    assert checked(protocol, json.dumps(body).encode()).call.most_tokens == most
 
 
 @pytest.mark.parametrize("text", [
@@ -223,8 +235,8 @@ def test_how_much_a_call_may_cost_at_most(protocol: str, more: dict[str, Any], m
     '{"max_tokens": 1, "maxTokens": 100000}',
 ])  # fmt: skip
 def test_a_body_that_two_readers_would_read_differently(text: str) -> None:
-    with pytest.raises(Rejected):
-        asked_of("openai", "/chat/completions", loaded(text.encode()))
+    with pytest.raises((Rejected, AmbiguousRequest)):
+        checked("openai", text.encode())
 
 
 @pytest.mark.parametrize("reads", ["nothing", "the words"])
@@ -341,7 +353,7 @@ def test_a_header_of_the_server_that_must_be_cut() -> None:
 
 def test_what_is_unpacked_takes_room_like_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small requests that each unpack to the most that may be: only as many as there is room for are held."""
-    monkeypatch.setattr(exchange, "REQUEST", 300_000)
+    monkeypatch.setattr(connection, "MEMORY", 600_000)
     body = gzip.compress(json.dumps(asking("anthropic", " " * 140_000)).encode())
 
     async def main() -> None:
@@ -372,8 +384,8 @@ def test_bodies_are_read_one_after_the_other_with_rests(monkeypatch: pytest.Monk
     async def rest(seconds: float) -> None:
         rests.append(seconds)
 
-    monkeypatch.setattr(desk, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
-    monkeypatch.setattr(desk, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": rest}))
+    monkeypatch.setattr(gateway_server, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    monkeypatch.setattr(gateway_server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": rest}))
 
     async def main() -> None:
         async with Server(works) as server, opened(server, "openai") as gateway:
@@ -382,7 +394,7 @@ def test_bodies_are_read_one_after_the_other_with_rests(monkeypatch: pytest.Monk
 
     asyncio.run(main())
     # The clock ticks before and after each, and when the next one asks how long it has to wait.
-    assert rests == [0, *[desk._REST - 1] * 4]
+    assert rests == [0, *[gateway_server._REST - 1] * 4]
 
 
 def _posted(body: bytes) -> bytes:
@@ -394,14 +406,14 @@ def _posted(body: bytes) -> bytes:
 def test_texts_that_keep_a_search_busy(filler: str) -> None:
     text = "alpha " + filler * (3 * SEARCHED // len(filler))
     watch = {"alpha": "alpha ab & alpha " * 4, **{f"alpha-{number}": "ab alpha" for number in range(10)}}
-    evidence = NameWatcher(watch)
-    evidence.look(b"alpha", {"messages": [{"role": "user", "content": text}]})
+    evidence = NameWatcher(load_provider("openai"), watch)
+    evidence.read_request(b"alpha", {"messages": [{"role": "user", "content": text}]})
     assert evidence.found == ()
 
 
 def test_the_key_is_not_used_to_flood_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "_IN_A_ROW", 3)
-    monkeypatch.setattr(desk, "_ASIDES", 3)
+    monkeypatch.setattr(gateway_server, "_ASIDES", 3)
 
     async def react(got: Got, reply: Reply) -> None:
         if got.method == "GET":
@@ -426,25 +438,25 @@ def test_the_key_is_not_used_to_flood_its_server(monkeypatch: pytest.MonkeyPatch
 # --- What is offered -------------------------------------------------------------------------------------------------
 
 LINE = "- beta: Turns tables into charts that people can read at once."
-RESULTS = [
-    {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}, {"role": "user", "content": LINE}]},
-    {"messages": [{"role": "system", "content": "x"}, {"role": "tool", "content": LINE}]},
-    {"input": [{"role": "user", "content": "x"}, {"type": "function_call", "arguments": LINE}]},
-    {"input": [{"role": "user", "content": "x"}, {"type": "function_call_output", "output": LINE}]},
-    {"input": [{"type": "reasoning"}, {"type": "custom_tool_call_output", "output": LINE}]},
-    {"contents": [{"role": "user", "parts": []}, {"role": "model", "parts": []}, {"role": "user", "parts": [{"text": LINE}]}]},
-    {"messages": [{"role": {"odd": 1}, "type": 7}, {"role": "assistant"}, {"content": LINE}]},
+RESULTS: list[tuple[str, dict[str, Any]]] = [
+    ("openai", {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}, {"role": "user", "content": LINE}]}),
+    ("openai", {"messages": [{"role": "system", "content": "x"}, {"role": "tool", "content": LINE}]}),
+    ("openai-responses", {"input": [{"role": "user", "content": "x"}, {"type": "function_call", "arguments": LINE}]}),
+    ("openai-responses", {"input": [{"role": "user", "content": "x"}, {"type": "function_call_output", "output": LINE}]}),
+    ("openai-responses", {"input": [{"type": "reasoning"}, {"type": "custom_tool_call_output", "output": LINE}]}),
+    ("gemini", {"contents": [{"role": "user", "parts": []}, {"role": "model", "parts": []}, {"role": "user", "parts": [{"text": LINE}]}]}),
+    ("openai", {"messages": [{"role": {"odd": 1}, "type": 7}, {"role": "assistant"}, {"content": LINE}]}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("data", RESULTS, ids=lambda data: next(iter(data)))
-def test_a_file_that_names_other_skills_is_no_offer(data: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("protocol", "data"), RESULTS, ids=[protocol for protocol, _ in RESULTS])
+def test_a_file_that_names_other_skills_is_no_offer(protocol: str, data: dict[str, Any]) -> None:
     """A skill that tells of its neighbours, or a task about skills, does not end the run when an agent reads it."""
     watch = {"beta": LINE.partition(": ")[2]}
-    evidence = NameWatcher(watch)
-    evidence.look(json.dumps(data).encode(), data)
+    evidence = NameWatcher(load_provider(protocol), watch)
+    evidence.read_request(json.dumps(data).encode(), data)
     assert evidence.found == ()
-    evidence.look(json.dumps(data).encode(), {**data, "tools": [{"name": "skill", "description": LINE}]})
+    evidence.read_request(json.dumps(data).encode(), {**data, "tools": [{"name": "skill", "description": LINE}]})
     assert evidence.found == ("beta",)
 
 
@@ -461,8 +473,7 @@ TOP = ["model", "tools", "messages", "input", "contents", "n", "stream", "stream
 @given(st.dictionaries(st.sampled_from(TOP), VALUES, max_size=5), st.sampled_from(PROTOCOLS))
 def test_any_values_whatever(body: dict[str, Any], protocol: str) -> None:
     raw = json.dumps(body).encode()
-    data = loaded(raw)
-    NameWatcher({"alpha": "describes"}).look(raw, data)
-    asked = asked_of(protocol, PATH[protocol], data)
-    assert asked.most > 0
+    NameWatcher(load_provider(protocol), {"alpha": "describes"}).read_request(raw, parse_body(raw))
+    asked = checked(protocol, raw)
+    assert asked.call.most_tokens > 0
     assert not asked.told or json.loads(asked.told)["stream_options"]["include_usage"] is True

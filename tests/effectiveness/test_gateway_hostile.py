@@ -29,8 +29,8 @@ from gateway_servers import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.effectiveness.gateway import connection, passing
-from skill_health.effectiveness.gateway.exchange import REQUEST
+from skill_health.effectiveness.gateway import connection, forward
+from skill_health.effectiveness.gateway.connection import REQUEST
 
 HEAD = f"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: {STAND_IN}\r\n".encode()
 BODY = json.dumps(asking("anthropic")).encode()
@@ -179,7 +179,7 @@ def test_an_agent_that_leaves_in_the_middle_of_its_request(data: bytes) -> None:
 def test_the_limits_of_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "REQUEST", 1000)
     monkeypatch.setattr(connection, "_PIECES", 50)
-    monkeypatch.setattr(passing, "LIMIT", 1000)
+    monkeypatch.setattr(forward, "ANSWER", 1000)
 
     async def main() -> None:
         for data in (chunked(b" " * 600, b" " * 600), chunked(*[b" "] * 60), post(b" " * 1001)):
@@ -199,9 +199,7 @@ def test_the_limits_of_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_connections_share_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    from skill_health.effectiveness.gateway import exchange
-
-    monkeypatch.setattr(exchange, "REQUEST", 400)
+    monkeypatch.setattr(connection, "MEMORY", 800)
     waiting = HEAD + b"Content-Length: 700\r\n\r\n" + b"x" * 600
 
     async def main() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +11,13 @@ from gateway_servers import KEY, PROTOCOLS, USAGE, answered, streamed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.bench.redact import MASK
-from skill_health.effectiveness.gateway.evidence import KEPT, NameWatcher
-from skill_health.effectiveness.gateway.meter import AnswerMeter
-from skill_health.effectiveness.gateway.passing import KeyFilter, Passing
-from skill_health.effectiveness.gateway.routes import GatewayRoute, find
-from skill_health.router.routers.openai import WIRE as CHAT
+from skill_health.bench.providers._load import load_provider
+from skill_health.bench.providers.openai import PROVIDER as CHAT
+from skill_health.bench.redact import MASK, KeyFilter
+from skill_health.effectiveness.gateway import ledger
+from skill_health.effectiveness.gateway.forward import AnswerFilter
+from skill_health.effectiveness.gateway.ledger import KEPT, AnswerMeter, NameWatcher
+from skill_health.effectiveness.gateway.server import GatewayRoute, find_route
 
 HOST = "https://host.example"
 
@@ -52,7 +52,7 @@ HOST = "https://host.example"
 )  # fmt: skip
 def test_paths_that_pass(protocol: str, base: str, request_line: str, path: str) -> None:
     method, _, target = request_line.partition(" ")
-    found = find(protocol, base, method, target)
+    found = find_route(load_provider(protocol), base, method, target)
     kind = "models" if method != "POST" else "count" if "count" in path.lower() else "call"
     assert found == GatewayRoute(kind, path)  # type: ignore[arg-type]
 
@@ -75,7 +75,7 @@ def test_paths_that_pass(protocol: str, base: str, request_line: str, path: str)
 )  # fmt: skip
 def test_paths_that_do_not_pass(protocol: str, request_line: str) -> None:
     method, _, target = request_line.partition(" ")
-    assert find(protocol, HOST, method, target) is None
+    assert find_route(load_provider(protocol), HOST, method, target) is None
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
@@ -107,7 +107,7 @@ def test_what_is_no_key_stays() -> None:
 @given(places=PLACES, end=st.sampled_from([b"", b"data: [DONE]", b'data: {"a"', b": comment\n"]))
 def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places: list[int], end: bytes) -> None:
     data = b"".join(streamed(protocol)) + end
-    meter = AnswerMeter(import_module(f"skill_health.router.routers.{protocol.replace('-', '_')}").WIRE, True, hide)
+    meter = AnswerMeter(load_provider(protocol), True, hide)
     passed = b"".join([*map(meter.feed, cut(data, places)), meter.finish()])
     assert (meter.usage, meter.model, meter.error, meter.size) == (USAGE, "resolved", {}, len(data))
     hidden = hide and protocol == "openai"
@@ -121,7 +121,7 @@ def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places
 )
 def test_any_stream_passes_as_it_is(parts: list[bytes], places: list[int], hide: bool) -> None:
     data = b"".join(part for part in parts if not hide or b"usage" not in part)
-    passing = Passing(AnswerMeter(CHAT, True, hide), KEY)
+    passing = AnswerFilter(AnswerMeter(CHAT, True, hide), KEY)
     assert (
         b"".join([*(shown for piece in cut(data, places) for shown in passing.feed(piece)), passing.finish()]) == data
     )
@@ -129,7 +129,7 @@ def test_any_stream_passes_as_it_is(parts: list[bytes], places: list[int], hide:
 
 def test_a_list_of_events_without_a_stream() -> None:
     events = [json.loads(event.partition(b" ")[2]) for event in streamed("gemini")]
-    meter = AnswerMeter(import_module("skill_health.router.routers.gemini").WIRE, False)
+    meter = AnswerMeter(load_provider("gemini"), False)
     for byte in json.dumps(events, indent=1).encode():
         meter.feed(bytes((byte,)))
     meter.finish()
@@ -137,10 +137,8 @@ def test_a_list_of_events_without_a_stream() -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_and_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    from skill_health.effectiveness.gateway import meter as module
-
-    monkeypatch.setattr(module, "_LINE", 1000)
-    monkeypatch.setattr(module, "_WHOLE", 1000)
+    monkeypatch.setattr(ledger, "_LINE", 1000)
+    monkeypatch.setattr(ledger, "_WHOLE", 1000)
     long = b'data: {"model": "m", "usage": {"prompt_tokens": 1, "completion_tokens": 1}, "x": "%s"}' % (b"y" * 2000)
     for hide in (False, True):
         meter = AnswerMeter(CHAT, True, hide)
@@ -159,6 +157,7 @@ NAME, DESCRIPTION = (
     "Cleans CSV files & tables: quotes, encodings, <empty> rows.\nUse it when a file from a person is to be read.",
 )
 OTHERS = {"csv": "Reads files that hold comma-separated values, and nothing but those.", "tidy": "Tidies."}
+SPOKEN = {"system": "anthropic", "systemInstruction": "gemini", "input": "openai-responses"}
 FLAT = " ".join(DESCRIPTION.split())
 
 
@@ -190,29 +189,30 @@ def asked(text: Any) -> dict[str, Any]:
     ],
 )
 def test_what_shows_that_a_skill_is_offered(data: dict[str, Any], offered: bool | None) -> None:
+    name = next((name for field, name in SPOKEN.items() if field in data), "openai")
     for form in (json.dumps(data), json.dumps(data, ensure_ascii=False, indent=2)):
-        evidence = NameWatcher({**OTHERS, NAME: DESCRIPTION})
-        evidence.look(form.encode(), data)
+        evidence = NameWatcher(load_provider(name), {**OTHERS, NAME: DESCRIPTION})
+        evidence.read_request(form.encode(), data)
         assert evidence.found == (None if offered is None else (NAME,) if offered else ())
 
 
 def test_all_requests_count_and_the_first_with_tools_is_kept() -> None:
-    evidence = NameWatcher({NAME: DESCRIPTION, **OTHERS})
+    evidence = NameWatcher(CHAT, {NAME: DESCRIPTION, **OTHERS})
     title, main = (
         asked("Give this session a title."),
         asked(f"tidy: Tidies. csv: {OTHERS['csv']}") | {"tools": [{"name": "run"}]},
     )
     later = asked(f"{NAME}: {DESCRIPTION}") | {"tools": [{"name": "run"}], "filler": "x" * KEPT}
     for data, found, first in ((title, (), title), (main, ("csv", "tidy"), main), (later, (NAME, "csv", "tidy"), main)):
-        evidence.look(json.dumps(data).encode(), data)
+        evidence.read_request(json.dumps(data).encode(), data)
         assert (evidence.found, json.loads(evidence.first)) == (found, first)
-    only = NameWatcher({})
-    only.look(json.dumps(later).encode(), later)
+    only = NameWatcher(CHAT, {})
+    only.read_request(json.dumps(later).encode(), later)
     assert (only.found, len(only.first)) == ((), KEPT)
 
 
 def test_a_name_that_json_may_escape() -> None:
-    evidence = NameWatcher({"größe": "Misst die Größe von Dingen."})
+    evidence = NameWatcher(CHAT, {"größe": "Misst die Größe von Dingen."})
     data = asked("größe: Misst die Größe von Dingen.")
-    evidence.look(json.dumps(data).encode(), data)
+    evidence.read_request(json.dumps(data).encode(), data)
     assert evidence.found == ("größe",)

@@ -12,6 +12,7 @@ import pytest
 from scripted_bench import task_folder
 
 from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.providers.openai import PROVIDER
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.gateway._api import Upstream
@@ -24,7 +25,6 @@ from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.trial import run_trial
 from skill_health.effectiveness.workspace.copies import make_copy
 from skill_health.effectiveness.workspace.staging import parse_arm, prompt_of, staged
-from skill_health.router.routers.openai import WIRE
 
 pytestmark = [
     pytest.mark.real,
@@ -48,7 +48,7 @@ def cells(root: Path, address: str, back_end: str) -> list[TrialSpec]:
     text = f"---\nname: tidy\ndescription: {ABOUT}\n---\n# Tidy\n\nUse sort.\n"
     copies: dict[str, SkillCopy] = {"tidy": make_copy("tidy", ABOUT, [File("SKILL.md", text.encode())])}
     choice = resolve("loop:local:smollm2", RouterSettings(providers={"local": Provider("openai", base_url=address)}))
-    upstream = Upstream(Endpoint(address, KEY, WIRE.key_header(KEY), timeout=SECONDS), "openai")
+    upstream = Upstream(Endpoint(address, KEY, PROVIDER.build_key_header(KEY), timeout=SECONDS), "openai")
     found = []
     for name, prompt in PROMPTS.items():
         task = task_folder(root / name, name, prompt, target="tidy", verify="test -s out.txt\n")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import pytest
 
 from skill_health.bench.http.client import Timing
+from skill_health.bench.providers._load import load_provider
 from skill_health.config.settings import Provider
 from skill_health.router.records import Catalogue, Prompt, Reply, RoutingRequest
 from skill_health.router.routers._api import Setup
-from skill_health.router.routers._provider import ProviderRouter, open_provider
+from skill_health.router.routers._provider import ProviderRouter, open_router
 
 KEY = "sk-test-SECRET0123456789abcdef"
 KEY_ENV = "LOOPBACK_KEY"
@@ -60,11 +60,10 @@ def open_model(
     model: str = MODEL,
     **limits: Any,
 ) -> ProviderRouter:
-    """A router of this protocol's module (`openai_responses`, ...) that asks `url`; `limits` are those of Provider."""
-    module = import_module(f"skill_health.router.routers.{protocol}")
-    provider = Provider(protocol.replace("_", "-"), base_url=url, key_env=key_env, **limits)
-    setup = Setup(f"{protocol.replace('_', '-')}:{model}", model, Catalogue(()), provider=provider)
-    return open_provider(setup, module.WIRE, (time or FakeTime()).timing)
+    """A router of this protocol that asks `url`; `limits` are those of Provider."""
+    provider = Provider(protocol, base_url=url, key_env=key_env, **limits)
+    setup = Setup(f"{protocol}:{model}", model, Catalogue(()), provider=provider, protocol=load_provider(protocol))
+    return open_router(setup, (time or FakeTime()).timing)
 
 
 async def ask_all(router: ProviderRouter, requests: Sequence[RoutingRequest]) -> list[Reply]:

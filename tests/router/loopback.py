@@ -27,7 +27,7 @@ from typing import Any
 
 Headers = Sequence[tuple[str, str]]
 JSON_TYPE = "application/json; charset=utf-8"
-PROTOCOLS = ("openai", "openai_responses", "anthropic", "gemini")
+PROTOCOLS = ("openai", "openai-responses", "anthropic", "gemini")
 
 
 @dataclass(frozen=True)
@@ -211,14 +211,14 @@ def _gemini(text: str, end: str, usage: tuple[int, int] | None, model: str) -> d
     return data
 
 
-_RENDER = {"openai": _chat, "openai_responses": _responses, "anthropic": _anthropic, "gemini": _gemini}
+_RENDER = {"openai": _chat, "openai-responses": _responses, "anthropic": _anthropic, "gemini": _gemini}
 
 
 def _protocol(path: str) -> str:
     if path.endswith("/chat/completions"):
         return "openai"
     if path.endswith("/responses"):
-        return "openai_responses"
+        return "openai-responses"
     if path.endswith("/messages"):
         return "anthropic"
     return "gemini" if path.endswith(":generateContent") else ""
@@ -228,7 +228,7 @@ def _prompt(protocol: str, body: Any) -> str:
     """The text of the last turn."""
     if protocol == "gemini":
         return "".join(part.get("text", "") for part in body["contents"][-1]["parts"])
-    turns = body["input"] if protocol == "openai_responses" else body["messages"]
+    turns = body["input"] if protocol == "openai-responses" else body["messages"]
     content = turns[-1].get("content", "")
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 

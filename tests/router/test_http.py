@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -26,17 +27,18 @@ from skill_health.bench.http.fetch import Fetched, Transports, decoded
 from skill_health.bench.http.json_values import without
 from skill_health.bench.http.messages import Completion, Conversation, Turn
 from skill_health.bench.http.pacing import STEPS, Pace, asked_wait, backoff, costs_of, duration, stretched, until_reset
+from skill_health.bench.providers._load import load_provider
 from skill_health.bench.redact import LINE, Scrubber
 from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
 from skill_health.router.records import Catalogue
-from skill_health.router.routers import anthropic, gemini, openai, openai_responses
 from skill_health.router.routers._api import Setup
+from skill_health.router.routers._provider import open_router
 from skill_health.text.terminal import clean
 
 TEXT = ranking("tidy")
 NOW = 1_800_000_000.0
-MODULES = {"openai": openai, "openai_responses": openai_responses, "anthropic": anthropic, "gemini": gemini}
+OPENAI, ANTHROPIC = load_provider("openai"), load_provider("anthropic")
 
 # --- What a vendor's error means ---
 
@@ -157,8 +159,8 @@ ANY = st.recursive(
 def test_no_error_raises(status: int, data: Any, protocol: str) -> None:
     body = json.dumps(data).encode()
     scrub = Scrubber(KEY)
-    assert isinstance(read(MODULES[protocol].WIRE, Fetched(status, {}, body), scrub, NOW), Failure)
-    assert isinstance(read(MODULES[protocol].WIRE, Fetched(200, {}, body), scrub, NOW), Failure | Completion)
+    assert isinstance(read(load_provider(protocol), Fetched(status, {}, body), scrub, NOW), Failure)
+    assert isinstance(read(load_provider(protocol), Fetched(200, {}, body), scrub, NOW), Failure | Completion)
 
 
 @given(st.binary(max_size=200), st.sampled_from(["", "gzip", "deflate", "x"]), st.integers(200, 599))
@@ -166,7 +168,7 @@ def test_no_bytes_raise(raw: bytes, encoding: str, status: int) -> None:
     body = decoded(raw, encoding, 1000)
     if isinstance(body, bytes):
         assert len(body) <= 1000
-        assert isinstance(read(openai.WIRE, Fetched(status, {}, body), Scrubber(KEY), NOW), Failure | Completion)
+        assert isinstance(read(OPENAI, Fetched(status, {}, body), Scrubber(KEY), NOW), Failure | Completion)
 
 
 # --- Waits ---
@@ -275,7 +277,7 @@ def said(left: int, reset: str, name: str = "requests") -> dict[str, str]:
 )  # fmt: skip
 def test_headers_hold_the_next_request_back(headers: dict[str, str], delay: float) -> None:
     paced, time = pace()
-    paced.answered(paced.sent(COSTS), headers)
+    paced.answered(paced.sent(COSTS), ANTHROPIC, headers)
     assert paced.delay(COSTS) == pytest.approx(delay)
     time.passed += delay + 0.001
     assert paced.delay(COSTS) == 0
@@ -284,16 +286,16 @@ def test_headers_hold_the_next_request_back(headers: dict[str, str], delay: floa
 def test_what_is_under_way_is_perhaps_not_in_the_header_yet() -> None:
     paced, _ = pace()
     first, second, third = (paced.sent(COSTS) for _ in range(3))
-    paced.answered(second, said(3, "10s"))
+    paced.answered(second, OPENAI, said(3, "10s"))
     assert paced.delay(COSTS) == 0
     fourth = paced.sent(COSTS)
     assert paced.delay(COSTS) == 10
     # Sent earlier, so what it was told is older.
-    paced.answered(first, said(40, "10s"))
+    paced.answered(first, OPENAI, said(40, "10s"))
     assert paced.delay(COSTS) == 10
-    paced.answered(fourth, said(2, "10s"))
+    paced.answered(fourth, OPENAI, said(2, "10s"))
     assert paced.delay(COSTS) == 0
-    paced.answered(third, None)
+    paced.answered(third, OPENAI, None)
 
 
 def test_a_limit_is_kept_to() -> None:
@@ -462,11 +464,11 @@ def test_base_urls_that_are_refused(base: str, words: str) -> None:
      "http://10.0.0.7/v1", "http://192.168.1.5:11434", "http://172.16.0.1", "http://[fd00::1]"],
 )  # fmt: skip
 def test_base_urls_that_may_have_the_key(base: str) -> None:
-    assert open_endpoint(Provider("openai", base, KEY_ENV), openai.WIRE).key == KEY
+    assert open_endpoint(Provider("openai", base, KEY_ENV), OPENAI).key == KEY
 
 
 def test_without_a_key_any_address_is_good() -> None:
-    end = open_endpoint(Provider("openai", "http://api.example.com/v1/"), openai.WIRE)
+    end = open_endpoint(Provider("openai", "http://api.example.com/v1/"), OPENAI)
     assert (end.base_url, end.key, end.key_header) == ("http://api.example.com/v1", "", None)
     with Loopback() as server:
         assert ask("openai", server.url, key_env="").status == "finished"
@@ -477,13 +479,13 @@ def test_without_a_key_any_address_is_good() -> None:
     ("protocol", "name", "url"),
     [
         ("openai", "OPENAI_API_KEY", "https://api.openai.com/v1"),
-        ("openai_responses", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+        ("openai-responses", "OPENAI_API_KEY", "https://api.openai.com/v1"),
         ("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com"),
         ("gemini", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com"),
     ],
 )
 def test_the_vendors_own_key_goes_to_the_vendor_only(protocol: str, name: str, url: str) -> None:
-    wire = MODULES[protocol].WIRE
+    wire = load_provider(protocol)
     environ = {name: "own-key-0123456789"}
     own = open_endpoint(None, wire, environ)
     assert (own.base_url, own.key) == (url, "own-key-0123456789")
@@ -495,26 +497,25 @@ def test_the_vendors_own_key_goes_to_the_vendor_only(protocol: str, name: str, u
 @pytest.mark.parametrize("value", ["", "  ", "two words", "kéy", "a\nb", "a\x00b"])
 def test_a_key_that_cannot_be_one(value: str) -> None:
     with pytest.raises(UsageError, match=f"the environment variable {KEY_ENV} ") as raised:
-        open_endpoint(Provider("openai", "https://h.example", KEY_ENV), openai.WIRE, {KEY_ENV: value})
+        open_endpoint(Provider("openai", "https://h.example", KEY_ENV), OPENAI, {KEY_ENV: value})
     assert not value.strip() or value not in str(raised.value)
 
 
 def test_a_router_without_a_key_describes_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    setup = Setup("anthropic:some-claude", "some-claude", Catalogue(()))
+    setup = Setup("anthropic:some-claude", "some-claude", Catalogue(()), protocol=ANTHROPIC)
     with pytest.raises(
         UsageError, match="anthropic:some-claude: the environment variable ANTHROPIC_API_KEY is not set"
     ):
-        anthropic.open_router(setup)
-    keyless = Setup("anthropic:some-claude", "some-claude", Catalogue(()), settings={"keyless": True})
-    assert anthropic.open_router(keyless).describe() == {
+        open_router(setup)
+    assert open_router(replace(setup, settings={"keyless": True})).describe() == {
         "protocol": "anthropic", "base_url": "https://api.anthropic.com", "max_output_tokens": 1024,
     }  # fmt: skip
 
 
 def test_a_router_needs_a_model() -> None:
     with pytest.raises(UsageError, match='"openai" names no model; write openai:MODEL'):
-        openai.open_router(Setup("openai", "", Catalogue(())))
+        open_router(Setup("openai", "", Catalogue(()), protocol=OPENAI))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -535,12 +536,12 @@ def test_names_that_a_model_may_have(model: str) -> None:
 @pytest.mark.parametrize("name", [KEY, "hf_AbCdEf0123456789", "two words", "x\x1b[2J"])
 def test_a_key_in_the_place_of_its_name_is_not_repeated(name: str) -> None:
     with pytest.raises(UsageError, match="key-env") as raised:
-        open_endpoint(Provider("openai", "https://h.example", name), openai.WIRE, {})
+        open_endpoint(Provider("openai", "https://h.example", name), OPENAI, {})
     assert name not in str(raised.value)
 
 
 def test_a_variable_may_have_a_small_name() -> None:
-    assert open_endpoint(Provider("openai", "https://h.example", "my_key"), openai.WIRE, {"my_key": KEY}).key == KEY
+    assert open_endpoint(Provider("openai", "https://h.example", "my_key"), OPENAI, {"my_key": KEY}).key == KEY
 
 
 # --- What is kept of an answer ---
@@ -594,9 +595,7 @@ def test_a_conversation_needs_no_router() -> None:
     async def go(url: str) -> Completion:
         client = Client(Endpoint(url))
         try:
-            outcome = await client.complete(
-                anthropic.WIRE, Conversation("m", (Turn("user", "Hello"),), "Be brief."), "x"
-            )
+            outcome = await client.complete(ANTHROPIC, Conversation("m", (Turn("user", "Hello"),), "Be brief."), "x")
         finally:
             await client.aclose()
         assert outcome.completion is not None
@@ -608,8 +607,8 @@ def test_a_conversation_needs_no_router() -> None:
 
 
 def test_naming_a_protocol_loads_no_client() -> None:
-    code = "import sys, skill_health.router.routers.openai, skill_health.router.routers.openai_responses, skill_health.router.routers.anthropic\n"
-    code += "import skill_health.router.routers.gemini\nprint(sorted({'httpx', 'asyncio', 'ssl', 'numpy'} & set(sys.modules)))"
+    code = "import sys\nfrom skill_health.bench.providers._load import load_providers\nassert load_providers()\n"
+    code += "print(sorted({'httpx', 'asyncio', 'ssl', 'numpy'} & set(sys.modules)))"
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from skill_health.bench import providers
 from skill_health.cli import main
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core import extras
@@ -28,14 +29,15 @@ ROUTING = RouterSettings(
         "no-protocol": Provider("lexical:tfidf"),
     }
 )
-HERE = Path(_load.__file__).parent
+HERE, PROVIDERS = Path(_load.__file__).parent, Path(providers.__file__).parent
 
 
 def test_every_module_is_listed_and_says_what_it_is() -> None:
     infos = available()
     names = {info.name for info in infos}
     assert names >= {"lexical:bm25", "lexical:overlap", "lexical:tfidf", "embed:minilm", "hybrid", "scripted"}
-    assert len(names) == len(infos) == len(list(HERE.glob("[a-z]*.py"))) + 1  # the simulator is no part of the package
+    of_files = [*HERE.glob("[a-z]*.py"), *PROVIDERS.glob("[a-z]*.py")]
+    assert len(names) == len(infos) == len(of_files) + 1  # the simulator is no part of the package
     for info in infos:
         assert info.kind in ("local", "provider", "simulated")
         assert info.title and not info.title.endswith(".") and len(info.title) <= 100
@@ -57,13 +59,13 @@ GOOD = [
     ("hybrid", "hybrid", ""),
     ("scripted", "scripted", ""),
     ("scripted:skill=0.8,bias=0.1", "scripted", "skill=0.8,bias=0.1"),
-    ("openai:some-model", "openai", "some-model"),
-    ("openai:vendor/model:8b", "openai", "vendor/model:8b"),
-    ("openai:responses", "openai", "responses"),
-    ("openai-responses:some-model", "openai_responses", "some-model"),
-    ("anthropic:m", "anthropic", "m"),
-    ("house:m:8b", "openai", "m:8b"),
-    ("gemini:m", "openai", "m"),
+    ("openai:some-model", "_provider", "some-model"),
+    ("openai:vendor/model:8b", "_provider", "vendor/model:8b"),
+    ("openai:responses", "_provider", "responses"),
+    ("openai-responses:some-model", "_provider", "some-model"),
+    ("anthropic:m", "_provider", "m"),
+    ("house:m:8b", "_provider", "m:8b"),
+    ("gemini:m", "_provider", "m"),
 ]
 
 
@@ -74,6 +76,8 @@ def test_a_name_finds_its_module(spec: str, stem: str, model: str) -> None:
     head = spec.partition(":")[0]
     assert choice.provider == ROUTING.providers.get(head)
     assert choice.kind == choice.module.KIND
+    spoken = choice.provider.protocol if choice.provider else head
+    assert (choice.protocol.name if choice.protocol else "") == (spoken if choice.kind == "provider" else "")
 
 
 BAD = [

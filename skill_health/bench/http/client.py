@@ -15,12 +15,13 @@ from skill_health.bench.budget import may_send_again, not_charged
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, judge
 from skill_health.bench.http.fetch import Fetched, Transports, fetch, is_json_type, parsed
-from skill_health.bench.http.messages import Completion, Conversation, ProviderProtocol
+from skill_health.bench.http.messages import Completion, Conversation
 from skill_health.bench.http.pacing import MAX_WAIT, STEPS, CallWindow, Pace, asked_wait, backoff, costs_of, stretched
+from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.bench.redact import Scrubber
 
 
-def read(wire: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
+def read(protocol: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
     """What the answer says; every text of a completion is without the key. `now` is in seconds since 1970."""
     data = parsed(fetched.body)
     if fetched.status >= 400:
@@ -38,10 +39,10 @@ def read(wire: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) 
         code = error.get("code") if isinstance(error, dict) else None
         status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS.get(str(code), 400)
         return judge(status, data, asked_wait(fetched.headers, data, now))
-    found = wire.completion(data)
+    found = protocol.read_completion(data)
     if isinstance(found, Failure):
         return found
-    ids = [fetched.headers[name] for name in wire.request_id if fetched.headers.get(name)]
+    ids = [fetched.headers[name] for name in protocol.request_ids if fetched.headers.get(name)]
     return _scrubbed(replace(found, request_id=ids[0] if ids else found.request_id), scrub)
 
 
@@ -97,7 +98,7 @@ class CallOutcome:
 class _Call:
     """One call while it is under way."""
 
-    wire: ProviderProtocol
+    protocol: ProviderProtocol
     url: str
     headers: Mapping[str, str]
     content: bytes
@@ -125,13 +126,13 @@ class Client:
         """Close all connections."""
         await self._transports.aclose()
 
-    async def complete(self, wire: ProviderProtocol, conversation: Conversation, label: str) -> CallOutcome:
+    async def complete(self, protocol: ProviderProtocol, conversation: Conversation, label: str) -> CallOutcome:
         """Ask once, with retries. Never raises for what a server does; cancellation passes through.
 
         `label` makes this call's jitter its own and repeatable. After a failure that every further call would meet
         (quota, auth), later calls fail with it at once and send nothing.
         """
-        call = self._call(wire, conversation)
+        call = self._call(protocol, conversation)
         costly = 0
         while True:
             found = await self._once(call)
@@ -159,8 +160,8 @@ class Client:
             call.pace.block(backoff(label, min(max(1, call.window.refusals), len(STEPS)) - 1))
         await self._timing.sleep(backoff(label, call.requests - 1))
 
-    def _call(self, wire: ProviderProtocol, conversation: Conversation) -> _Call:
-        outgoing = wire.outgoing(conversation, self.endpoint.base_url)
+    def _call(self, protocol: ProviderProtocol, conversation: Conversation) -> _Call:
+        outgoing = protocol.build_request(conversation, self.endpoint.base_url)
         content = json.dumps(outgoing.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         headers = {
             **_HEADERS,
@@ -173,7 +174,7 @@ class Client:
         if known is None:
             known = Pace(self._timing.clock, self._timing.now), CallWindow(self.endpoint.concurrency)
             self._paces[conversation.model] = known
-        return _Call(wire, self.endpoint.base_url + outgoing.path, headers, content, *known, costs)
+        return _Call(protocol, self.endpoint.base_url + outgoing.path, headers, content, *known, costs)
 
     async def _once(self, call: _Call) -> Completion | Failure:
         """Wait for the limits and for a slot, and send one request."""
@@ -203,12 +204,12 @@ class Client:
             fetched = await fetch(transport, request, self.endpoint)
             headers = fetched.headers if isinstance(fetched, Fetched) else None
         finally:
-            call.pace.answered(ticket, headers)
+            call.pace.answered(ticket, call.protocol, headers)
             await self._transports.put(transport, headers is not None)
         if isinstance(fetched, Failure):
             return fetched
         call.duration_ms = round((time.perf_counter() - start) * 1000, 3)
-        found = read(call.wire, fetched, self._scrub, self._timing.now())
+        found = read(call.protocol, fetched, self._scrub, self._timing.now())
         if isinstance(found, Completion):
             call.window.served()
         elif found.crowded:

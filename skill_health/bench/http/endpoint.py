@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from skill_health.bench.http.messages import ProviderProtocol
+from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.config.settings import Provider
 from skill_health.core.errors import UsageError
 from skill_health.text.patterns import lazy
@@ -38,12 +38,12 @@ class Endpoint:
         return urlsplit(self.base_url).netloc
 
 
-def base_url(provider: Provider | None, wire: ProviderProtocol) -> str:
+def base_url(provider: Provider | None, protocol: ProviderProtocol) -> str:
     """The URL that the protocol's paths are below. Raises UsageError for one that cannot be used.
 
     A message does not quote it: what was put there by mistake may be a key.
     """
-    url = (provider.base_url if provider else "") or wire.base_url
+    url = (provider.base_url if provider else "") or protocol.base_url
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("https", "http") and parts.hostname and parts.port != 0
@@ -59,16 +59,16 @@ def base_url(provider: Provider | None, wire: ProviderProtocol) -> str:
 
 
 def open_endpoint(
-    provider: Provider | None, wire: ProviderProtocol, environ: Mapping[str, str] | None = None
+    provider: Provider | None, protocol: ProviderProtocol, environ: Mapping[str, str] | None = None
 ) -> Endpoint:
     """The endpoint of a provider (None: the vendor's own), with its key from the environment.
 
     Raises UsageError for a base URL that cannot be used, a key that is not set, and a key that would cross the
     network in the clear.
     """
-    url = base_url(provider, wire)
-    given = provider or Provider(protocol=wire.protocol)
-    name = key_variable(provider, wire)
+    url = base_url(provider, protocol)
+    given = provider or Provider(protocol=protocol.name)
+    name = key_variable(provider, protocol)
     key = _key(name, os.environ if environ is None else environ)
     if key and not url.startswith("https://") and not _near(urlsplit(url).hostname or ""):
         raise UsageError(
@@ -76,12 +76,12 @@ def open_endpoint(
             'use https, or set key-env = "" if the server needs no key'
         )
     return Endpoint(
-        url, key, wire.key_header(key) if key else None, max(1, given.concurrency), given.timeout, given.idle_timeout,
+        url, key, protocol.build_key_header(key) if key else None, max(1, given.concurrency), given.timeout, given.idle_timeout,
         given.requests_per_minute,
     )  # fmt: skip
 
 
-def key_variable(provider: Provider | None, wire: ProviderProtocol) -> str:
+def key_variable(provider: Provider | None, protocol: ProviderProtocol) -> str:
     """The environment variable that holds the key, "" for none.
 
     The vendor's own variable counts for the vendor's own server only: no other server gets a key that was not meant
@@ -89,7 +89,7 @@ def key_variable(provider: Provider | None, wire: ProviderProtocol) -> str:
     """
     if provider is not None and provider.key_env:
         return provider.key_env
-    return "" if provider is not None and provider.base_url else wire.key_env
+    return "" if provider is not None and provider.base_url else protocol.key_env
 
 
 def _key(name: str, environ: Mapping[str, str]) -> str:

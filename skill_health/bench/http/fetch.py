@@ -15,6 +15,7 @@ import ssl
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -103,7 +104,7 @@ class Transports:
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._tls = _tls(endpoint)
+        self._tls = _tls(endpoint.base_url)
         self._free: list[httpx.AsyncHTTPTransport] = []
 
     def take(self) -> httpx.AsyncHTTPTransport:
@@ -131,14 +132,20 @@ async def _close(transport: httpx.AsyncHTTPTransport) -> None:
         await transport.aclose()
 
 
-def _tls(endpoint: Endpoint) -> ssl.SSLContext:
+def _tls(base_url: str) -> ssl.SSLContext:
     """Certificates are always checked, against SSL_CERT_FILE where the user trusts one of their own."""
-    if not endpoint.base_url.startswith("https://"):
+    if not base_url.startswith("https://"):
         # Loading the authorities takes longer than a whole call, and nothing would use them.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     import certifi
 
-    return ssl.create_default_context(cafile=os.environ.get("SSL_CERT_FILE") or certifi.where())
+    return _trusting(os.environ.get("SSL_CERT_FILE") or certifi.where())
+
+
+@lru_cache(maxsize=8)
+def _trusting(authorities: str) -> ssl.SSLContext:
+    """Loading them once will do: each trial has a gateway of its own."""
+    return ssl.create_default_context(cafile=authorities)
 
 
 async def fetch(
@@ -174,14 +181,14 @@ async def fetch(
             return Failure("costly", f"sent nothing for {endpoint.idle_timeout:g} s in the middle of its answer")
         return Failure("costly", f"did not answer in full within {endpoint.timeout:g} s")
     except (httpx.HTTPError, OSError) as error:
-        return _broken(error, begun)
+        return judge_connection(error, begun)
     return _whole(response, b"".join(parts), limit)
 
 
 def _whole(response: httpx.Response, raw: bytes, limit: int) -> Fetched | Failure:
     headers = {name.lower(): value[:1000] for name, value in response.headers.items()}
     if 300 <= response.status_code < 400:
-        said = _redirected(response.status_code, headers.get("location", ""))
+        said = describe_redirect(response.status_code, headers.get("location", ""))
         return Failure("fatal", said, status=response.status_code)
     if len(raw) > limit:
         if response.status_code < 300:
@@ -195,7 +202,8 @@ def _whole(response: httpx.Response, raw: bytes, limit: int) -> Fetched | Failur
     return Fetched(response.status_code, headers, body)
 
 
-def _redirected(status: int, location: str) -> str:
+def describe_redirect(status: int, location: str) -> str:
+    """What is wrong with an answer that sends us elsewhere."""
     try:
         target = urlsplit(location).netloc.rpartition("@")[2]
     except ValueError:
@@ -204,7 +212,7 @@ def _redirected(status: int, location: str) -> str:
     return f"answered {status}, a redirect{where}; redirects are not followed: put the right address into base-url"
 
 
-def _broken(error: httpx.HTTPError | OSError, begun: bool) -> Failure:
+def judge_connection(error: httpx.HTTPError | OSError, begun: bool) -> Failure:
     """What a connection died of. What had `begun` was worked on, and charged perhaps."""
     reason = " ".join(str(error).split())[:200]
     if "CERTIFICATE_VERIFY_FAILED" in reason:

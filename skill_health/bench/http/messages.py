@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-
-from skill_health.bench.http.failures import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +107,3 @@ class Completion:
     def turn(self) -> Turn:
         """The assistant's turn, to go on with the conversation."""
         return Turn("assistant", self.text, self.calls, native=self.native)
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderProtocol:
-    """One protocol, as pure functions.
-
-    `base_url` and `key_env` are the vendor's own, for a provider that says nothing else. `key_header` makes the header
-    that carries the key. `outgoing` builds the request for a base URL; `completion` reads the body of an answer that
-    HTTP calls a success, and finds a Failure in it where the vendor hides one there. `request_id` names the headers
-    that may hold the id of the request.
-    """
-
-    protocol: str
-    base_url: str
-    key_env: str
-    key_header: Callable[[str], tuple[str, str]]
-    outgoing: Callable[[Conversation, str], Outgoing]
-    completion: Callable[[Mapping[str, Any]], Completion | Failure]
-    request_id: tuple[str, ...] = ("x-request-id",)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from skill_health.bench.http.failures import error_of
+from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.core.files import blake2b
 from skill_health.text.patterns import lazy
 
@@ -164,15 +165,16 @@ class Pace:
             bucket.left -= costs.get(name, 0)
         return self._ticket
 
-    def answered(self, ticket: int, headers: Mapping[str, str] | None) -> None:
+    def answered(self, ticket: int, protocol: ProviderProtocol, headers: Mapping[str, str] | None) -> None:
         """Note that a request is over, with the headers of its answer (None: there was none)."""
         costs = self._flying.pop(ticket)
         now = self._clock()
         for name in costs if headers else ():
             assert headers is not None
-            left, reset = _said(headers, name)
+            remaining, reset = protocol.read_limit(headers, name)
             seconds = until_reset(reset, self._now()) if reset else None
             bucket = self._buckets.get(name)
+            left = _amount(remaining)
             if left is None or not seconds or (bucket and bucket.ticket > ticket):
                 continue
             flying = sum(cost[name] for cost in self._flying.values())
@@ -193,11 +195,8 @@ def costs_of(input_tokens: int, output_tokens: int) -> dict[str, int]:
     }
 
 
-def _said(headers: Mapping[str, str], name: str) -> tuple[float | None, str]:
-    """What is left of a limit and when it resets, in OpenAI's or Anthropic's headers."""
-    left = headers.get(f"x-ratelimit-remaining-{name}") or headers.get(f"anthropic-ratelimit-{name}-remaining", "")
-    reset = headers.get(f"x-ratelimit-reset-{name}") or headers.get(f"anthropic-ratelimit-{name}-reset", "")
-    return (float(left) if left.isascii() and left.isdigit() and len(left) < 16 else None), reset
+def _amount(text: str) -> float | None:
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
 class CallWindow:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import pytest
 from callers import KEY, MODEL, _key, ask, ask_all, open_model, request  # noqa: F401
+from gateway_servers import PROTOCOLS as GATEWAY_PROTOCOLS
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, answer, ranking
@@ -22,13 +22,13 @@ from skill_health.bench.http.fetch import Fetched
 from skill_health.bench.http.messages import (
     Completion,
     Conversation,
-    ProviderProtocol,
     Tool,
     ToolCall,
     ToolResult,
     Turn,
     Usage,
 )
+from skill_health.bench.providers._load import list_providers, load_provider
 from skill_health.bench.redact import Scrubber
 
 SCHEMA = {
@@ -41,28 +41,30 @@ SCHEMA = {
     "required": ["ranking", "minimum"],
     "additionalProperties": False,
 }  # fmt: skip
+
+
+def test_every_provider_is_in_the_tables_of_the_tests() -> None:
+    assert set(PROTOCOLS) == set(GATEWAY_PROTOCOLS) == set(list_providers())
+    assert set(PLAIN) == set(CALLS) == set(BASE) == set(PROTOCOLS)
+
+
 TOOL = Tool("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
-
-
-def wire(protocol: str) -> ProviderProtocol:
-    found: ProviderProtocol = import_module(f"skill_health.router.routers.{protocol}").WIRE
-    return found
 
 
 def sent(protocol: str, base: str = "https://host.example", **more: Any) -> Any:
     conversation = Conversation(**({"model": "m", "turns": (Turn("user", "Hello"),)} | more))
-    return wire(protocol).outgoing(conversation, base)
+    return load_provider(protocol).build_request(conversation, base)
 
 
 def read(protocol: str, data: Mapping[str, Any]) -> Completion:
-    found = wire(protocol).completion(data)
+    found = load_provider(protocol).read_completion(data)
     assert isinstance(found, Completion), found
     return found
 
 
 PLAIN = {
     "openai": {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1024},
-    "openai_responses": {
+    "openai-responses": {
         "model": "m", "input": [{"role": "user", "content": "Hello"}], "max_output_tokens": 1024, "store": False,
     },
     "anthropic": {"model": "m", "max_tokens": 1024, "messages": [{"role": "user", "content": "Hello"}]},
@@ -87,7 +89,7 @@ def test_a_plain_request_says_no_more_than_it_must(protocol: str) -> None:
         ("openai", "https://h.example/v1beta/openai", "https://h.example/v1beta/openai/chat/completions"),
         ("openai", "https://h.example/api/paas/v4", "https://h.example/api/paas/v4/chat/completions"),
         ("openai", "https://v1.example/models", "https://v1.example/models/v1/chat/completions"),
-        ("openai_responses", "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
+        ("openai-responses", "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
         ("anthropic", "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
         ("anthropic", "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"),
         ("gemini", "https://g.example", "https://g.example/v1beta/models/m:generateContent"),
@@ -127,7 +129,7 @@ def test_schemas_are_sent_where_each_protocol_wants_them() -> None:
     bare["properties"]["minimum"] = {"type": "number"}
     chat = sent("openai", schema=SCHEMA).body["response_format"]
     assert chat == {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": strict}}
-    responses = sent("openai_responses", schema=SCHEMA).body["text"]
+    responses = sent("openai-responses", schema=SCHEMA).body["text"]
     assert responses == {"format": {"type": "json_schema", "name": "answer", "strict": True, "schema": strict}}
     claude = sent("anthropic", schema=SCHEMA).body["output_config"]
     assert claude == {"format": {"type": "json_schema", "schema": bare}}
@@ -157,7 +159,7 @@ CALLS: dict[str, dict[str, Any]] = {
             {"role": "tool", "tool_call_id": "c1", "content": "seen"},
         ],
     },
-    "openai_responses": {
+    "openai-responses": {
         "answer": {
             "status": "completed", "model": "m-1", "output": [
                 {"type": "reasoning", "id": "rs_1", "summary": []},
@@ -212,7 +214,7 @@ CALLS: dict[str, dict[str, Any]] = {
         ],
     },
 }  # fmt: skip
-TURNS = {"openai": "messages", "openai_responses": "input", "anthropic": "messages", "gemini": "contents"}
+TURNS = {"openai": "messages", "openai-responses": "input", "anthropic": "messages", "gemini": "contents"}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -226,7 +228,7 @@ def test_a_conversation_with_tools(protocol: str) -> None:
     assert body[TURNS[protocol]] == case["turns"]
     assert body["tools"] == case["tools"]
     if protocol != "openai":
-        system = {"openai_responses": "instructions", "anthropic": "system", "gemini": "systemInstruction"}[protocol]
+        system = {"openai-responses": "instructions", "anthropic": "system", "gemini": "systemInstruction"}[protocol]
         assert body[system] == ({"parts": [{"text": "Be brief."}]} if protocol == "gemini" else "Be brief.")
 
 
@@ -258,13 +260,13 @@ ENDS: list[tuple[str, dict[str, Any], str, str | None, str]] = [
     ("openai", {"choices": [{"message": {"refusal": "No.", "content": None}}]}, "refusal", "refusal", "No."),
     ("openai", {"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"text": "b"}]}}]}, "finished", None, "ab"),
     ("openai", {"choices": [{"message": "nonsense"}]}, "finished", None, ""),
-    ("openai_responses", {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []},
+    ("openai-responses", {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []},
      "truncated", "max_output_tokens", ""),
-    ("openai_responses", {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []},
+    ("openai-responses", {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []},
      "refusal", "content_filter", ""),
-    ("openai_responses", {"status": "completed", "output": [
+    ("openai-responses", {"status": "completed", "output": [
         {"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]}, "refusal", "refusal", "No."),
-    ("openai_responses", {"status": "completed", "output": [
+    ("openai-responses", {"status": "completed", "output": [
         {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
         {"type": "message", "content": [{"type": "output_text", "text": "b"}]}]}, "finished", "completed", "ab"),
     ("anthropic", {"stop_reason": "end_turn", "content": [{"type": "text", "text": "x"}]}, "finished", "end_turn", "x"),
@@ -292,12 +294,12 @@ def test_how_an_answer_ended(protocol: str, data: dict[str, Any], end: str, reas
 FAILED: list[tuple[str, dict[str, Any], str, str]] = [
     ("openai", {"choices": [{"finish_reason": "error", "error": {"message": "upstream"}}]}, "costly", "upstream"),
     ("openai", {"choices": []}, "fatal", "no choices"),
-    ("openai_responses", {"status": "failed", "error": {"code": "server_error", "message": "oops"}}, "retry", "oops"),
-    ("openai_responses", {"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "slow"}}, "retry", "slow"),
-    ("openai_responses", {"status": "failed", "error": {"code": "invalid_prompt", "message":
+    ("openai-responses", {"status": "failed", "error": {"code": "server_error", "message": "oops"}}, "retry", "oops"),
+    ("openai-responses", {"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "slow"}}, "retry", "slow"),
+    ("openai-responses", {"status": "failed", "error": {"code": "invalid_prompt", "message":
         "Your prompt was flagged as potentially violating our usage policy."}}, "refusal", "flagged"),
-    ("openai_responses", {"status": "failed", "error": None}, "costly", "not why"),
-    ("openai_responses", {"status": "completed"}, "fatal", "no output"),
+    ("openai-responses", {"status": "failed", "error": None}, "costly", "not why"),
+    ("openai-responses", {"status": "completed"}, "fatal", "no output"),
     ("anthropic", {"type": "message"}, "fatal", "no content"),
     ("gemini", {"candidates": []}, "fatal", "no candidates"),
 ]  # fmt: skip
@@ -306,7 +308,7 @@ FAILED: list[tuple[str, dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("protocol", "data", "kind", "words"), FAILED)
 def test_failures_that_look_like_answers(protocol: str, data: dict[str, Any], kind: str, words: str) -> None:
     fetched = Fetched(200, {"content-type": "application/json"}, json.dumps(data).encode())
-    found = receive(wire(protocol), fetched, Scrubber(""), 0.0)
+    found = receive(load_provider(protocol), fetched, Scrubber(""), 0.0)
     assert isinstance(found, Failure)
     assert found.kind == kind
     assert words in found.message
@@ -314,7 +316,7 @@ def test_failures_that_look_like_answers(protocol: str, data: dict[str, Any], ki
 
 BASE: dict[str, dict[str, Any]] = {
     "openai": {"choices": [CHAT]},
-    "openai_responses": {"status": "completed", "output": [{"type": "message", "content": []}]},
+    "openai-responses": {"status": "completed", "output": [{"type": "message", "content": []}]},
     "anthropic": {"content": []},
     "gemini": {"candidates": [{}]},
 }
@@ -335,9 +337,9 @@ USAGES: list[tuple[str, dict[str, Any], tuple[int | None, ...]]] = [
     ("openai", {"prompt_tokens": -1, "completion_tokens": "20"}, (None, None, None, None, None)),
     ("openai", {"prompt_tokens": True, "completion_tokens": 10**12}, (None, None, None, None, None)),
     ("openai", {"prompt_tokens": [1], "completion_tokens": {}, "prompt_tokens_details": 3}, (None,) * 5),
-    ("openai_responses", {"input_tokens": 100, "output_tokens": 20, "input_tokens_details": {"cached_tokens": 64},
+    ("openai-responses", {"input_tokens": 100, "output_tokens": 20, "input_tokens_details": {"cached_tokens": 64},
                           "output_tokens_details": {"reasoning_tokens": 5}}, (100, 20, 64, None, 5)),
-    ("openai_responses", {"input_tokens": None, "output_tokens": 20}, (None, 20, None, None, None)),
+    ("openai-responses", {"input_tokens": None, "output_tokens": 20}, (None, 20, None, None, None)),
     ("anthropic", {"input_tokens": 10, "output_tokens": 20}, (10, 20, None, None, None)),
     ("anthropic", {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 80,
                    "cache_creation_input_tokens": 5}, (95, 20, 80, 5, None)),
@@ -383,7 +385,7 @@ SHAPED = st.recursive(
 
 @given(st.sampled_from(PROTOCOLS), st.dictionaries(WORDS, SHAPED, max_size=6))
 def test_no_body_raises(protocol: str, data: dict[str, Any]) -> None:
-    found = wire(protocol).completion(data)
+    found = load_provider(protocol).read_completion(data)
     assert isinstance(found, Completion | Failure)
     if isinstance(found, Completion):
         assert isinstance(found.text, str)

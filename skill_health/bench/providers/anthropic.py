@@ -1,0 +1,155 @@
+"""Anthropic's Messages API. Read from the vendor's reference, 2026-11. `temperature` is never sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text, without
+from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
+from skill_health.bench.providers._api import MODEL_NAME, ProviderProtocol, RoutePattern
+
+_VERSION = "2023-06-01"
+_ENDS: Mapping[str, End] = {
+    "max_tokens": "truncated", "model_context_window_exceeded": "truncated", "refusal": "refusal", "tool_use": "tools",
+}  # fmt: skip
+# Keywords that structured output refuses with 400; the vendor's own libraries drop them too.
+_REFUSED_KEYWORDS = (
+    "$schema", "$id", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
+    "maxLength", "minItems", "maxItems", "uniqueItems",
+)  # fmt: skip
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    404: "not_found_error",
+    413: "request_too_large",
+}
+
+
+class AnthropicMessages(ProviderProtocol):
+    """The Messages API."""
+
+    title = "Anthropic's Messages API"
+    base_url = "https://api.anthropic.com"
+    key_env = "ANTHROPIC_API_KEY"
+    price_vendor = "anthropic"
+    request_ids = ("request-id", "x-request-id")
+    limit_headers = (
+        *ProviderProtocol.limit_headers, ("anthropic-ratelimit-{}-remaining", "anthropic-ratelimit-{}-reset"),
+    )  # fmt: skip
+
+    routes = (
+        RoutePattern("call", "POST", "/messages"),
+        RoutePattern("count", "POST", "/messages/count_tokens"),
+        RoutePattern("models", "GET", rf"/models(?:/{MODEL_NAME})?"),
+    )
+    parameters = ("beta", "limit", "after_id", "before_id")
+    request_headers = ("anthropic-beta", "anthropic-version")
+    answer_headers = ("request-id", "anthropic-ratelimit-", *ProviderProtocol.answer_headers)
+    instructions = ("system",)
+    output_limits = ("max_tokens",)
+    free_fields = ("input",)
+    own_tools = ("custom", "bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_")
+    reaching_fields = ("mcp_servers", "container")
+    usual_values = (
+        ("service_tier", ("auto", "standard", "standard_only")), ("speed", ("standard",)), ("inference_geo", ("global",)),
+    )  # fmt: skip
+    address_fields = ("source.url",)
+    event_field = "message"
+
+    def build_key_header(self, key: str) -> tuple[str, str]:
+        """The header that carries the key."""
+        return "x-api-key", key
+
+    def build_request(self, conversation: Conversation, base_url: str) -> Outgoing:
+        """The request of a conversation."""
+        body: dict[str, Any] = {
+            "model": conversation.model,
+            "max_tokens": conversation.max_output_tokens,
+            "messages": [{"role": turn.role, "content": _content(turn)} for turn in conversation.turns],
+        }
+        if conversation.system:
+            body["system"] = conversation.system
+        if conversation.schema is not None:
+            schema = without(conversation.schema, _REFUSED_KEYWORDS)
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        if conversation.tools:
+            body["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+                for tool in conversation.tools
+            ]
+        return Outgoing(self.place_path(base_url, "/messages"), body, {"anthropic-version": _VERSION})
+
+    def read_completion(self, data: Mapping[str, Any]) -> Completion | Failure:
+        """Read the body of a successful answer."""
+        if not isinstance(data.get("content"), list):
+            return Failure("fatal", "sent no content in its answer: base-url may be that of another API")
+        blocks = objects(data["content"])
+        reason = optional(data.get("stop_reason"))
+        calls = tuple(
+            ToolCall(
+                text(block.get("id")), text(block.get("name")), mapping(given := block.get("input")), json.dumps(given)
+            )
+            for block in blocks
+            if block.get("type") == "tool_use"
+        )
+        return Completion(
+            text="".join(text(block.get("text")) for block in blocks if block.get("type") == "text"),
+            end=_ENDS.get(reason or "", "finished"),
+            stop_reason=reason,
+            calls=calls,
+            usage=self.read_usage(data.get("usage")),
+            model=optional(data.get("model")),
+            request_id=optional(data.get("id")),
+            native=blocks if calls else None,
+        )
+
+    def read_usage(self, raw: Any) -> Usage:
+        """The tokens; what was read from a cache or written to one is not in input_tokens."""
+        given = mapping(raw)
+        cached, written = given.get("cache_read_input_tokens"), given.get("cache_creation_input_tokens")
+        inputs, outputs = added(given.get("input_tokens"), cached, written), count(given.get("output_tokens"))
+        thoughts = mapping(given.get("output_tokens_details")).get("thinking_tokens")
+        return Usage(
+            inputs,
+            outputs,
+            part_of(cached, inputs),
+            part_of(written, inputs),
+            part_of(thoughts, outputs),
+            given or None,
+        )
+
+    def find_keys(self, headers: Mapping[str, str], parameters: Mapping[str, Sequence[str]]) -> list[str]:
+        """The key; its libraries send a "token" as a bearer instead, if that is what they were given."""
+        return [*super().find_keys(headers, parameters), headers.get("x-api-key", "")]
+
+    def write_error(self, status: int, message: str) -> Mapping[str, Any]:
+        """An error as the vendor words it."""
+        return {"type": "error", "error": {"type": _ERRORS.get(status, "api_error"), "message": message}}
+
+    def write_models(self, name: str) -> Mapping[str, Any]:
+        """A list of no models, or one model."""
+        if name:
+            return {"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"}
+        return {"data": [], "has_more": False, "first_id": None, "last_id": None}
+
+
+def _content(turn: Turn) -> Any:
+    if turn.native:
+        return turn.native
+    blocks: list[dict[str, Any]] = [
+        {"type": "tool_result", "tool_use_id": result.call_id, "content": result.text, "is_error": result.failed}
+        for result in turn.results
+    ]
+    if not blocks and not turn.calls:
+        return turn.text
+    if turn.text:
+        blocks.append({"type": "text", "text": turn.text})
+    for call in turn.calls:
+        blocks.append({"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}})
+    return blocks
+
+
+PROVIDER = AnthropicMessages()

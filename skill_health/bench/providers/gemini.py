@@ -1,0 +1,174 @@
+"""Google's Gemini API, `generateContent`. Read from the vendor's reference, 2026-11. `temperature` is never sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text, without
+from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
+from skill_health.bench.providers._api import CallRequest, ProviderProtocol, RequestFields, RoutePattern, normalize_name
+
+_BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE")
+_ENDS: Mapping[str, End] = {"MAX_TOKENS": "truncated", **dict.fromkeys(_BLOCKED, "refusal")}
+_REFUSED_KEYWORDS = ("$schema", "uniqueItems")
+_MODEL = r"/(?:models|tunedModels)/[\w.@-]+"
+# A tool has one field for each kind of it.
+_OWN_TOOLS = frozenset(map(normalize_name, ("functionDeclarations", "computerUse")))
+_ERRORS = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    404: "NOT_FOUND",
+    502: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+class GeminiContent(ProviderProtocol):
+    """The method `generateContent`. The key goes into a header: a URL ends up in logs."""
+
+    title = "Google's Gemini API"
+    base_url = "https://generativelanguage.googleapis.com"
+    key_env = "GEMINI_API_KEY"
+    price_vendor = "google"
+    version = "/v1beta"
+    request_ids = ("x-request-id", "x-goog-request-id")
+
+    routes = (
+        RoutePattern("call", "POST", f"{_MODEL}:(?:generate|streamGenerate)Content"),
+        RoutePattern("count", "POST", f"{_MODEL}:countTokens"),
+        RoutePattern("models", "GET", r"/models(?:/[\w.@-]+)?"),
+    )
+    versions = "/v1[a-z0-9]*"
+    # Google leaves the tokens out of an answer, or gives it another form, for whoever asks it to.
+    parameters = ("pageSize", "pageToken", "alt=sse", "alt=json")
+    answer_headers = ("x-goog-request-id", *ProviderProtocol.answer_headers)
+    conversation = ("contents",)
+    instructions = ("systemInstruction",)
+    output_limits = ("maxOutputTokens",)
+    answer_counts = ("candidateCount",)
+    free_fields = ("args", "response")
+    usual_values = (("serviceTier", ("standard", "flex")),)
+    address_fields = ("fileUri",)
+    usage_field = "usageMetadata"
+    model_field = "modelVersion"
+
+    def build_key_header(self, key: str) -> tuple[str, str]:
+        """The header that carries the key."""
+        return "x-goog-api-key", key
+
+    def build_request(self, conversation: Conversation, base_url: str) -> Outgoing:
+        """The request of a conversation."""
+        config: dict[str, Any] = {"maxOutputTokens": conversation.max_output_tokens}
+        if conversation.schema is not None:
+            config["responseMimeType"] = "application/json"
+            config["responseJsonSchema"] = without(conversation.schema, _REFUSED_KEYWORDS)
+        body: dict[str, Any] = {
+            "contents": [
+                {"role": "model" if turn.role == "assistant" else "user", "parts": _parts(turn)}
+                for turn in conversation.turns
+            ],
+            "generationConfig": config,
+        }
+        if conversation.system:
+            body["systemInstruction"] = {"parts": [{"text": conversation.system}]}
+        if conversation.tools:
+            declared = [
+                {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema}
+                for tool in conversation.tools
+            ]
+            body["tools"] = [{"functionDeclarations": declared}]
+        model = conversation.model if "/" in conversation.model else f"models/{conversation.model}"
+        return Outgoing(self.place_path(base_url, f"/{quote(model)}:generateContent"), body, {})
+
+    def read_completion(self, data: Mapping[str, Any]) -> Completion | Failure:
+        """Read the body of a successful answer."""
+        candidates = objects(data.get("candidates"))
+        blocked = optional(mapping(data.get("promptFeedback")).get("blockReason"))
+        if not candidates and not blocked:
+            return Failure("fatal", "sent no candidates in its answer: base-url may be that of another API")
+        first = candidates[0] if candidates else {}
+        parts = objects(mapping(first.get("content")).get("parts"))
+        reason = optional(first.get("finishReason")) or blocked
+        calls = tuple(_call(mapping(part["functionCall"])) for part in parts if "functionCall" in part)
+        end: End = "refusal" if blocked else _ENDS.get(reason or "", "tools" if calls else "finished")
+        return Completion(
+            text="".join(text(part.get("text")) for part in parts if part.get("thought") is not True),
+            end=end,
+            stop_reason=reason,
+            calls=calls,
+            usage=self.read_usage(data.get("usageMetadata")),
+            model=optional(data.get("modelVersion")),
+            request_id=optional(data.get("responseId")),
+            native=parts if calls else None,
+        )
+
+    def read_usage(self, raw: Any) -> Usage:
+        """The tokens. Google leaves out what is zero, such as the answer of a model that only thought."""
+        given = mapping(raw)
+        inputs = added(given.get("promptTokenCount"), given.get("toolUsePromptTokenCount"))
+        spoken, thoughts, total = (
+            given.get(name) for name in ("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
+        )
+        outputs = added(spoken, thoughts)
+        if spoken is None and inputs is not None and (whole := count(total)) is not None and whole >= inputs:
+            outputs = whole - inputs
+        return Usage(
+            inputs, outputs, part_of(given.get("cachedContentTokenCount"), inputs), None, part_of(thoughts, outputs),
+            given or None,
+        )  # fmt: skip
+
+    def find_keys(self, headers: Mapping[str, str], parameters: Mapping[str, Sequence[str]]) -> list[str]:
+        """The key, in its header or in the URL."""
+        return [headers.get("x-goog-api-key", ""), *parameters.get("key", ())[:1]]
+
+    def read_call(self, path: str, fields: RequestFields) -> CallRequest:
+        """What a request asks for; its model is named in the path."""
+        model = path.partition("?")[0].rpartition("/")[2].partition(":")[0]
+        return CallRequest(model, self.count_tokens(RequestFields(fields.get("generationConfig"))))
+
+    def list_inner_requests(self, fields: RequestFields) -> list[RequestFields]:
+        """The call that a count of tokens may hold."""
+        return [RequestFields(fields.get("generateContentRequest"))]
+
+    def find_foreign_tool(self, tool: RequestFields) -> str:
+        """The first kind of a tool that is none of the agent's own."""
+        return next((name for name in tool.names() if name not in _OWN_TOOLS), "")
+
+    def write_error(self, status: int, message: str) -> Mapping[str, Any]:
+        """An error as the vendor words it."""
+        code = _ERRORS.get(status, "INVALID_ARGUMENT" if status < 500 else "INTERNAL")
+        return {"error": {"code": status, "message": message, "status": code}}
+
+    def write_models(self, name: str) -> Mapping[str, Any]:
+        """A list of no models, or one model."""
+        methods = ["generateContent", "streamGenerateContent", "countTokens"]
+        one = {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": methods}
+        return one if name else {"models": []}
+
+    def write_count(self, tokens: int) -> Mapping[str, Any]:
+        """The answer to a count of tokens."""
+        return {"totalTokens": tokens}
+
+
+def _parts(turn: Turn) -> Any:
+    if turn.native:
+        return turn.native
+    parts: list[dict[str, Any]] = []
+    for result in turn.results:
+        response = {"name": result.name, "response": {"error" if result.failed else "result": result.text}}
+        parts.append({"functionResponse": {"id": result.call_id, **response} if result.call_id else response})
+    if turn.text or not (turn.results or turn.calls):
+        parts.append({"text": turn.text})
+    return [*parts, *({"functionCall": {"name": call.name, "args": call.arguments or {}}} for call in turn.calls)]
+
+
+def _call(given: Mapping[str, Any]) -> ToolCall:
+    values = mapping(given.get("args"))
+    return ToolCall(text(given.get("id")), text(given.get("name")), values, json.dumps(values))
+
+
+PROVIDER = GeminiContent()
