@@ -18,9 +18,9 @@ from markdown_it import MarkdownIt
 from scripts import docs
 from scripts.docs import cli_page, code, fields, table
 from skill_health.config.values import build, dotted_keys
-from skill_health.lint.select import selected
 from skill_health.root import root
 from skill_health.rules._load import all_rules
+from skill_health.rules._select import selected
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

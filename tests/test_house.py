@@ -64,21 +64,26 @@ def imports(path: Path) -> list[str]:
 
 def find_imports(path: Path) -> Iterator[str]:
     """Every name that a module imports, in full: `from a.b import c` is a.b.c; constant dynamic imports count too."""
-    package = tuple(module_name(path).split("."))[: None if path.name == "__init__.py" else -1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            source = ".".join([*base, *filter(None, [node.module])])
-            yield from (f"{source}.{alias.name}" for alias in node.names)
-        elif (
-            isinstance(node, ast.Call)
-            and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-        ):
-            yield str(node.args[0].value)
+        yield from names_imported(node, path)
+
+
+def names_imported(node: ast.AST, path: Path) -> Iterator[str]:
+    """The same of one node of a module's tree."""
+    package = tuple(module_name(path).split("."))[: None if path.name == "__init__.py" else -1]
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = package[: len(package) - node.level + 1] if node.level else ()
+        source = ".".join([*base, *filter(None, [node.module])])
+        yield from (f"{source}.{alias.name}" for alias in node.names)
+    elif (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    ):
+        yield str(node.args[0].value)
 
 
 def within(name: str, prefixes: tuple[str, ...]) -> bool:
@@ -118,6 +123,79 @@ def test_commands_are_imported_by_nobody_but_the_root() -> None:
 def test_no_module_is_too_long() -> None:
     lengths = {module_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def public_definitions(kind: type[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The name of each public class or function at the top of a module, and the module."""
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, kind) and not (name := str(getattr(node, "name", ""))).startswith("_"):
+                yield name, module_name(path)
+
+
+@pytest.mark.slow
+def test_no_two_public_classes_share_a_name() -> None:
+    places: dict[str, list[str]] = {}
+    for name, module in public_definitions(ast.ClassDef):
+        places.setdefault(name, []).append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
+
+
+@pytest.mark.slow
+def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
+    """Such a word was a text here, a truth value there and a dictionary elsewhere."""
+    said = {"shown", "plain", "line", "told", "said", "look", "tell", "say"}
+    assert [(name, module) for name, module in public_definitions(ast.FunctionDef) if name in said] == []
+
+
+# A module in such a folder is found by its name, so a reader of one need not know of the others.
+PLUGINS = (
+    "skill_health/commands", "skill_health/formats", "skill_health/rules", "skill_health/bench/providers",
+    "skill_health/page/pictures", "router/commands", "router/prompts", "router/reports", "router/routers",
+    "effectiveness/agents", "effectiveness/commands", "effectiveness/reports", "effectiveness/sandbox",
+    "effectiveness/tasks",
+)  # fmt: skip
+MOST_MODULES = 12
+USUAL_LINES = 400
+
+
+def is_plugin(path: Path) -> bool:
+    folder = path.relative_to(ROOT).parent
+    return any(folder.is_relative_to(plugins) for plugins in PLUGINS)
+
+
+def test_no_folder_is_an_attic() -> None:
+    folders: dict[Path, int] = {}
+    for path in MODULES:
+        if path.name != "__init__.py" and not is_plugin(path):
+            folders[path.parent] = folders.get(path.parent, 0) + 1
+    assert {str(folder): count for folder, count in folders.items() if count > MOST_MODULES} == {}
+
+
+@pytest.mark.slow
+def test_no_module_is_there_for_one_caller_beside_it() -> None:
+    """Where it would fit into its caller; what is imported within a function waits until it is needed."""
+    stand_ins = (ROOT / "simulators").rglob("*.py")
+    paths = {module_name(path): path for path in (*MODULES, *stand_ins)}
+    callers: dict[str, set[str]] = {}
+    lazy = set()
+    for name, path in paths.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        at_once = {id(node) for node in tree.body}
+        for node in ast.walk(tree):
+            for found in names_imported(node, path):
+                module = found if found in paths else found.rpartition(".")[0]
+                if module in paths and module != name:
+                    callers.setdefault(module, set()).add(name)
+                    lazy |= set() if id(node) in at_once else {module}
+    alone = set()
+    for module, found in callers.items():
+        path, own = paths[module], paths[next(iter(found))]
+        named = path.name in ("__init__.py", "__main__.py") or (is_plugin(path) and not path.name.startswith("_"))
+        if len(found) == 1 and own.parent == path.parent and not named and module not in lazy:
+            lines = sum(len(each.read_text(encoding="utf-8").splitlines()) for each in (path, own))
+            alone |= {module} if lines <= USUAL_LINES else set()
+    assert alone == set()
 
 
 def test_every_folder_with_modules_is_a_package_and_every_package_is_typed() -> None:

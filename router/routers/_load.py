@@ -16,7 +16,6 @@ from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation, missing_modules
 from skill_health.router import routers
 from skill_health.router.records import Catalogue, Mode, Prompt
-from skill_health.router.routers import _provider
 from skill_health.router.routers._api import Router, Setup
 
 LOCAL, PROVIDER = "local", "provider"
@@ -62,7 +61,8 @@ class RouterInfo:
 def available() -> list[RouterInfo]:
     """Every router of this package and every provider: local ones first, providers last, each by name."""
     found = [_info(module := _import(stem), _name(module), module.TITLE) for stem in _stems()]
-    found += [_info(_provider, protocol.name, protocol.title) for protocol in load_providers()]
+    provider = _import("_provider")
+    found += [_info(provider, protocol.name, protocol.title) for protocol in load_providers()]
     return sorted(found, key=lambda info: (info.kind != LOCAL, info.kind == PROVIDER, info.name))
 
 
@@ -78,7 +78,7 @@ def resolve(spec: str, routing: RouterSettings) -> RouterChoice:
         protocol = _configured_protocol(head, configured) if configured else load_provider(head)
         if not rest.strip():
             raise UsageError(f"{_shown(spec)}: which model? Write {head}:MODEL")
-        return RouterChoice(spec, rest, _provider, configured, protocol)
+        return RouterChoice(spec, rest, _import("_provider"), configured, protocol)
     whole = _named(spec)
     head, rest = (spec, "") if whole else (head, rest)
     module = whole or _named(head) or _unknown(spec, routing)

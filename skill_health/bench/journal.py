@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -143,6 +141,10 @@ class Journal:
                 self._stack.callback(os.close, self._handles[name])
             durable.sync_folder(self.folder)
             durable.sync_folder(os.path.dirname(self.folder))
+            # Only a run needs them: who reads a journal does not wait for what a loop loads.
+            import asyncio
+            from concurrent.futures import ThreadPoolExecutor
+
             self._commits = asyncio.Lock()
             self._thread = self._stack.enter_context(ThreadPoolExecutor(1, "journal"))
         except OSError as error:
@@ -186,6 +188,8 @@ class Journal:
             if self._durable < ticket:
                 # Without an await in between: the tickets so far are exactly the lines that are pending.
                 batch, self._pending, last = self._pending, [], self._ticket
+                import asyncio
+
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, batch)
                 self._durable = last
         self._check()

@@ -6,9 +6,9 @@ import json
 
 import click
 
-from skill_health.lint.select import check_selector, matches
 from skill_health.rules._api import Rule
 from skill_health.rules._load import all_rules
+from skill_health.rules._select import check_selector, matches
 
 
 @click.command(short_help="List the rules.")

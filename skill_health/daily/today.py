@@ -17,11 +17,11 @@ from skill_health.daily.history import CollectionSummary, HistoryLine, SkillLine
 from skill_health.discovery.corpus import Entry
 from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
-from skill_health.lint.select import selected
 from skill_health.profiles import COMPAT, load_profile
 from skill_health.registries.records import Registries, Review, due_claims, reviews
 from skill_health.rules._api import Finding, Severity
 from skill_health.rules._load import all_rules
+from skill_health.rules._select import selected
 from skill_health.score.scoring import CorpusScore, Score
 from skill_health.text.patterns import lazy
 

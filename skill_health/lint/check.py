@@ -12,10 +12,10 @@ from skill_health.config.settings import Config
 from skill_health.core.files import blake2b, read_small
 from skill_health.discovery.corpus import Entry
 from skill_health.lint.cache import answer, digest
-from skill_health.lint.select import selected
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
 from skill_health.rules._load import all_rules
+from skill_health.rules._select import selected
 from skill_health.rules.ignores._comments import Ignore, read_ignores
 from skill_health.skill.decode import decode
 from skill_health.skill.markdown import parse_document

@@ -16,10 +16,10 @@ from skill_health.core.files import read_bytes, write_bytes
 from skill_health.discovery.corpus import Entry, discover
 from skill_health.lint.check import FileContext, check_skill, load_skill
 from skill_health.lint.pipeline import off_here
-from skill_health.lint.select import selected
 from skill_health.registries.records import Registries, load_registries
 from skill_health.rules._api import Edit, Finding, Rule
 from skill_health.rules._load import all_rules
+from skill_health.rules._select import selected
 from skill_health.rules.ignores import _comments
 from skill_health.skill.model import Span
 from skill_health.text.patterns import lazy

@@ -28,8 +28,8 @@ def check_fixtures(root: str, config: Config, as_of: date, jobs: int = 0, use_ca
 
     The default rules run, those of `extend_select`, and none that `ignore` names; `select` does not narrow them.
     """
-    from skill_health.lint.select import selected
     from skill_health.rules._load import all_rules
+    from skill_health.rules._select import selected
 
     rules = [rule.code for rule in selected(all_rules(), config_with(config, select=())) if rule.check_corpus]
     narrowed = config_with(config, select=tuple(rules), extend_select=(), ignore=())

@@ -77,8 +77,8 @@ class LintSession:
         """Code, name, family, default and whether selected, of every rule; from the cache where it is known."""
         table = self.stored.get("rules")
         if table is None:
-            from skill_health.lint.select import selected
             from skill_health.rules._load import all_rules
+            from skill_health.rules._select import selected
 
             on = {rule.code for rule in selected(all_rules(), self.config)}
             table = [[r.code, r.name, r.family, r.default, r.code in on] for r in all_rules()]

@@ -14,9 +14,9 @@ from skill_health.discovery.corpus import Entry
 from skill_health.lint import cache
 from skill_health.lint.check import FileContext, check_skill, load_skill
 from skill_health.lint.pipeline import LintSession, key_of
-from skill_health.lint.select import selected
 from skill_health.rules._api import Rule
 from skill_health.rules._load import all_rules
+from skill_health.rules._select import selected
 
 _PARALLEL_FROM = 48
 _CHUNK = 12

@@ -83,7 +83,7 @@ def render(page: Page, live: bool = False) -> str:
     extra that it needs is not installed.
     """
     environment = _environment()
-    from skill_health.page.skill.skill_part import parts
+    from skill_health.page.sections.skills import parts
 
     ranked = rows(page)
     pictures = drawn(page, [row.path for row in ranked])

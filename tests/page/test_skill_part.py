@@ -17,12 +17,12 @@ import pytest
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
 from skill_health.page.model import JsonNode, Page, document
-from skill_health.page.skill import skill_part
+from skill_health.page.sections import skills
+from skill_health.page.sections.skills import SkillPart, parts
 from skill_health.page.skill.budget import HtmlBudget
 from skill_health.page.skill.health import by_skill, health
 from skill_health.page.skill.kept_files import ReportFolders
 from skill_health.page.skill.routing import prompt_price
-from skill_health.page.skill.skill_part import SkillPart, parts
 from skill_health.page.skill.trial_files import read_trials
 from skill_health.page.skill.trials import trial_view
 
@@ -342,7 +342,7 @@ def test_those_most_in_need_are_served_first(monkeypatch: pytest.MonkeyPatch) ->
     losing = [part for part in made() if part.routing.lost.prompts]
     assert len(losing) > 1
     for part in losing:
-        monkeypatch.setattr(skill_part, "PROMPTS", prompt_price(part.routing.lost.prompts[0]))
+        monkeypatch.setattr(skills, "PROMPTS", prompt_price(part.routing.lost.prompts[0]))
         verdicts = good | {part.path: replace(page.verdicts[part.path], tone="bad")}
         served = {each.path: each.routing for each in parts(replace(page, verdicts=verdicts))}
         assert [path for path, routing in served.items() if routing.lost.prompts] == [part.path]

@@ -18,7 +18,7 @@ _LONGEST = 1_600
 
 
 @dataclass(frozen=True, slots=True)
-class NextStep:
+class PageStep:
     """A gap, what to do about it, and the command ("" for none)."""
 
     gap: str
@@ -34,7 +34,7 @@ class SkillPart:
     path: str
     anchor: str
     verdict: SkillVerdict
-    steps: tuple[NextStep, ...]
+    steps: tuple[PageStep, ...]
     description: TextExcerpt
     health: HealthSection
     routing: RoutingSection
@@ -89,7 +89,7 @@ def _part(page: Page, record: JsonNode, sources: _Sources) -> SkillPart:
         path,
         anchor(path),
         _verdict(page, record),
-        tuple(NextStep(each["gap"], each["advice"], each["command"]) for each in record["next"].value),
+        tuple(PageStep(each["gap"], each["advice"], each["command"]) for each in record["next"].value),
         cut(str(sources.described.get(path).value or ""), _LONGEST),
         health(record, linted, sources.found, sources.findings),
         routing(record, sources.routes, sources.prompts),
