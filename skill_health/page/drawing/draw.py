@@ -39,7 +39,7 @@ _IDLE = {
     ("y2", "0"),
     ("transform", "translate(0,0)"),
 }
-_NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?|-?\d+e-\d+")
+_NUMBER = re.compile(r"-?(?<!\d)(?:\d+\.\d{3,}(?:e-?\d+)?|\d+e-\d+)")
 _TAG = re.compile(r"<[^<>]*>")
 _COLOR = re.compile(r'(?<=")#[0-9a-f]{6}(?=")')
 _NAME = re.compile(r"[a-z0-9-]+")

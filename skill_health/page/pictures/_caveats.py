@@ -55,14 +55,20 @@ def caveat_sentences(measurements: Sequence[Caveated]) -> str:
 
 
 def caveat_note(measurements: Sequence[Caveated]) -> str:
-    """A sentence for each mark: which measurements have it, and why where there are few; "" without marks."""
+    """A sentence for each mark: which measurements have it ("all" of many), and why where there are few."""
+    few = len(measurements) < 4
     subjects: dict[str, list[str]] = {}
     for each in measurements:
         for mark in each.marks:
-            why = f" ({mark.reason})" if mark.reason and len(measurements) < 4 else ""
+            why = f" ({mark.reason})" if mark.reason and few else ""
             subjects.setdefault(mark.word, []).append(each.subject + why)
-    told = {word: list_some(list(dict.fromkeys(subjects[word]))) for word in WORDS if word in subjects}
-    return " ".join(f"{word[0].upper()}{word[1:]}: {names}." for word, names in told.items())
+    notes = []
+    for word in (word for word in WORDS if word in subjects):
+        every = not few and len(subjects[word]) == len(measurements)
+        notes.append(
+            f"{word[0].upper()}{word[1:]}: {'all' if every else list_some(list(dict.fromkeys(subjects[word])))}."
+        )
+    return " ".join(notes)
 
 
 def list_some(names: Sequence[str], most: int = 4) -> str:
