@@ -112,6 +112,13 @@ def test_arrows() -> None:
     assert wrong == set()
 
 
+def test_the_rooms_are_those_of_the_documentation() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"(?m)^\| `(\w+)` \|", table)) == ROOMS
+    folders = {path.parent.name for path in (ROOT / "skill_health").glob("*/__init__.py")}
+    assert folders == set(ROOMS)
+
+
 def test_commands_are_imported_by_nobody_but_the_root() -> None:
     importers = {
         module_name(path) for path in MODULES if any(within(name, ("skill_health.commands",)) for name in imports(path))
