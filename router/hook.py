@@ -154,7 +154,7 @@ def both_catalogues(
     try:
         return catalogue_at(root, config, commit, listing, inner), new, discovery
     except UsageError as error:
-        # Two skills of one name, say, which this very commit may mend.
+        # Two skills of one name, say, which this very commit may fix.
         return str(error), new, discovery
 
 

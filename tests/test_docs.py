@@ -40,7 +40,7 @@ def test_the_documentation_is_up_to_date(pages: dict[str, str], checkout: Path) 
 
 
 @pytest.mark.slow
-def test_writing_mends_what_checking_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_writing_fixes_what_checking_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "docs"
     (tmp_path / "pyproject.toml").touch()
     assert docs.main(["--check"], folder) == 1

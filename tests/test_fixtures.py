@@ -97,7 +97,7 @@ def test_rotten_is_checked_out_byte_for_byte() -> None:
     assert (ROTTEN / "skills" / "empty-file" / "SKILL.md").read_bytes() == b""
 
 
-def test_healthy_has_nothing_to_mend(healthy: dict[str, Any]) -> None:
+def test_healthy_has_nothing_to_fix(healthy: dict[str, Any]) -> None:
     assert healthy["profile"] == "standard"
     assert [finding for finding in healthy["findings"] if finding["severity"] != "info"] == []
     assert healthy["summary"]["ignored"] == healthy["summary"]["baselined"] == 0

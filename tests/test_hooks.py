@@ -105,7 +105,7 @@ def commit(root: Path) -> subprocess.CompletedProcess[str]:
     return call("git", "commit", "--message", "A change", cwd=root)
 
 
-def test_a_bad_skill_is_refused_and_the_mended_one_passes(repository: Path) -> None:
+def test_a_bad_skill_is_refused_and_the_fixed_one_passes(repository: Path) -> None:
     bad = skill("sort-maps", "maps").replace("description: Sorts", "description: Sorting: sorts")
     put(repository, "skills/sort-maps/SKILL.md", bad)
     refused = commit(repository)
@@ -134,7 +134,7 @@ def test_a_change_beside_the_skill_file_counts(repository: Path) -> None:
     assert "skills/sort-lists/references/table.md:3:" in refused.stderr
 
 
-def test_the_fix_hook_mends_and_stops_the_commit(repository: Path, hooks: texts.PackageSource) -> None:
+def test_the_fix_hook_fixes_and_stops_the_commit(repository: Path, hooks: texts.PackageSource) -> None:
     use(repository, hooks, "skill-health-fix")
     path = repository / "skills/sort-lists/SKILL.md"
     put(repository, "skills/sort-lists/SKILL.md", BOM + skill("sort-lists"))

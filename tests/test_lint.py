@@ -185,7 +185,7 @@ def test_unsafe_fixes_are_offered_not_forced(run: Run, write: Write, tmp_path: P
     assert "name: good" in (tmp_path / "skills/good/SKILL.md").read_text()
 
 
-def test_a_file_name_is_mended(run: Run, write: Write, tmp_path: Path) -> None:
+def test_a_file_name_is_fixed(run: Run, write: Write, tmp_path: Path) -> None:
     write({"skills/good/skill.md": GOOD})
     assert "FM" in run("lint", "--fail-on", "info").stdout
     run("lint", "--fix")

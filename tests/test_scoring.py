@@ -313,7 +313,7 @@ def test_the_worked_example(checkout: Path) -> None:
         return f"{score_skill(measures, replace(EXAMPLE_FACTS, **claims_or_links), STANDARD).value - score.value:.4f}"
 
     text = " ".join(text.split())
-    assert f"Mending the link adds {gain(links={'total': 4, 'broken': 0})}" in text
+    assert f"Fixing the link adds {gain(links={'total': 4, 'broken': 0})}" in text
     assert f"a third gotcha {gain(EXAMPLE._replace(gotcha_count=3))}" in text
     assert f"a source for one claim {gain(claims={'total': 5, 'sourced': 4, 'with_id': 1})}" in text
     assert f"removing that claim instead adds {gain(claims={'total': 4, 'sourced': 3, 'with_id': 1})}" in text

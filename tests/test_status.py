@@ -225,7 +225,7 @@ def test_the_table_says_it_in_one_row_each() -> None:
         "loop:maker:m: helps +20 [+10, +30] points, 8 tasks, 47 of 48 trials, 2026-11-20, run run-1; biased: the control moved"
         in text
     )
-    assert "fix first (1): pears: mend what is wrong with it skill-health lint skills/pears" in text
+    assert "fix first (1): pears: fix what is wrong with it skill-health lint skills/pears" in text
     assert "- a note" in text
 
 

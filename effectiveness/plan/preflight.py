@@ -46,7 +46,7 @@ def fit_tasks(
     lines = [f"{each['task']} is not fit to use: {'; '.join(each['reasons'][:_SHOWN])}" for each in skipped]
     if skipped and not skip:
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
-        raise UsageError(f"{lines[0]}{more}: mend it (`effectiveness check` tells all), or give --skip-unfit")
+        raise UsageError(f"{lines[0]}{more}: fix it (`effectiveness check` tells all), or give --skip-unfit")
     if not fit:
         raise UsageError(f"no task is left: {lines[0] if lines else 'there is none'}")
     if tried < len(checked):

@@ -136,7 +136,7 @@ def prepare(
 
     That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
     `skipped` are tasks that are left out as a manifest holds them. Nothing is written and nobody is asked; `keyless`
-    models never can be. Raises UsageError for everything that the user can mend.
+    models never can be. Raises UsageError for everything that the user can fix.
     """
     routing = inputs.config.router
     prices = price_table(routing)

@@ -156,7 +156,7 @@ def prepare(
 
     That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
     Nothing is written and nobody is asked; `keyless` models never can be. Raises UsageError for everything that the
-    user can mend.
+    user can fix.
     """
     routing = inputs.config.router
     template, prices = load_template(choices.template), price_table(routing)

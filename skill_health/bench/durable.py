@@ -91,7 +91,7 @@ def read_objects(path: str, problems: list[str]) -> Iterator[dict[str, Any]]:
         raise AbortedError(f"cannot read {path}: {error.strerror}") from error
 
 
-def mend(path: str) -> int:
+def repair_last_line(path: str) -> int:
     """Make a file end with a line end: complete its last line, or cut it off. Returns how many bytes were cut.
 
     Raises OSError; an absent file is right as it is.

@@ -278,7 +278,7 @@ def resume(
         if found := differences(read_manifest(folder)):
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
         for name in (ATTEMPTS, RESULTS):
-            durable.mend(os.path.join(folder, name))
+            durable.repair_last_line(os.path.join(folder, name))
         journal.past = read_past(folder, journal.fields, again)
         journal.results = dict(journal.past.results)
         if len(journal.results) < journal.past.lines:

@@ -57,7 +57,7 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A mend: edits of one file, or a rename (`rename` is the new name of the file or folder at `path`).
+    """A fix: edits of one file, or a rename (`rename` is the new name of the file or folder at `path`).
 
     A safe fix cannot change what the skill means to a reader or a host.
     """

@@ -195,7 +195,7 @@ _MEANINGS = (
     ("expected a single document", "a second YAML document starts inside the frontmatter", "remove the extra `---`"),
     ("indentation", "wrong indentation of a block value", "indent the lines below the key by two spaces"),
 )
-# Where something is opened and never closed, the place to mend is where it opens.
+# Where something is opened and never closed, the place to fix is where it opens.
 _OPENED_EARLIER = ("unexpected end of stream", "unexpected document indicator", "expected ',' or")
 
 
@@ -211,7 +211,7 @@ def explain(error: Any, block: list[str], offset: int) -> Defect:
     if line[: len(line) - len(line.lstrip())].count("\t") or "'\\t'" in text:
         span = Span(index + offset, 1, index + offset, 2)
         return Defect("tab-indent", span, "YAML does not allow tabs for indentation", "indent with spaces")
-    meaning, remedy = next(((m, r) for part, m, r in _MEANINGS if part in text), ("not valid YAML", "mend the line"))
+    meaning, remedy = next(((m, r) for part, m, r in _MEANINGS if part in text), ("not valid YAML", "fix the line"))
     span = Span(index + offset, col, index + offset, col + 1)
     return Defect("yaml-error", span, f"the frontmatter is not valid YAML: {meaning}", remedy)
 

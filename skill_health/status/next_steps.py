@@ -50,7 +50,7 @@ def steps(record: SkillRecord, place: CommandBuilder) -> tuple[NextStep, ...]:
     """The gaps of a skill in the order of the questions; after one that it fails there is no later one."""
     if record.health.state == "failed":
         folder = place.prefix + (record.path.rpartition("/")[0] or ".")
-        return (NextStep("fix first", "mend what is wrong with it", f"skill-health lint{place.words(folder)}"),)
+        return (NextStep("fix first", "fix what is wrong with it", f"skill-health lint{place.words(folder)}"),)
     routing = tuple(_routing(record, place))
     if record.routing.state == "failed":
         return routing
@@ -77,7 +77,7 @@ def _effect(record: SkillRecord, place: CommandBuilder) -> Iterator[NextStep]:
     effect = record.effect
     again = place.effectiveness(effect.tasks)
     if effect.state == "failed":
-        yield NextStep("harmful", "agents do worse with it: mend or retire it, then", again)
+        yield NextStep("harmful", "agents do worse with it: fix or retire it, then", again)
     elif effect.state == "not testable":
         yield NextStep("effect not testable", "add tasks that it should help with (6 must differ), then", again)
     elif not effect.tasks and effect.state == "not measured":

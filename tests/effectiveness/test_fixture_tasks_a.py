@@ -468,7 +468,7 @@ def test_schemas_that_cannot_be_used_are_refused(small: ModuleType, document: An
 
 
 def test_starting_bytes_are_as_they_were_meant() -> None:
-    """What an editor or git might mend: Windows-1252, CRLF, a byte-order mark, decomposed accents."""
+    """What an editor or git might fix: Windows-1252, CRLF, a byte-order mark, decomposed accents."""
     members, shop, till = (
         (TASKS[task] / "starting" / name).read_bytes()
         for task, name in (("001", "members.csv"), ("002", "shop.csv"), ("002", "till.csv"))

@@ -410,7 +410,7 @@ def test_frontmatter_is_read_as_yaml_reads_it(text: str) -> None:
 def test_the_skills_own_checks_agree_with_the_oracles(
     solved: Callable[[str], Path], after_oracle: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Who works as a skill says, and until its script has nothing to mend, has what the task asks for."""
+    """Who works as a skill says, and until its script has nothing to fix, has what the task asks for."""
 
     def script(skill: str, name: str, *arguments: str | Path) -> tuple[int, str]:
         command = [sys.executable, "-B", FIXTURES / "skills" / skill / "scripts" / name, *arguments]
@@ -431,7 +431,7 @@ def test_the_skills_own_checks_agree_with_the_oracles(
     )
     assert status == 0, printed
     status, printed = script("router-prompt-sets", "audit_prompts.py", solved("011") / "prompts.jsonl")
-    assert (status, printed.strip()) == (0, "46 prompts, nothing to mend")
+    assert (status, printed.strip()) == (0, "46 prompts, nothing to fix")
     note = next(cases for cases in CASES if "in_the_form_of_the_skill" in cases)
     workspace = after_oracle("013")
     note["in_the_form_of_the_skill"](workspace)

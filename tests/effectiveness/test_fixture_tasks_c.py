@@ -189,7 +189,7 @@ WRONG: dict[str, dict[str, Change]] = {
         ),
         "a comment with two spaces": sub(PROGRAM, r"^    # One label has(.*)", r"  # One label has\1"),
         "a docstring reworded": sub(PROGRAM, "The price with two decimals", "Price with two decimals"),
-        "mended on the way": sub(PROGRAM, r"int\(row\[\"grams\"\] or 0\)", 'int(row["grams"] or 1)'),
+        "fixed on the way": sub(PROGRAM, r"int\(row\[\"grams\"\] or 0\)", 'int(row["grams"] or 1)'),
         "single quotes left in one place": sub(PROGRAM, r'"utf-8"', "'utf-8'"),
         "a program that does not end": sub(PROGRAM, r"^    return 0$", "    while True: pass"),
         "no program any more": put(PROGRAM, "def main(:\n"),

@@ -267,7 +267,7 @@ def test_a_view_takes_no_more_than_its_price(tmp_path: Path, message: str) -> No
 def finding(**more: Any) -> dict[str, Any]:
     return {
         "code": "FM001", "rule": "r", "severity": "error", "path": "a/SKILL.md", "line": 3, "col": 7, "end_line": 3,
-        "end_col": 10, "message": "wrong", "help": "mend", "source": "name: bad<b>", "skill": "a/SKILL.md", "key": "k",
+        "end_col": 10, "message": "wrong", "help": "fix", "source": "name: bad<b>", "skill": "a/SKILL.md", "key": "k",
         "fixable": False, "also": [],
     } | more  # fmt: skip
 

@@ -42,7 +42,7 @@ Write = Callable[[Mapping[str, str]], Path]
 
 DESCRIPTIONS = {
     "plum-jam": "Cooks plum jam: weighs sugar, boils fruit, fills jars. Use when plums have to keep over winter.",
-    "bike-repair": "Mends bicycles: punctures, brakes, chains. Use when a bicycle squeaks, slips or has a flat tyre.",
+    "bike-repair": "Fixes bicycles: punctures, brakes, chains. Use when a bicycle squeaks, slips or has a flat tyre.",
     "tax-forms": "Fills in tax forms from receipts and invoices. Use when a tax return is due or a receipt is unclear.",
     "star-charts": "Draws star charts for a place and a night. Use when somebody asks which constellation is visible.",
 }

@@ -29,7 +29,7 @@ argument-hint: "[version] [since]"
 ```
 
 ## Fix
-Mend the line that the message names. `--fix` quotes the value where that alone makes the block valid (safe).
+Fix the line that the message names. `--fix` quotes the value where that alone makes the block valid (safe).
 
 ## Source
 MUST · Agent Skills specification, "Frontmatter" ("YAML frontmatter"), agentskills.io (2026-11).

@@ -218,7 +218,7 @@ WRONG = {
         blamed("dormant_mistake", "Amounts without a detour", last_good="Reader: the module that was forgotten"),
         blamed("the_suspect", "Round refunds half up", last_good="Notes on keeping old exports: what was agreed"),
         blamed("other_fault", "A voucher counts once"),
-        blamed("other_fault_mended", "Two vouchers of one customer both count"),
+        blamed("other_fault_fixed", "Two vouchers of one customer both count"),
         blamed("first_that_cannot_run", "Reader: fields of their own", last_good="Version 1.3"),
         blamed("second_that_cannot_run", "Tidy the reader"),
         blamed("new_command", "Commands, of which sums is the first"),
