@@ -431,7 +431,7 @@ def test_the_skills_own_checks_agree_with_the_oracles(
     )
     assert status == 0, printed
     status, printed = script("router-prompt-sets", "audit_prompts.py", solved("011") / "prompts.jsonl")
-    assert (status, printed.strip()) == (0, "46 prompts, nothing to fix")
+    assert (status, printed.strip()) == (0, "46 prompts, nothing to mend")
     note = next(cases for cases in CASES if "in_the_form_of_the_skill" in cases)
     workspace = after_oracle("013")
     note["in_the_form_of_the_skill"](workspace)
