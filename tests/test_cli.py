@@ -221,6 +221,7 @@ def test_the_root_imports_no_command_and_no_metadata(tmp_path: Path) -> None:
         "skill_health.commands._folder",
         "skill_health.core",
         "skill_health.core.errors",
+        "skill_health.core.plugins",
         "skill_health.root",
     ]
     assert not {"importlib.metadata", "difflib", "yaml", "markdown_it", "jsonschema"} & set(loaded)

@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.bench.providers._load import list_providers
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import missing_modules
+from skill_health.core.plugins import plugin_names
 from skill_health.effectiveness import agents
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.text.near import nearest
@@ -104,7 +104,7 @@ def _model(text: str, spec: str, before: str = "") -> str:
 
 
 def _stems() -> list[str]:
-    return sorted(found.name for found in iter_modules(agents.__path__) if found.name[0] != "_")
+    return plugin_names(agents.__path__)
 
 
 def _import(stem: str) -> Agent:

@@ -55,8 +55,8 @@ def choose_options(format_: str, what: str = TABLES[0]) -> Any:
     """How to show a report on this terminal: as wide as it is, in colour and beyond ASCII as far as it can."""
     from shutil import get_terminal_size
 
-    from skill_health.effectiveness.reports import EffectRenderOptions
+    from skill_health.bench.report_formats import RenderOptions
     from skill_health.text.terminal import speaks_unicode, wants_color
 
     width = get_terminal_size((100, 24)).columns
-    return EffectRenderOptions(wants_color() and format_ == "text", width, what, ascii=not speaks_unicode(sys.stdout))
+    return RenderOptions(wants_color() and format_ == "text", width, what, ascii=not speaks_unicode(sys.stdout))

@@ -6,45 +6,22 @@ A module has EXTENSION (".md"), and `render(report, look) -> str`, which sees no
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple
+
+from skill_health.bench.report_formats import Report, format_names, load_format
 
 TABLES = ("contrasts", "arms", "tasks", "trials")
 """What a format that holds one table at a time can show; trials are no part of a report, see `csv_.trials`."""
 
-Report = Mapping[str, Any]
-_SHORT = {"md": "markdown"}
-
-
-class EffectRenderOptions(NamedTuple):
-    """How to show a report, as far as a format cares: colour, columns, which of TABLES, and whether in ASCII only."""
-
-    color: bool = False
-    width: int = 100
-    table: str = TABLES[0]
-    ascii: bool = False
-
-
-PLAIN = EffectRenderOptions()
-
 
 def names() -> list[str]:
     """What the formats may be called, sorted."""
-    with os.scandir(os.path.dirname(__file__)) as entries:
-        own = (entry.name for entry in entries if entry.name.endswith(".py") and entry.name[0] != "_")
-        return sorted([*(name[:-3].rstrip("_") for name in own), *_SHORT])
+    return format_names(__path__)
 
 
 def load(name: str) -> ModuleType:
     """The module of a format. Raises ModuleNotFoundError where there is none."""
-    stem = _SHORT.get(name, name)
-    try:
-        return import_module(f"{__name__}.{stem}")
-    except ModuleNotFoundError:
-        # What is named like a module of the standard library ends in an underscore.
-        return import_module(f"{__name__}.{stem}_")
+    return load_format(__name__, name)
 
 
 def write_reports(folder: str, report: Report) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from skill_health.effectiveness.reports import EffectRenderOptions
+from skill_health.bench.report_formats import RenderOptions
 from skill_health.effectiveness.reports._cells import Number, points
 from skill_health.text.terminal import columns, cut, padded, paint, squeezed, table_line
 
@@ -30,7 +30,7 @@ class EffectRow:
     word: str = ""
 
 
-def forest(rows: Sequence[EffectRow], look: EffectRenderOptions, width: int, indent: str = "  ") -> Iterator[str]:
+def forest(rows: Sequence[EffectRow], look: RenderOptions, width: int, indent: str = "  ") -> Iterator[str]:
     """The axis and one line for each effect, in at most `width` columns; two lines each where one is too narrow.
 
     All rows share one axis, symmetric about zero and as wide as the widest interval needs.
@@ -53,7 +53,7 @@ def forest(rows: Sequence[EffectRow], look: EffectRenderOptions, width: int, ind
 
 
 def _narrow(
-    rows: Sequence[EffectRow], numbers: Sequence[str], reach: float, look: EffectRenderOptions, room: int, indent: str
+    rows: Sequence[EffectRow], numbers: Sequence[str], reach: float, look: RenderOptions, room: int, indent: str
 ) -> Iterator[str]:
     plot = _odd(min(room - 2, _MOST))
     for row, number in zip(rows, numbers, strict=True):
@@ -94,7 +94,7 @@ def _at(value: float, reach: float, plot: int) -> int:
     return half + place
 
 
-def _painted(row: EffectRow, reach: float, plot: int, look: EffectRenderOptions) -> str:
+def _painted(row: EffectRow, reach: float, plot: int, look: RenderOptions) -> str:
     """The bar of a row; an effect whose interval leaves out zero is coloured, too, where colour is asked for."""
     value, low, high = (row.delta[key] for key in ("value", "low", "high"))
     cells = [" "] * plot

@@ -6,20 +6,17 @@ percentages, and what is not known is empty.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report, Row, render_csv
 from skill_health.effectiveness.records import TrialResult
-from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report
+from skill_health.effectiveness.reports import TABLES
 from skill_health.effectiveness.reports._cells import MEASURES
-from skill_health.text.terminal import table_line
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "method", "note")
 _SHORT = ("value", "low", "high", "n")
-_FORMULA = ("=", "+", "-", "@", "'")
 _COST = ("input_tokens", "output_tokens", "cost_usd", "duration_ms", "turns")
 _PLACE = ("model", "agent", "simulated", "part", "skill", "category")
 _TEST = (
@@ -32,18 +29,17 @@ _TRIAL = (
     "skills", "folder", "notes", "error",
 )  # fmt: skip
 _USAGE = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
-Row = Mapping[str, Any]
 
 
-def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """The table that `look` names. Raises KeyError for trials, which are in no report: see `trials`."""
-    head, rows = _TABLES[look.table]
-    return _written(head, rows(report))
+    head, rows = _TABLES[look.table or TABLES[0]]
+    return render_csv(head, rows(report))
 
 
 def trials(results: Iterable[TrialResult]) -> str:
     """One row for each trial, in the order of task, model, arm and replication."""
-    return _written([*_TRIAL[:12], *_USAGE, *_TRIAL[12:]], map(_trial, sorted(results, key=lambda each: each.key)))
+    return render_csv([*_TRIAL[:12], *_USAGE, *_TRIAL[12:]], map(_trial, sorted(results, key=lambda each: each.key)))
 
 
 def _trial(result: TrialResult) -> Row:
@@ -51,24 +47,6 @@ def _trial(result: TrialResult) -> Row:
     skills = " ".join(name for name, _ in result.skills)
     plain = {name: getattr(result, name) for name in _TRIAL if name != "skills"}
     return plain | listed | {"skills": skills} | {name: getattr(result.usage, name, None) for name in _USAGE}
-
-
-def _written(head: Sequence[str], rows: Iterable[Row]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, head, restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: _cell(value) for key, value in row.items()})
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return value
-    shown = table_line(value)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
 
 def _parts(report: Report) -> Iterator[tuple[Row, Row]]:

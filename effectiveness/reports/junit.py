@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
+from skill_health.effectiveness.reports import _cells
 from skill_health.text.terminal import table_line
 
 EXTENSION = ".xml"
@@ -19,7 +20,7 @@ _NEVER = str.maketrans({"\ufffe": "\\ufffe", "\uffff": "\\uffff"})
 Model = Mapping[str, Any]
 
 
-def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """The report as JUnit XML, for any text in it."""
     suites = [_suite(report, model) for model in report["models"]]
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>"]) + "\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
+from skill_health.effectiveness.reports import _cells
 from skill_health.effectiveness.reports._cells import NOTHING, count, percent, points, share
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.blocks import rest, table, text
@@ -173,7 +174,7 @@ _PLOT, _LEADERS, _ROWS = 100, 50, 60
 Model = Mapping[str, Any]
 
 
-def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """The verdicts first, then each model: contrasts, skills, arms, costs, controls, categories, tasks."""
     parts = [head(report), _leaders(report)]
     parts += [_model(report, model) for model in report["models"]]
@@ -245,7 +246,7 @@ def _plot(model: Model) -> Iterator[str]:
     ]
     if rows:
         yield from ("### Effect on success, in points", "", "```text")
-        yield from forest(rows, EffectRenderOptions(), _PLOT, indent="")
+        yield from forest(rows, RenderOptions(), _PLOT, indent="")
         yield from ("```", "", f"{LEGEND[0].upper()}{LEGEND[1:]}.", "")
 
 

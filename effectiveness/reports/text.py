@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.reports import PLAIN, EffectRenderOptions, Report, _cells
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
+from skill_health.effectiveness.reports import _cells
 from skill_health.effectiveness.reports._cells import NOTHING, count, share
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.terminal import NARROWEST, ascii_values, cut, paint, table, to_ascii, wrapped
@@ -15,7 +16,7 @@ _SHOWN = ("input_tokens", "output_tokens", "cost_usd", "duration_ms", "turns")
 Part = Mapping[str, Any]
 
 
-def arms(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def arms(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
     """How often each arm succeeded, on how many trials of how many tasks, and how often it opened a skill."""
     rows = [
         [arm["arm"], share(arm["success"]), f"{arm['trials']:,}/{arm['tasks']:,}", _cells.invoked(arm), f"{arm['missing']:,}"]
@@ -29,7 +30,7 @@ def arms(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
         yield ""
 
 
-def costs(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def costs(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
     """What each arm of a contrast costs more, per trial; those of the headline alone where the terminal is narrow."""
     found = [each for each in model["contrasts"] if any(_known(each["deltas"].get(name)) for name in _SHOWN)]
     rows = [
@@ -43,7 +44,7 @@ def costs(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
         yield from _titled("Cost of the arms", head, rows, look, width)
 
 
-def _down(found: Sequence[Part], look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _down(found: Sequence[Part], look: RenderOptions, width: int) -> Iterator[str]:
     """The same with a line for each measure, of the headline only."""
     each = _cells.headline(found) or found[0]
     rows = [
@@ -63,7 +64,7 @@ def _wide(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + 2 * (len(widths) - 1)
 
 
-def tasks(model: Part, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def tasks(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
     """The tasks whose success differs between target and control."""
     found = _cells.flips(model)
     if not found:
@@ -82,7 +83,7 @@ def _flip(task: Part, sides: Sequence[str]) -> str:
 
 
 def _titled(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], look: EffectRenderOptions, width: int
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], look: RenderOptions, width: int
 ) -> Iterator[str]:
     if not rows:
         return
@@ -96,14 +97,14 @@ _LEADERS, _SKILLS = 10, 60
 Model = Mapping[str, Any]
 
 
-def render(report: Report, look: EffectRenderOptions = PLAIN) -> str:
+def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """At most `look.width` columns, and 40 at least; tables lose columns before they lose names."""
     if look.ascii:
         return to_ascii(_page(ascii_values(report), look))
     return _page(report, look)
 
 
-def _page(report: Report, look: EffectRenderOptions) -> str:
+def _page(report: Report, look: RenderOptions) -> str:
     width = max(look.width, NARROWEST)
     lines = [*_head(report, look, width)]
     for model in report["models"]:
@@ -112,7 +113,7 @@ def _page(report: Report, look: EffectRenderOptions) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _head(report: Report, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _head(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     yield paint(cut(f"effectiveness run {report['run_id']}", width), "bold", look.color)
     ids = {task["task_id"] for model in report["models"] for task in model["tasks"]}
     yield from wrapped(
@@ -129,12 +130,12 @@ def _head(report: Report, look: EffectRenderOptions, width: int) -> Iterator[str
     yield ""
 
 
-def _loud(texts: Iterable[str], look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _loud(texts: Iterable[str], look: RenderOptions, width: int) -> Iterator[str]:
     for text in texts:
         yield from (paint(line, "yellow", look.color) for line in wrapped(f"*** {text}", width, "    "))
 
 
-def _model(report: Report, model: Model, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _model(report: Report, model: Model, look: RenderOptions, width: int) -> Iterator[str]:
     version = f" {model['agent_version']}" if model["agent_version"] else ""
     mark = "  SIMULATED" if model["simulated"] else ""
     yield paint(cut(f"{model['model']}  ({model['agent']}{version}){mark}", width), "bold", look.color)
@@ -153,7 +154,7 @@ def _model(report: Report, model: Model, look: EffectRenderOptions, width: int) 
     yield from tasks(model, look, width)
 
 
-def _verdict(model: Model, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _verdict(model: Model, look: RenderOptions, width: int) -> Iterator[str]:
     """The headline: intention to treat, target against control."""
     primary, verdict = _cells.headline(model["contrasts"]), model["verdict"]
     if primary:
@@ -188,14 +189,14 @@ def _categories(model: Model) -> list[EffectRow]:
     return [_row(name, each) for name, each in found if each] if len(found) > 1 else []
 
 
-def _plot(title: str, rows: list[EffectRow], look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _plot(title: str, rows: list[EffectRow], look: RenderOptions, width: int) -> Iterator[str]:
     if rows:
         yield paint(cut(title, width), "bold", look.color)
         yield from forest(rows, look, width)
         yield ""
 
 
-def _controls(report: Report, model: Model, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _controls(report: Report, model: Model, look: RenderOptions, width: int) -> Iterator[str]:
     """The negative controls and the calibration: what says whether the rest can be believed."""
     controls, calibration = model["controls"], model["calibration"]
     if controls["contrasts"]:
@@ -218,7 +219,7 @@ def _controls(report: Report, model: Model, look: EffectRenderOptions, width: in
         yield ""
 
 
-def _leaders(report: Report, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _leaders(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     if len(report["models"]) < 2 or not report["leaderboard"]:
         return
     yield paint(cut("Who benefits most", width), "bold", look.color)
@@ -232,7 +233,7 @@ def _leaders(report: Report, look: EffectRenderOptions, width: int) -> Iterator[
     yield ""
 
 
-def _mind(report: Report, look: EffectRenderOptions, width: int) -> Iterator[str]:
+def _mind(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
     yield paint("Mind", "bold", look.color)
     said = [f"preliminary: {why}" for why in _preliminary(report)]
     for text in (*said, *report["notes"], _cells.INTENTION, _cells.READING, LEGEND):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.errors import UsageError
+from skill_health.core.plugins import plugin_names
 from skill_health.effectiveness import sandbox
 from skill_health.effectiveness.sandbox._api import BackEnd
 from skill_health.text.near import nearest
@@ -20,7 +20,7 @@ PREFERRED = ("bubblewrap", "podman", "docker")
 @cache
 def back_ends() -> dict[str, BackEnd]:
     """Every back end by its name, the preferred ones first and NONE last."""
-    stems = {found.name for found in iter_modules(sandbox.__path__) if found.name[0] != "_"}
+    stems = set(plugin_names(sandbox.__path__))
     names = [*(name for name in PREFERRED if name in stems), *sorted(stems - {*PREFERRED, NONE}), NONE]
     return {name: cast(BackEnd, import_module(f"{sandbox.__name__}.{name}")) for name in names}
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.errors import UsageError
+from skill_health.core.plugins import plugin_names
 from skill_health.core.strict_json import quote
 from skill_health.discovery.roots import relative
 from skill_health.effectiveness import tasks as package
@@ -34,7 +34,7 @@ class LoadedTasks:
 @cache
 def formats() -> tuple[tuple[str, TaskFormat], ...]:
     """Every format with the name of its module, found by walking the package."""
-    names = sorted(found.name for found in iter_modules(package.__path__) if found.name[0] != "_")
+    names = plugin_names(package.__path__)
     return tuple((name, cast(TaskFormat, import_module(f"{package.__name__}.{name}"))) for name in names)
 
 

@@ -27,7 +27,8 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
     """
     from shutil import get_terminal_size
 
-    from skill_health.router.reports import RenderOptions, load
+    from skill_health.bench.report_formats import RenderOptions
+    from skill_health.router.reports import load
     from skill_health.text.terminal import wants_color
 
     color = wants_color() and format_ == "text"

@@ -97,7 +97,8 @@ def _end(ended: RunOutcome, format_: str) -> int:
         return finish(ended, "", False)
     from shutil import get_terminal_size
 
-    from skill_health.router.reports import RenderOptions, load
+    from skill_health.bench.report_formats import RenderOptions
+    from skill_health.router.reports import load
 
     color = wants_color() and format_ == "text"
     text = load(format_).render(ended.report, RenderOptions(color, get_terminal_size().columns))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_bytes
+from skill_health.core.plugins import plugin_names
 from skill_health.core.strict_json import quote
 from skill_health.discovery.roots import relative
 from skill_health.registries.records import BadRecord, problem_line
@@ -267,7 +267,7 @@ class LoadedPrompts:
 @cache
 def formats() -> tuple[PromptFormat, ...]:
     """Every format, found by walking the package."""
-    names = sorted(found.name for found in iter_modules(package.__path__) if found.name[0] != "_")
+    names = plugin_names(package.__path__)
     return tuple(cast(PromptFormat, import_module(f"{package.__name__}.{name}")) for name in names)
 
 

@@ -5,13 +5,10 @@ A cell of text that a spreadsheet would take for a formula begins with an apostr
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
-from skill_health.router.reports import PLAIN, RenderOptions, Report
-from skill_health.text.terminal import clean
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report, Row, render_csv
+from skill_health.router.reports import TABLES
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "coverage", "p", "p_adjusted", "note")
@@ -20,28 +17,12 @@ _OUTCOMES = (
 )  # fmt: skip
 _LABEL = ("prompt_id", "text", "expected", "family", "split", "untested", "source")
 _LISTS = ("acceptable", "rejected", "tags")
-_FORMULA = ("=", "+", "-", "@", "'")
-Row = Mapping[str, Any]
 
 
 def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """The table that `look` names."""
-    head, rows = _TABLES[look.table]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, head, restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in rows(report):
-        writer.writerow({key: _cell(value) for key, value in row.items()})
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return value
-    shown = clean(value.replace("\n", " ").replace("\r", " "))
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+    head, rows = _TABLES[look.table or TABLES[0]]
+    return render_csv(head, rows(report))
 
 
 def _leaderboard(report: Report) -> Iterator[Row]:

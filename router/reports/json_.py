@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
-from skill_health.router.reports import PLAIN, RenderOptions, Report
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report, render_json
 
 EXTENSION = ".json"
 
 
 def render(report: Report, look: RenderOptions = PLAIN) -> str:
     """Sorted keys, two spaces, a new line at the end."""
-    return json.dumps(report, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n"
+    return render_json(report)

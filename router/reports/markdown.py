@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
 from skill_health.router.records import NONE
-from skill_health.router.reports import PLAIN, RenderOptions, Report, _cells
+from skill_health.router.reports import _cells
 from skill_health.router.scores.skills import FEW
 from skill_health.text import numbers
 from skill_health.text.blocks import rest, table, text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.router.reports import PLAIN, RenderOptions, Report, _cells
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
+from skill_health.router.reports import _cells
 from skill_health.text import numbers
 from skill_health.text.numbers import share
 from skill_health.text.terminal import clean, paint

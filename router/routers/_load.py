@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, cast
 
@@ -14,6 +13,7 @@ from skill_health.bench.providers._load import list_providers, load_provider, lo
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation, missing_modules
+from skill_health.core.plugins import plugin_names
 from skill_health.router import routers
 from skill_health.router.records import Catalogue, Mode, Prompt
 from skill_health.router.routers._api import Router, Setup
@@ -116,7 +116,7 @@ def open_choice(
 
 
 def _stems() -> list[str]:
-    return sorted(found.name for found in iter_modules(routers.__path__) if found.name[0] != "_")
+    return plugin_names(routers.__path__)
 
 
 def _import(stem: str) -> ModuleType:

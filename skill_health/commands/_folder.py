@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from keyword import iskeyword
-from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 import click
+
+from skill_health.core.plugins import plugin_names
 
 
 class CommandFolder(click.Group):
@@ -23,8 +24,7 @@ class CommandFolder(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands of the folder, sorted."""
-        found = (module.name for module in iter_modules(self.package.__path__))
-        return sorted(name.rstrip("_").replace("_", "-") for name in found if name[0] != "_")
+        return sorted(name.rstrip("_").replace("_", "-") for name in plugin_names(self.package.__path__))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of this name, imported now; None where there is none."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from types import ModuleType
+
+from skill_health.core.plugins import plugin_names
 
 
 def names() -> list[str]:
     """The formats there are, sorted."""
-    with os.scandir(os.path.dirname(__file__)) as entries:
-        return sorted(e.name[:-3] for e in entries if e.name.endswith(".py") and not e.name.startswith("_"))
+    return plugin_names(__path__)
 
 
 def load(name: str) -> ModuleType:

@@ -20,11 +20,12 @@ from junitparser import JUnitXml
 from report_made import contrast, est, made
 from report_runs import forced, frozen, kept, run
 
+from skill_health.bench.report_formats import RenderOptions
 from skill_health.commands.effectiveness import command
 from skill_health.core.validation import problems
 from skill_health.effectiveness import reports
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.reports import EffectRenderOptions, _cells, csv_, junit, markdown, text
+from skill_health.effectiveness.reports import _cells, csv_, junit, markdown, text
 from skill_health.effectiveness.reports._forest import EffectRow, forest
 from skill_health.text.terminal import columns
 
@@ -34,7 +35,7 @@ REAL = build_report(found := frozen(arms=ARMS), scripted(found, "target=0.4", 3)
 
 
 def lines(report: dict[str, Any], width: int = 100, **look: Any) -> list[str]:
-    return text.render(report, EffectRenderOptions(width=width, **look)).splitlines()
+    return text.render(report, RenderOptions(width=width, **look)).splitlines()
 
 
 def section(page: list[str], title: str) -> list[str]:
@@ -44,7 +45,7 @@ def section(page: list[str], title: str) -> list[str]:
 
 
 def rows(table: str, report: dict[str, Any] = REPORT) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(csv_.render(report, EffectRenderOptions(table=table)))))
+    return list(csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table=table)))))
 
 
 @pytest.mark.slow
@@ -71,7 +72,7 @@ def test_a_page_is_never_wider_than_the_terminal(report: dict[str, Any], width: 
     page = lines(report, width)
     assert max(map(columns, page)) <= max(width, 40)
     assert not any(line != line.rstrip() for line in page)
-    assert text.render(report, EffectRenderOptions(width=width, ascii=True)).isascii()
+    assert text.render(report, RenderOptions(width=width, ascii=True)).isascii()
 
 
 def test_ascii_takes_no_more_room() -> None:
@@ -191,12 +192,10 @@ def test_a_bar_shows_the_side_that_it_is_on(found: list[tuple[float, float, floa
         low, value, high = sorted((one, two, three))
         number = est(value, None) | ({"low": low, "high": high} if known else {})
         rows.append(EffectRow("x", number, 15, sure))
-    page = [line for line in forest(rows, EffectRenderOptions(), width) if "●" in line or "○" in line]
+    page = [line for line in forest(rows, RenderOptions(), width) if "●" in line or "○" in line]
     assert len(page) == len(rows)
     axis = next(
-        line
-        for line in forest(rows, EffectRenderOptions(), width)
-        if "0" in line and "●" not in line and " n " not in line
+        line for line in forest(rows, RenderOptions(), width) if "0" in line and "●" not in line and " n " not in line
     )
     zero = axis.index("0", axis.index("-") + 1 + len(str(axis.split()[0])) - 1)
     for row, line in zip(rows, page, strict=True):
@@ -327,9 +326,7 @@ def test_the_command_rebuilds_a_run_from_its_manifest_and_results(
     assert json.loads(call("report", "last", "--format", "json").stdout) == built
     assert call("report", "--format", "md").stdout == markdown.render(built)
     assert call("report", "--format", "csv", "--what", "trials").stdout == csv_.trials(last.results)
-    assert call("report", "--format", "csv", "--what", "arms").stdout == csv_.render(
-        built, EffectRenderOptions(table="arms")
-    )
+    assert call("report", "--format", "csv", "--what", "arms").stdout == csv_.render(built, RenderOptions(table="arms"))
     assert call("report", "--format", "junit").stdout == junit.render(built)
     with pytest.raises(Exception, match="there is no run 'nowhere'"):
         call("report", "nowhere")

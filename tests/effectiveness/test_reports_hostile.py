@@ -15,9 +15,10 @@ from markdown_it import MarkdownIt
 from report_made import made
 from report_nasty import NASTY, UNSAFE, everywhere
 
+from skill_health.bench.report_formats import RenderOptions
 from skill_health.effectiveness import reports
 from skill_health.effectiveness.records import TrialResult
-from skill_health.effectiveness.reports import TABLES, EffectRenderOptions, csv_, junit, markdown, text
+from skill_health.effectiveness.reports import TABLES, csv_, junit, markdown, text
 from skill_health.text.terminal import columns, cut, padded, squeezed, table, wrapped
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
@@ -49,18 +50,18 @@ def cells(page: str) -> list[int]:
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_a_terminal_gets_no_control_and_no_line_too_long(width: int, ascii_only: bool) -> None:
-    page = text.render(HOSTILE, EffectRenderOptions(width=width, ascii=ascii_only))
+    page = text.render(HOSTILE, RenderOptions(width=width, ascii=ascii_only))
     assert not UNSAFE.search(page)
     assert max(map(columns, page.splitlines())) <= width
     assert page.isascii() or not ascii_only
 
 
 def test_colour_is_the_only_control_where_it_is_asked_for() -> None:
-    page = text.render(HOSTILE, EffectRenderOptions(color=True))
+    page = text.render(HOSTILE, RenderOptions(color=True))
     import re
 
     assert not UNSAFE.search(re.sub("\x1b\\[\\d+m", "", page))
-    assert re.sub("\x1b\\[\\d+m", "", page) == text.render(HOSTILE, EffectRenderOptions())
+    assert re.sub("\x1b\\[\\d+m", "", page) == text.render(HOSTILE, RenderOptions())
 
 
 @pytest.mark.slow
@@ -75,7 +76,7 @@ def test_markdown_is_ours_alone() -> None:
 
 def test_csv_holds_no_formula_and_every_row_has_its_columns() -> None:
     for name in TABLES[:3]:
-        found = list(csv.reader(io.StringIO(csv_.render(HOSTILE, EffectRenderOptions(table=name)))))
+        found = list(csv.reader(io.StringIO(csv_.render(HOSTILE, RenderOptions(table=name)))))
         assert {len(row) for row in found} == {len(found[0])}
         for row in found[1:]:
             for cell in row:
@@ -122,7 +123,7 @@ def test_any_text_at_all(one: str, other: str) -> None:
     report: Any = everywhere(
         small, lambda value: f"{one}{value[:1]}{other}" if len(value) % 2 else f"{other}{value}{one}"
     )
-    page = text.render(report, EffectRenderOptions(width=80))
+    page = text.render(report, RenderOptions(width=80))
     assert not UNSAFE.search(page) and max(map(columns, page.splitlines())) <= 80
     assert not UNSAFE.search(markdown.render(report))
     ElementTree.fromstring(junit.render(report).encode())

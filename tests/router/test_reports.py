@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from made_runs import SKILLS, manifest, prompt, result, simulate
 from markdown_it import MarkdownIt
 
+from skill_health.bench.report_formats import RenderOptions
 from skill_health.commands.router import command
 from skill_health.core.validation import load_schema, problems
 from skill_health.router import reports
 from skill_health.router.records import NONE, Prompt, to_line
 from skill_health.router.records import RoutingResult as RunResult
 from skill_health.router.report import build_report, write_reports
-from skill_health.router.reports import RenderOptions, csv_, json_, markdown, text
+from skill_health.router.reports import csv_, json_, markdown, text
 
 NASTY = (
     "=cmd()|'/c calc'!A0 \x1b[31mred\x1b[0m \u202eevil\u2066 <script>alert(1)</script> & | ** `x` [l](https://x.y) "

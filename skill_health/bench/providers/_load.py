@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import cast
 
 from skill_health.bench import providers
 from skill_health.bench.providers._api import ProviderProtocol
+from skill_health.core.plugins import plugin_names
 
 
 def list_providers() -> list[str]:
     """The names of all providers, sorted."""
-    return sorted(found.name.replace("_", "-") for found in iter_modules(providers.__path__) if found.name[0] != "_")
+    return sorted(name.replace("_", "-") for name in plugin_names(providers.__path__))
 
 
 def load_provider(name: str) -> ProviderProtocol:

@@ -8,23 +8,20 @@ instead: the pictures of one skill, by the path of its SKILL.md, for its own par
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from skill_health.core.plugins import plugin_names
+from skill_health.page import pictures as package
 from skill_health.page.model import Page, Picture
-
-_HERE = os.path.dirname(__file__)
 
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
     """Every picture module, sorted by its question, its order and its name."""
-    with os.scandir(_HERE) as entries:
-        names = sorted(e.name[:-3] for e in entries if e.name.endswith(".py") and not e.name.startswith("_"))
-    found = [import_module(f"skill_health.page.pictures.{name}") for name in names]
+    found = [import_module(f"{package.__name__}.{name}") for name in plugin_names(package.__path__)]
     return tuple(sorted(found, key=lambda module: (module.QUESTION, module.ORDER, module.__name__)))
 
 

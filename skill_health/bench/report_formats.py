@@ -1,0 +1,76 @@
+"""What the reports of both benchmarks share: a format is a module that renders one JSON-safe mapping.
+
+It has EXTENSION (".md"), and `render(report, look) -> str`, which sees nothing but the report.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from skill_health.core.plugins import plugin_names
+from skill_health.text.terminal import table_line
+
+Report = Mapping[str, Any]
+Row = Mapping[str, Any]
+_SHORT = {"md": "markdown"}
+_FORMULA = ("=", "+", "-", "@", "'")
+
+
+class RenderOptions(NamedTuple):
+    """How to show a report, as far as a format cares: colour, columns, which table (""), and whether in ASCII only."""
+
+    color: bool = False
+    width: int = 100
+    table: str = ""
+    ascii: bool = False
+
+
+PLAIN = RenderOptions()
+
+
+def format_names(folders: Iterable[str]) -> list[str]:
+    """What the formats in the folders of a package may be called, sorted."""
+    return sorted([*(name.rstrip("_") for name in plugin_names(folders)), *_SHORT])
+
+
+def load_format(package: str, name: str) -> ModuleType:
+    """The module of a format, imported now. Raises ModuleNotFoundError where there is none."""
+    stem = _SHORT.get(name, name)
+    try:
+        return import_module(f"{package}.{stem}")
+    except ModuleNotFoundError:
+        # What is named like a module of the standard library ends in an underscore.
+        return import_module(f"{package}.{stem}_")
+
+
+def render_json(report: Report) -> str:
+    """Canonical JSON, ASCII only: sorted keys, two spaces, a new line at the end."""
+    return json.dumps(report, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def render_csv(head: Sequence[str], rows: Iterable[Row]) -> str:
+    """A table as RFC 4180 has it, with bare new lines: an empty cell is an unknown value.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    """
+    out = io.StringIO()
+    writer = csv.DictWriter(out, head, restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: _cell(value) for key, value in row.items()})
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return value
+    shown = table_line(value)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
