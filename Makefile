@@ -37,10 +37,10 @@ format: $(STAMP)
 	$(RUN) ruff format .
 
 docs: $(STAMP)
-	.venv/bin/python scripts/docs.py
+	.venv/bin/python -m scripts.docs
 
 docs-check: $(STAMP)
-	.venv/bin/python scripts/docs.py --check
+	.venv/bin/python -m scripts.docs --check
 
 bench: $(STAMP)
 	$(RUN) benchmarks

@@ -71,7 +71,7 @@ def test_mistakes_exit_2(tmp_path: Path) -> None:
 def test_the_terminal_does_not_matter(checkout: Path) -> None:
     for columns in ("20", "300"):
         done = subprocess.run(
-            [sys.executable, "scripts/docs.py", "--check"],
+            [sys.executable, "-m", "scripts.docs", "--check"],
             env=os.environ | {"COLUMNS": columns, "PYTHONHASHSEED": columns}, cwd=checkout, check=False,
         )  # fmt: skip
         assert done.returncode == 0

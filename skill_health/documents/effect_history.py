@@ -11,10 +11,13 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
 
 from skill_health.core.errors import SkillHealthError
 from skill_health.core.history import read_backwards
+from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
 from skill_health.stats.estimates import Estimate
 from skill_health.text.patterns import lazy
 
@@ -28,6 +31,84 @@ _MOST = 10**12
 _REASONS = 20
 _TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
+    """What was run and what came out: one line for each run, model and skill, and one for the whole collection."""
+
+    ID: ClassVar = "skill-health/effectiveness-history/1"
+
+    version: Literal[1]
+    """The version of this form."""
+    kind: Literal["effectiveness"]
+    """What the line is about."""
+    created: TimeText
+    """When the run began, in UTC."""
+    run_id: RunIdText
+    """The name of the run, and of its folder."""
+    manifest: str
+    """A hash of the manifest."""
+    commit: CommitText | None
+    """The commit of the collection; null outside git."""
+    dirty: bool | None
+    """Whether files of the collection differed from the commit; null where that is not known."""
+    tool_version: str
+    """The version of skill-health."""
+    model: Name
+    """The name of agent and model as it was given."""
+    agent: str
+    """The agent."""
+    agent_version: str | None
+    """The version of the agent's program."""
+    resolved: tuple[str, ...]
+    """What the provider called the model."""
+    simulated: bool
+    """True where the line says nothing about any model."""
+    skill: str | None
+    """The skill; null for the whole collection."""
+    skill_digest: str | None
+    """A hash of the skill as it was staged; for the collection that of all skills."""
+    hashes: Mapping[str, str]
+    """Hashes of what the run rested on."""
+    sandbox: str
+    """What agents were kept in."""
+    seed: Count
+    replications: Annotated[int, Meta(ge=1)]
+    tasks: Count
+    """Tasks that the line is about."""
+    trials: Count
+    """Trials of the model that were planned for these tasks."""
+    scored: Count
+    """Those that count."""
+    outcomes: Mapping[str, Count]
+    """How many trials of the model came to what, over all tasks of the run."""
+    control: EffectHistoryControl
+    target: EffectHistoryControl
+    delta: EffectHistoryControl
+    p: Share | None
+    """Of the primary test; null where it is not testable."""
+    p_adjusted: Share | None
+    """After the correction for several tests."""
+    verdict: Literal["helps", "no evidence", "harmful", "not testable", "biased"]
+    """What the rules come to."""
+    reason: str
+    """Why."""
+    preliminary: tuple[str, ...]
+    """Why it is not final."""
+    biased: tuple[str, ...]
+    """Why nothing of the model's figures is to be trusted."""
+    cost_usd: Amount | None
+    """Dollars of the model's whole run; null where not all are known."""
+
+
+class EffectHistoryControl(OpenRecord, frozen=True, kw_only=True):
+    """The success rate without a skill."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: Count
+    clusters: Count
 
 
 @dataclass(frozen=True, slots=True)

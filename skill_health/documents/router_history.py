@@ -11,11 +11,14 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
 
 from skill_health.core.errors import SkillHealthError
 from skill_health.core.files import read_bytes
 from skill_health.core.history import read_backwards
+from skill_health.documents._record import Amount, CommitText, Count, Figure, Name, Record, RunIdText, Share, TimeText
 from skill_health.text.patterns import lazy
 
 HISTORY = "router-history.jsonl"
@@ -27,6 +30,134 @@ _MOST_RUNS = 200
 _MOST = 10**12
 _TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class RouterHistoryLine(Record, frozen=True, kw_only=True):
+    """One line of router-history.jsonl: one model in one run."""
+
+    ID: ClassVar = "skill-health/router-history/1"
+
+    schema: Literal["skill-health/router-history/1"]
+    """The version of this form."""
+    time: TimeText | None
+    """When the run began, in UTC; null where an imported run does not say."""
+    run_id: RunIdText
+    """The run, and its folder below router/ beside the history."""
+    manifest: str
+    """A hash of the manifest."""
+    commit: CommitText | None
+    """The commit of the collection; null outside git."""
+    dirty: bool | None
+    """Whether files of the collection differed from the commit; null where that is not known."""
+    version: str
+    """The version of skill-health."""
+    model: Name
+    """The model as it was named."""
+    kind: Literal["local", "provider", "simulated"]
+    """Where its answers come from."""
+    resolved: tuple[str, ...]
+    """The ids of the models that the provider named."""
+    prompts: str | None
+    """A hash of the prompts and their labels (the fixture)."""
+    catalogue: str | None
+    """A hash of the names and texts that were listed; null where that is not known."""
+    template: RouterHistoryTemplate
+    settings: RouterHistorySettings
+    replications: Annotated[int, Meta(ge=1)]
+    """How often each prompt was asked."""
+    selection: Literal["all", "sweep", "filter"]
+    """Which prompts were asked: all, filter (some), or sweep (those that an edit called for)."""
+    imported: bool
+    """Whether the run is another program's."""
+    planned: Count
+    """Planned calls."""
+    n: Count
+    """Calls that were answered, well or badly, and are scored."""
+    coverage: Share | None
+    """n of planned."""
+    missing: Mapping[str, Annotated[int, Meta(ge=1)]]
+    """Calls without a score by status; not_run are those without a result."""
+    metrics: RouterHistoryMetrics
+    failures: RouterHistoryFailures
+    cost_usd: Amount | None
+    """Dollars in all; null where none is known."""
+    cost_known: Count
+    """For how many calls the cost is known."""
+    latency_ms: RouterHistoryLatency
+    simulated: bool
+    """Whether no model was asked at all."""
+    trusted: bool | None
+    """Whether the instrument check passed; null where it was not made or could not tell."""
+
+
+class RouterHistoryTemplate(Record, frozen=True, kw_only=True):
+    """The prompt template."""
+
+    name: str
+    version: str | None
+    digest: str | None
+
+
+class RouterHistorySettings(Record, frozen=True, kw_only=True):
+    """How it was asked. Lines with other settings, prompts or template are not comparable."""
+
+    mode: str
+    listing: str
+    orders: str
+    index: str | None
+    seed: int | None
+
+
+class RouterHistoryMetrics(Record, frozen=True, kw_only=True):
+    """What came out, each with its interval."""
+
+    top1: Figure
+    """The right answer comes first."""
+    top3: Figure
+    """It is among the first three."""
+    acceptable: Figure
+    """What comes first is right or acceptable."""
+    mrr: Figure
+    """The mean of 1 / place of the right answer."""
+    ndcg3: Figure
+    """nDCG at 3: right counts 2, acceptable 1."""
+    abstention_precision: Figure
+    """Of the abstentions, those where no skill applies."""
+    abstention_recall: Figure
+    """Where no skill applies, it abstains."""
+    abstention_f1: Figure
+    """Their harmonic mean."""
+    false_fire: Figure
+    """Where no skill applies, it picks one that is not acceptable."""
+    rejected_at_1: Figure
+    """A skill that must not fire comes first."""
+    rejected_at_3: Figure
+    """One is among the first three."""
+
+
+class RouterHistoryFailures(Record, frozen=True, kw_only=True):
+    """Answers that could not be used."""
+
+    first_attempt: RouterHistoryFailureShare
+    """At the first attempt."""
+    after_retry: RouterHistoryFailureShare
+    """After the second one that a failure of the format gets."""
+
+
+class RouterHistoryFailureShare(Record, frozen=True, kw_only=True):
+    """failures."""
+
+    rate: Figure
+    """The share of answers that failed."""
+    kinds: Mapping[str, Annotated[int, Meta(ge=1)]]
+    """How many answers failed in each way."""
+
+
+class RouterHistoryLatency(Record, frozen=True, kw_only=True):
+    """Of the answered calls; null where it means nothing."""
+
+    median: Amount | None
+    p95: Amount | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import page_made
 import pytest
-from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import check
 from skill_health.page.data import gather, loading
-from skill_health.page.data.fits import broken
 from skill_health.page.drawing import draw
 from skill_health.page.model import NumberTable, Picture
 from skill_health.page.serving.server import Server, open_below, opened
@@ -96,15 +93,6 @@ def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: p
     runs = [("2026-11-20T00:00:00Z", "r1"), ("2026-11-21T00:00:00Z", "r2")]
     _, notes = gather._reports(str(place.parents[2]), "router", runs)
     assert "breaks its schema" in notes[0] and "is too large" in notes[1]
-
-
-@pytest.mark.slow
-def test_what_breaks_its_schema_all_over_costs_no_more_than_its_beginning() -> None:
-    report = json.loads(json.dumps(page_made.page().router[0].value))
-    assert is_linear(lambda n: lines_run(lambda: broken("router-report", report | {"skills": [{"x": 1}] * n})), (800,))
-    assert is_linear(lambda n: lines_run(lambda: broken("router-report", {f"key {i}": 1 for i in range(n)})), (800,))
-    late = report | {"prompts": [*report["prompts"] * 100, 5]}
-    assert broken("router-report", late) == "in a place that its length hides"
 
 
 def test_a_report_may_call_anything_a_run() -> None:

@@ -17,10 +17,12 @@ from skill_health.core.strict_json import escape_surrogates, plain_values
 from skill_health.daily.history import HistoryLine
 from skill_health.daily.today import check_today
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
+from skill_health.documents._record import Record, convert_record
+from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.router_report import RouterReport
 from skill_health.formats.json import document as lint_document
 from skill_health.lint.pipeline import LintResult
 from skill_health.page.data.changes import changes, read_state, state, with_basis
-from skill_health.page.data.fits import broken
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
 from skill_health.page.data.loading import loads, read_file
 from skill_health.page.model import JsonNode, Page, SkillVerdict, document
@@ -143,13 +145,16 @@ def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[JsonNod
     return _reports(folder, "effectiveness", runs)
 
 
+_KINDS: Mapping[str, type[Record]] = {"router": RouterReport, "effectiveness": EffectReport}
+
+
 def _reports(folder: str, kind: str, runs: Iterable[tuple[str, str]]) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
     found: list[JsonNode] = []
     notes: list[str] = []
     latest = list(dict.fromkeys(run for _, run in sorted(runs, reverse=True)))
     room = _MOST_ALL
     for run in latest[:_MOST_RUNS]:
-        size, report, problem = _report(os.path.join(folder, kind, run, REPORT), f"{kind}-report", room)
+        size, report, problem = _report(os.path.join(folder, kind, run, REPORT), _KINDS[kind], room)
         room -= size
         if not problem and _run_id(report) != run:
             problem = "is that of another run"
@@ -168,7 +173,7 @@ def _run_id(report: Mapping[str, Any]) -> Any:
     return (inner if isinstance(inner, dict) else report).get("run_id")
 
 
-def _report(path: str, schema: str, room: int) -> tuple[int, dict[str, Any], str]:
+def _report(path: str, kind: type[Record], room: int) -> tuple[int, dict[str, Any], str]:
     """The bytes of a report that were read, the report, and what is wrong with it ("" where nothing is)."""
     try:
         raw = read_file(path, min(_MOST_REPORT, room))
@@ -182,8 +187,11 @@ def _report(path: str, schema: str, room: int) -> tuple[int, dict[str, Any], str
         return len(raw), {}, "is damaged"
     if not isinstance(report, dict):
         return len(raw), {}, "is not an object"
-    wrong = broken(schema, report)
-    return (len(raw), report, "") if not wrong else (len(raw), {}, f"breaks its schema ({wrong[:_MOST_WORDS]})")
+    try:
+        convert_record(report, kind)
+    except ValueError as error:
+        return len(raw), {}, f"breaks its schema ({str(error)[:_MOST_WORDS]})"
+    return len(raw), report, ""
 
 
 SCHEMA = "skill-health/page/1"

@@ -14,9 +14,11 @@ from skill_health.core.history import read_backwards
 from skill_health.daily.earlier import differences
 from skill_health.daily.history import HistoryLine, from_record
 from skill_health.daily.run import HISTORY as DAILY
+from skill_health.documents._record import OpenRecord, Record, convert_record
 from skill_health.documents.effect_history import HISTORY as EFFECTS
+from skill_health.documents.effect_history import EffectHistoryLine
 from skill_health.documents.router_history import HISTORY as ROUTER
-from skill_health.page.data.fits import broken
+from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.page.data.loading import loads
 from skill_health.page.model import JsonNode, document
 
@@ -33,12 +35,12 @@ def daily_history(folder: str) -> tuple[JsonNode, tuple[str, ...]]:
 
 def router_history(folder: str) -> tuple[JsonNode, tuple[str, ...]]:
     """The lines of the router's runs, likewise."""
-    return _read(folder, ROUTER, "router-history", 10 * MOST_LINES, _fits("router-history", "time"))
+    return _read(folder, ROUTER, "router-history", 10 * MOST_LINES, _fits(RouterHistoryLine, "time"))
 
 
 def effect_history(folder: str) -> tuple[JsonNode, tuple[str, ...]]:
     """The lines of the runs of the effectiveness benchmark, likewise."""
-    fits = _fits("effectiveness-history", "created")
+    fits = _fits(EffectHistoryLine, "created")
     return _read(folder, EFFECTS, "effectiveness-history", 10 * MOST_LINES, fits)
 
 
@@ -84,11 +86,15 @@ def _is_daily(record: dict[str, Any]) -> bool:
     return _is_time(record["time"]) and _is_time(record["as_of"])
 
 
-def _fits(schema: str, when: str) -> Callable[[Mapping[str, Any]], bool]:
-    """Whether a line is one of `schema`, dated by the key `when`."""
+def _fits(kind: type[Record] | type[OpenRecord], when: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether a line is one of its kind, dated by the key `when`."""
 
     def fits(record: Mapping[str, Any]) -> bool:
-        return not broken(schema, record) and _is_time(record[when])
+        try:
+            convert_record(record, kind)
+        except ValueError:
+            return False
+        return _is_time(record[when])
 
     return fits
 

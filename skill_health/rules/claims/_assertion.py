@@ -7,7 +7,7 @@ something with a verb, a study, a benchmark) and no sign of the contrary in its 
 from __future__ import annotations
 
 from skill_health.rules.claims import _words as w
-from skill_health.rules.claims._figures import Figure, benchmark
+from skill_health.rules.claims._figures import ClaimedFigure, benchmark
 from skill_health.rules.claims._words import either, pattern
 
 WINDOW = 240
@@ -38,7 +38,7 @@ _ORDER = rf"^[\W_]*(?:step \d+\W+)?{either(w.ORDERS)}\b"
 _QUOTES = r"[\"“”]"
 
 
-def asserted(plain: str, figure: Figure) -> tuple[int, int] | None:
+def asserted(plain: str, figure: ClaimedFigure) -> tuple[int, int] | None:
     """The bounds of the sentence that asserts `figure` in `plain`; None where it asserts nothing."""
     start, end = sentence(plain, figure.start, figure.end)
     left, right = plain[start : figure.start], plain[figure.end : end]
@@ -47,7 +47,7 @@ def asserted(plain: str, figure: Figure) -> tuple[int, int] | None:
     return None
 
 
-def stated(plain: str, figure: Figure) -> bool:
+def stated(plain: str, figure: ClaimedFigure) -> bool:
     """Whether nothing in its sentence makes a figure an order, a condition, a threshold, a goal or an example."""
     start, end = sentence(plain, figure.start, figure.end)
     return not _contrary(plain[start : figure.start], plain[figure.end : end], plain[start:end])
@@ -72,7 +72,7 @@ def _abbreviated(plain: str, at: int) -> bool:
     return plain[at] == "." and plain[max(0, at - 3) : at].lower().lstrip("( ") in ("e.g", "i.e", "vs", "al", "cf")
 
 
-def _evident(left: str, right: str, whole: str, figure: Figure) -> bool:
+def _evident(left: str, right: str, whole: str, figure: ClaimedFigure) -> bool:
     if figure.kind == "score":
         return True
     percent, ratio = figure.kind == "percent", figure.kind in ("percent", "multiple")

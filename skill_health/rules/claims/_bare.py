@@ -8,7 +8,7 @@ from itertools import islice
 
 from skill_health.rules.claims._assertion import sentence, stated
 from skill_health.rules.claims._claims import claims
-from skill_health.rules.claims._figures import Figure
+from skill_health.rules.claims._figures import ClaimedFigure
 from skill_health.rules.claims._hint import candidate_lines
 from skill_health.rules.claims._passages import column, extent, sources
 from skill_health.rules.claims._places import FigurePlace, place_quote, places
@@ -41,4 +41,4 @@ def bare(skill: Skill) -> Iterator[tuple[int, int, int, str]]:
 def _dates(skill: Skill) -> Iterator[FigurePlace]:
     for nth, prose in enumerate(skill.body.prose):
         for match in _AS_OF.finditer(prose.plain) if "s of" in prose.plain else ():
-            yield FigurePlace(nth, Figure("date", *match.span()), False, *sentence(prose.plain, *match.span()))
+            yield FigurePlace(nth, ClaimedFigure("date", *match.span()), False, *sentence(prose.plain, *match.span()))

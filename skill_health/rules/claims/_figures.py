@@ -29,7 +29,7 @@ _FIGURE = lazy(
 _SCORE = lazy(r"(?<![\w.$/-])(?:0\.\d{2,}|\d{1,3}\.\d)(?![\w.%])")
 
 
-class Figure(NamedTuple):
+class ClaimedFigure(NamedTuple):
     """A number with its unit: `plain[start:end]`. `kind` is percent, multiple, duration, tokens, money or score."""
 
     kind: str
@@ -37,9 +37,9 @@ class Figure(NamedTuple):
     end: int
 
 
-def figures(plain: str) -> list[Figure]:
+def figures(plain: str) -> list[ClaimedFigure]:
     """The figures of a text, in their order. Dimensions (2x2), versions and ids are none."""
-    return [Figure(str(match.lastgroup), *match.span()) for match in _FIGURE.finditer(plain)]
+    return [ClaimedFigure(str(match.lastgroup), *match.span()) for match in _FIGURE.finditer(plain)]
 
 
 def benchmark(sentence: str) -> re.Match[str] | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from skill_health.rules.claims._assertion import asserted, sentence, stated
-from skill_health.rules.claims._figures import Figure, benchmark, figures, score
+from skill_health.rules.claims._figures import ClaimedFigure, benchmark, figures, score
 from skill_health.rules.claims._words import NO_CLAIMS, pattern
 from skill_health.skill.model import Document, Heading, Skill
 
@@ -15,7 +15,7 @@ class FigurePlace(NamedTuple):
     """A figure in the body: prose number `nth`, whether it is asserted, and the bounds of its sentence."""
 
     nth: int
-    figure: Figure
+    figure: ClaimedFigure
     asserted: bool
     start: int
     end: int
@@ -64,7 +64,7 @@ def places(skill: Skill, lines: list[int]) -> Iterator[FigurePlace]:
             )
 
 
-def _scored(body: Document, index: int, figure: Figure, header: list[str]) -> bool:
+def _scored(body: Document, index: int, figure: ClaimedFigure, header: list[str]) -> bool:
     """Whether a cell that is hardly more than a number gives a result of a benchmark that its row or column names."""
     prose = body.prose[index]
     if prose.kind != "cell" or figure.kind not in ("percent", "score") or len(prose.text) > 24:
@@ -96,13 +96,13 @@ def quote_of(text: str, at: int, width: int = 72) -> str:
     return ("… " if start else "") + cut + (" …" if start + width < len(words) else "")
 
 
-def _figures(plain: str) -> list[Figure]:
+def _figures(plain: str) -> list[ClaimedFigure]:
     found = figures(plain)
     named = benchmark(plain) if not found and score(plain) else None
     if named is not None:
         start, end = sentence(plain, *named.span())
         if value := score(plain[start:end]):
-            found = [Figure("score", start + value.start(), start + value.end())]
+            found = [ClaimedFigure("score", start + value.start(), start + value.end())]
     return found
 
 

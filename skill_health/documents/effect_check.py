@@ -1,0 +1,99 @@
+"""A check of tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from skill_health.documents._record import Name, Record
+
+DigestText = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+
+
+class TaskCheckReport(Record, frozen=True, kw_only=True):
+    """What `skill-health effectiveness check --format json` prints."""
+
+    ID: ClassVar = "skill-health/effectiveness-check/1"
+
+    schema: Literal["skill-health/effectiveness-check/1"]
+    tasks: tuple[CheckedTask, ...]
+    """The tasks, in the order of their paths."""
+    bad: tuple[UnreadableTask, ...]
+    """What is no task."""
+    ok: bool
+    """Whether all tasks are fit to use."""
+
+
+class CheckedTask(Record, frozen=True, kw_only=True):
+    """task."""
+
+    id: Name
+    """The task's id."""
+    path: str
+    """The task's folder or file, relative to the root."""
+    format: str
+    """The loader that read it."""
+    target_skill: str | None
+    """The skill that should help, "none" for a negative control; null where nothing says which."""
+    digest: DigestText
+    """Of what a trial depends on before it is verified."""
+    verifier_digest: DigestText | None
+    """Of the verifier; null without one."""
+    runnable: bool
+    """Whether the task can be run here."""
+    ok: bool
+    """Whether a run may use the task."""
+    problems: tuple[CheckedTaskProblem, ...]
+    """Why a run must not use it."""
+    notes: tuple[str, ...]
+    """What is left out of the task, and what may be a leak."""
+    nothing_done: tuple[VerifierVerdict, ...] | None
+    """The verdicts of the verifications, in order; null where the task was not run."""
+    solved: tuple[VerifierVerdict, ...] | None
+    """The same after the oracle; null also where there is none."""
+
+
+class CheckedTaskProblem(Record, frozen=True, kw_only=True):
+    """problem."""
+
+    kind: Literal[
+        "leak",
+        "no-op-passes",
+        "no-oracle",
+        "not-runnable",
+        "oracle-error",
+        "oracle-fails",
+        "oracle-reward",
+        "reward",
+        "skills",
+        "verifier-changes",
+        "verifier-error",
+        "verifier-varies",
+        "visible",
+    ]
+    """A stable word."""
+    message: str
+    """A sentence."""
+
+
+class VerifierVerdict(Record, frozen=True, kw_only=True):
+    """nothing_done."""
+
+    outcome: Literal["pass", "fail", "infrastructure"]
+    """What the verification says."""
+    reward: float | None
+    """The reward; null where there is none."""
+
+
+class UnreadableTask(Record, frozen=True, kw_only=True):
+    """bad."""
+
+    path: str
+    """The file."""
+    line: Annotated[int, Meta(ge=1)]
+    """Its line, from 1."""
+    message: str
+    """What is wrong."""
+    help: str
+    """What to do."""

@@ -1,0 +1,163 @@
+"""The manifest of an effectiveness run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
+
+from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
+
+
+class EffectManifest(OpenRecord, frozen=True, kw_only=True):
+    """manifest.json of a run: which tasks are tried by which agents under which conditions.
+
+    It is frozen before the first trial. Reports need it and the results, nothing else.
+    """
+
+    ID: ClassVar = "skill-health/effectiveness-manifest/1"
+
+    version: Literal[1]
+    """The version of this form."""
+    kind: Literal["effectiveness"]
+    """Which benchmark the run is of."""
+    run_id: RunIdText
+    """The name of the run, and of its folder."""
+    created: TimeText
+    """When the run began, in UTC."""
+    tool_version: str
+    """The version of skill-health that wrote the manifest."""
+    python: str
+    """The version of Python."""
+    commit: CommitText | None
+    """The commit of the collection; null outside git."""
+    dirty: bool | None
+    """Whether files of the collection differed from the commit; null where that is not known."""
+    seed: Count
+    """The seed of the order of trials, of agents that are simulated, and of resampling."""
+    replications: Annotated[int, Meta(ge=1)]
+    """How often each task is tried in each arm."""
+    margin: Share
+    """The difference of success rates below which a skill counts as doing nothing to negative controls."""
+    arms: tuple[Name, ...]
+    """The conditions, in the order of the results."""
+    sandbox: FrozenSandbox
+    limits: FrozenTrialLimits
+    hashes: Mapping[str, str]
+    """Hashes of what the run rests on: tasks, skills, what is staged in which arm, config, prices."""
+    models: tuple[FrozenAgent, ...]
+    """The agents with their models, in the order of the results."""
+    price_table: str | None
+    """The version of the table of prices."""
+    tasks: tuple[FrozenTask, ...]
+    """The tasks, in the order of the results."""
+    skills: tuple[FrozenSkill, ...]
+    """The collection, by name."""
+    staged: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """What is staged: by task and arm the names of skills in listing order. Pairs that are not here are not tried."""
+    left_out: tuple[LeftOutArm, ...]
+    """Pairs of task and arm that cannot be, and why."""
+    skipped: tuple[SkippedTask, ...]
+    """Tasks that were given and not used, and why."""
+
+
+class FrozenSandbox(OpenRecord, frozen=True, kw_only=True):
+    """What agents and verifiers were kept in."""
+
+    name: str
+    """The back end."""
+    version: str
+    """Its version, as it was found."""
+    isolates: tuple[Literal["files", "network", "processes"], ...]
+    """What it keeps apart."""
+    image: str
+    """The image of a container; empty for none."""
+
+
+class FrozenTrialLimits(OpenRecord, frozen=True, kw_only=True):
+    """What one trial may take."""
+
+    timeout_sec: Annotated[float, Meta(gt=0)] | None
+    """The most seconds that an agent has, where that is less than its task's own limit; null for the tasks' limits."""
+    output_bytes: Count
+    """The most bytes of output."""
+    disk_bytes: Count
+    """The most bytes on disk."""
+    files: Count
+    """The most files."""
+    processes: Count
+    """The most processes."""
+    max_usd_per_trial: Amount | None
+    """The most dollars that one trial may spend, as it was asked for; null where it follows from the price, see
+    models.
+    """
+
+
+class FrozenAgent(OpenRecord, frozen=True, kw_only=True):
+    """model."""
+
+    spec: Name
+    """The name as it was given."""
+    agent: str
+    """The agent."""
+    version: str | None
+    """The version that its program says; null where it does not."""
+    model: str
+    """The model that it asks; empty for none."""
+    protocol: str
+    """How that model is asked; empty where it is not asked through us."""
+    base_url: str | None
+    """The server of the model; null for none."""
+    simulated: bool
+    """True where results say nothing about any model."""
+    flags: tuple[str, ...]
+    """The options that its program is started with, without their values; the same in all arms."""
+    price: Mapping[str, Any] | None
+    """The price of the model; null where none is known."""
+    max_usd: Amount | None
+    """The most dollars that one trial may spend; null for no cap."""
+
+
+class FrozenTask(OpenRecord, frozen=True, kw_only=True):
+    """task."""
+
+    id: RunIdText
+    slug: str
+    target_skill: str | None
+    """The skill that should help; none for a negative control, null where nothing says which."""
+    irrelevant_skill: str | None
+    related_skill: str | None
+    unrelated_skill: str | None
+    category: str
+    difficulty: str
+    digest: str
+    """A hash of what a trial depends on before it is verified."""
+    verifier_digest: str
+    """A hash of the verifier."""
+    format: str
+    """The form that it was read from."""
+
+
+class FrozenSkill(OpenRecord, frozen=True, kw_only=True):
+    """skill."""
+
+    name: Name
+    digest: str
+    """A hash of its name and of every file."""
+    description: str
+
+
+class LeftOutArm(OpenRecord, frozen=True, kw_only=True):
+    """left_out."""
+
+    task: str
+    arm: str
+    reason: str
+
+
+class SkippedTask(OpenRecord, frozen=True, kw_only=True):
+    """skipped."""
+
+    task: str
+    reasons: tuple[str, ...]

@@ -1,0 +1,253 @@
+"""A comparison of two router runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from skill_health.documents._record import Count, OpenRecord, Record
+
+
+class RouterComparisonReport(Record, frozen=True, kw_only=True):
+    """What `router compare --format json` and `router sweep --format json` print."""
+
+    ID: ClassVar = "skill-health/router-comparison/1"
+
+    schema: Literal["skill-health/router-comparison/1"]
+    """The version of this form."""
+    run: ComparedRouterRun
+    """The run."""
+    baseline: ComparedRouterRun
+    """What it is compared with."""
+    max_loss: float
+    """A loss of top-1 beyond this fails where it is significant, or computed."""
+    skills: tuple[ComparedSkill, ...]
+    """Skills of which another text is listed."""
+    same_skills: Count
+    """Skills that are listed as before."""
+    prompts: ComparedPrompts
+    differences: tuple[str, ...]
+    """What else is not the same."""
+    cautions: tuple[str, ...]
+    """What to be careful about."""
+    models: tuple[ComparedRouter, ...]
+    """The models of both runs."""
+    lost: tuple[LostSkill, ...]
+    """Losses beyond max_loss: the comparison fails."""
+    powerless: tuple[PowerlessGroup, ...]
+    """Groups with losses that are too small for any loss in them to be significant."""
+    untrusted: tuple[str, ...]
+    """Models that failed the instrument check in the run."""
+    note: str
+    """What the figures do not say."""
+    sweep: SweepSelection | None = None
+
+
+class ComparedRouterRun(Record, frozen=True, kw_only=True):
+    """side."""
+
+    run_id: str
+    created: str | None
+    commit: str | None
+    dirty: bool | None
+    tool_version: str | None
+
+
+class ComparedSkill(Record, frozen=True, kw_only=True):
+    """skill."""
+
+    name: str
+    kind: Literal["edited", "added", "removed"]
+    before: str
+    """The text that was listed."""
+    after: str
+    """The text that is listed."""
+    cut: bool
+    """Whether only the host's cut has moved."""
+
+
+class ComparedPrompts(Record, frozen=True, kw_only=True):
+    """How many prompts there are on both sides."""
+
+    common: Count
+    """Prompts of both runs."""
+    only_run: tuple[str, ...]
+    """Prompts of the run only."""
+    only_baseline: Count
+    """Prompts of the baseline only."""
+    not_testable: Count
+    """Common prompts without a right answer to count."""
+
+
+class ComparedRouter(Record, frozen=True, kw_only=True):
+    """model."""
+
+    model: str
+    kind: str
+    resolved: ResolvedIdsChange
+    coverage: CoverageChange
+    groups: tuple[ComparedGroup, ...]
+
+
+class ResolvedIdsChange(OpenRecord, frozen=True, kw_only=True):
+    """resolved."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+class CoverageChange(OpenRecord, frozen=True, kw_only=True):
+    """coverage."""
+
+    before: CallCoverage
+    after: CallCoverage
+
+
+class CallCoverage(OpenRecord, frozen=True, kw_only=True):
+    """before."""
+
+    planned: Count
+    scored: Count
+    share: float | None
+    missing: Mapping[str, int]
+
+
+class ComparedGroup(Record, frozen=True, kw_only=True):
+    """group."""
+
+    group: str
+    """all; in a sweep affected and controls."""
+    prompts: Count
+    """Prompts with a score in both runs."""
+    unpaired: Count
+    """Prompts with a score in one run only, or in none."""
+    better: Count
+    """Prompts with more right first answers."""
+    worse: Count
+    """Prompts with fewer."""
+    metrics: Mapping[str, FigureChange]
+    """The change of each metric; top1 is the primary one."""
+    skills: tuple[SkillMetricChange, ...]
+    """The change of top-1 by the expected answer."""
+    flips: tuple[PromptFlip, ...]
+    """Prompts whose most frequent answer is another one."""
+
+
+class FigureChange(Record, frozen=True, kw_only=True):
+    """change."""
+
+    before: float | None
+    after: float | None
+    difference: DifferenceFigure
+    moved: Count
+    """Independent prompts whose difference is not 0."""
+
+
+class DifferenceFigure(Record, frozen=True, kw_only=True):
+    """difference."""
+
+    value: float | None
+    """The mean difference, each prompt counting once; null where no prompt has a score in both runs."""
+    low: float | None
+    """The lower end of the 95 % interval."""
+    high: float | None
+    """The upper end."""
+    n: Count
+    """Prompts."""
+    clusters: Count
+    """Independent ones (families)."""
+    p: float | None = None
+    """Of the sign-flip test."""
+    p_adjusted: float | None = None
+    """Corrected: by Holm over models and groups, by Benjamini and Hochberg over skills."""
+    method: str = ""
+    note: str = ""
+
+
+class SkillMetricChange(Record, frozen=True, kw_only=True):
+    """skill."""
+
+    skill: str
+    before: float | None
+    after: float | None
+    difference: DifferenceFigure
+    moved: Count
+
+
+class PromptFlip(Record, frozen=True, kw_only=True):
+    """flip."""
+
+    prompt_id: str
+    expected: str | None
+    kind: Literal["lost", "won", "moved"]
+    before: FlippedAnswer
+    after: FlippedAnswer
+
+
+class FlippedAnswer(Record, frozen=True, kw_only=True):
+    """answer."""
+
+    answer: str
+    """The most frequent answer: a skill or none, or the kind of failure."""
+    valid: bool
+    """Whether it is an answer."""
+    calls: Count
+    """How many replications gave it."""
+    of: Count
+    """How many there were."""
+
+
+class LostSkill(Record, frozen=True, kw_only=True):
+    """lost."""
+
+    model: str
+    group: str
+    """The group of prompts; all for all of them."""
+    how: Literal["significant", "computed"]
+    """significant: by the test of the group. computed: a local router, about which nothing is chance."""
+    by: float
+    """The loss as a share of `of`."""
+    lost: Count
+    """Prompts with fewer right first answers."""
+    won: Count
+    """Prompts with more."""
+    of: Count
+    """significant: prompts of the group. computed: prompts with a right answer, asked or not."""
+
+
+class PowerlessGroup(Record, frozen=True, kw_only=True):
+    """powerless."""
+
+    model: str
+    group: str
+    moved: Annotated[int, Meta(ge=1)]
+    """Independent prompts on which top-1 changed."""
+    p: float
+    """The corrected p if all of them had been lost."""
+
+
+class SweepSelection(Record, frozen=True, kw_only=True):
+    """What a sweep selected, and why; only there."""
+
+    since: str
+    """What the descriptions are compared with: a revision, or the run of the baseline."""
+    changed: tuple[str, ...]
+    """Skills whose listed text has changed since."""
+    affected: tuple[AffectedPrompt, ...]
+    """Prompts that can tell what the change did."""
+    controls: tuple[str, ...]
+    """A fixed sample of the others."""
+    of: Count
+    """How many prompts there were to select from."""
+    testable: Count
+    """How many of those have a right answer to count."""
+
+
+class AffectedPrompt(Record, frozen=True, kw_only=True):
+    """affected."""
+
+    prompt_id: str
+    why: tuple[str, ...]
+    """Which skill of its label changed, or with which one it was confused."""
