@@ -22,11 +22,11 @@ from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, read_small, write_text
 from skill_health.core.strict_json import JsonProblem, kind_of, parse_object, quote
-from skill_health.router.compare.comparable import named
 from skill_health.router.plan.manifest import listed_record, prompt_record, prompts_digest
 from skill_health.router.plan.orders import plan_seed, shuffled
 from skill_health.router.records import Catalogue, Prompt, RankedReply, Reply, RoutingResult, Status, to_line
 from skill_health.router.run.outcome import Attempt, read_attempt, to_result
+from skill_health.text.near import list_some
 from skill_health.text.patterns import lazy
 from skill_health.text.terminal import clean
 
@@ -318,7 +318,7 @@ class _Reading:
             kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(self._stricter.items()))
             yield f"answers that the plan's runner counted as finished, and that are format failures: {kinds}"
         if self._unlike:
-            names = clean(named(self._unlike))
+            names = clean(list_some(self._unlike))
             yield f"another skill comes first in the raw text than in the record, and the raw text counts: {names}"
 
     def _attempt(self, record: CallRecord) -> Attempt:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from skill_health.effectiveness.run.runs import EffectRun
+from skill_health.text.near import list_some
 
 Manifest = Mapping[str, Any]
 _TASK = ("digest", "verifier_digest", "target_skill")
@@ -50,7 +51,7 @@ def obstacles(run: EffectRun, baseline: EffectRun) -> Iterator[str]:
         what = f"all {len(changed)} common tasks have changed" if changed else "they have no task in common"
         yield f"{what}: run {run.run_id} again with the tasks of {baseline.run_id}"
     if not set(specs(one)) & set(specs(other)):
-        yield f"they have no model in common: run {named(specs(other))} again with --agents"
+        yield f"they have no model in common: run {list_some(specs(other))} again with --agents"
     if len(set(one["arms"]) & set(other["arms"])) < 2:
         yield f"they have fewer than two arms in common: run one of them again with --arms {','.join(other['arms'])}"
 
@@ -93,7 +94,7 @@ def _agent(spec: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
 def _arms(run: Manifest, baseline: Manifest) -> Iterator[str]:
     for side, other, what in ((run, baseline, "run"), (baseline, run, "baseline")):
         if only := [str(arm) for arm in side["arms"] if arm not in other["arms"]]:
-            yield f"arms of the {what} only: {named(only)}"
+            yield f"arms of the {what} only: {list_some(only)}"
     common = agreeing(run, baseline)
     arms = [arm for arm in run["arms"] if arm in baseline["arms"]]
     cells = [
@@ -120,12 +121,6 @@ _AGENT = {
     "version": "version of the agent", "base_url": "server", "protocol": "protocol", "flags": "options",
     "max_usd": "cap of a trial in dollars", "simulated": "simulated",
 }  # fmt: skip
-
-
-def named(names: Sequence[str], most: int = 3) -> str:
-    """The first few names, and how many more there are."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _plain(value: Any) -> str:

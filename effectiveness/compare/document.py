@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.effectiveness.compare.comparable import named
 from skill_health.effectiveness.reports._cells import NOTHING, bracket, count, p_value, points, share
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
+from skill_health.text.near import list_some
 
 _HEAD = ("contrast", "before", "after", "change, points", "Student's interval", "changed", "p", "p corrected")
 Part = Mapping[str, Any]
@@ -40,7 +40,7 @@ def _settings(found: Part) -> Iterator[Block]:
         yield Items([f"{task['task_id']}: {task['what']} changed" for task in tasks["changed"]], most=40)
     for side, what in (("only_run", "the run"), ("only_baseline", "the baseline")):
         if tasks[side]:
-            yield Sentence(f"In {what} only: {named(tasks[side], 12)}.")
+            yield Sentence(f"In {what} only: {list_some(tasks[side], 12)}.")
     if found["differences"]:
         yield Sentence("What else is not the same, and may be behind a change just as well:")
         yield Items(found["differences"], most=40)
@@ -154,7 +154,7 @@ def _verdict(found: Part) -> Iterator[Block]:
     ]
     if untested:
         names = list(dict.fromkeys(untested))
-        yield Sentence(f"Not testable, because too few of their tasks changed (6 are needed): {named(names, 12)}.")
+        yield Sentence(f"Not testable, because too few of their tasks changed (6 are needed): {list_some(names, 12)}.")
     yield Sentence(
         "A change is the mean over tasks of what an arm adds after, less what it added before, in percentage points. changed "
         "counts the tasks that it rests on; p is a sign-flip test's over them. The target against the control decides, "

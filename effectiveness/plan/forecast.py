@@ -23,6 +23,7 @@ from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import CONTROL, NEGATIVE, TARGET, Key, TrialResult, from_line
 from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.tasks._api import Task
+from skill_health.text.near import list_some
 
 FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
 """So many runs are looked at, so many trials of a model are enough, fewer than FEWEST are too few."""
@@ -310,7 +311,7 @@ def _room(plan: TrialPlan, rates: Rates, best: float) -> Iterator[str]:
             )
         full = sorted(skill for skill, each in found.items() if skill is not None and each >= CEILING)
         if full:
-            yield f"warning: {model.spec} passed nearly always without {_some(full)} when it was last tried"
+            yield f"warning: {model.spec} passed nearly always without {list_some(full, 6)} when it was last tried"
 
 
 def _skills(plan: TrialPlan) -> Iterator[str]:
@@ -330,7 +331,7 @@ def _skills(plan: TrialPlan) -> Iterator[str]:
         yield f"skill {skill}: {counts[skill]} tasks{points}{short}"
     few = sorted((skill for skill in counts if counts[skill] < alone), key=lambda skill: (-counts[skill], skill))
     if few:
-        said = _some([f"{skill} ({counts[skill]} task{'s' * (counts[skill] != 1)})" for skill in few])
+        said = list_some([f"{skill} ({counts[skill]} task{'s' * (counts[skill] != 1)})" for skill in few], 6)
         yield f"warning: no verdict on single skills can be reached for {said}: each needs {alone} tasks that differ"
 
 
@@ -367,8 +368,3 @@ def _spread(reps: int) -> float:
 
 def _p(value: float) -> str:
     return f"{min(1.0, value):.2g}"
-
-
-def _some(names: list[str], most: int = 6) -> str:
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

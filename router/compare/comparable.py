@@ -9,6 +9,7 @@ from typing import Any
 from skill_health.router.records import ListedSkill, Prompt
 from skill_health.router.runs import RouterRun
 from skill_health.router.scores.judge import RoutingRunFacts
+from skill_health.text.near import list_some
 
 COMPUTED_AT = "computed-at-"
 """How the id of a baseline begins that is no run, but computed over the descriptions at a revision."""
@@ -69,11 +70,11 @@ def obstacles(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
         yield f"they have no prompt in common: run {run.run_id} again with the prompts of {baseline.run_id}"
     elif differing:
         yield (
-            f"the text or the labels of {named(differing)} differ ({len(differing)} of {len(both)} common prompts): "
+            f"the text or the labels of {list_some(differing)} differ ({len(differing)} of {len(both)} common prompts): "
             "run the baseline's descriptions again with these prompts, or leave them out of both by --prompt-ids"
         )
     if not any(model.spec in _specs(baseline.facts) for model in run.facts.models):
-        yield f"they have no model in common: run {named(_specs(baseline.facts))} again with --models"
+        yield f"they have no model in common: run {list_some(_specs(baseline.facts))} again with --models"
 
 
 def agreeing(facts: RoutingRunFacts, other: RoutingRunFacts) -> list[str]:
@@ -115,12 +116,6 @@ _SETTINGS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "local routers read": lambda manifest: manifest.get("index"),
     "skill-health": lambda manifest: manifest.get("tool_version"),
 }
-
-
-def named(names: Sequence[str], most: int = 3) -> str:
-    """The first few names, and how many more there are."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _described(run: RouterRun) -> dict[str, str]:

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from skill_health.core.errors import UsageError
-from skill_health.router.compare.comparable import Relisted, agreeing, changed_skills, differences, named, obstacles
+from skill_health.router.compare.comparable import Relisted, agreeing, changed_skills, differences, obstacles
 from skill_health.router.records import NONE, Prompt
 from skill_health.router.routers._load import LOCAL
 from skill_health.router.runs import RouterRun
@@ -20,6 +20,7 @@ from skill_health.router.scores.numbers import difference, number
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.multiplicity import benjamini_hochberg, holm
 from skill_health.stats.power import smallest_p
+from skill_health.text.near import list_some
 
 ABSTAINED = "abstained"
 COMPARED: Mapping[str, tuple[str, Callable[[Judged], float]]] = {
@@ -338,6 +339,6 @@ def _unlisted(run: RouterRun, baseline: RouterRun, common: Collection[str]) -> I
                 ("1 prompt", "expects", "it") if len(names) == 1 else (f"{len(names)} prompts", "expect", "them")
             )
             yield (
-                f"{prompts} ({named(names)}) {expect} {named(skills)}, which the "
+                f"{prompts} ({list_some(names)}) {expect} {list_some(skills)}, which the "
                 f"{what} does not have: there is nothing to compare {them} with"
             )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skill_health.router.compare.comparable import COMPUTED_AT, named
+from skill_health.router.compare.comparable import COMPUTED_AT
 from skill_health.router.compare.compare import ALL, ALPHA, COMPARED, COMPUTED
 from skill_health.router.routers._load import LOCAL
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
+from skill_health.text.near import list_some
 
 
 def verdict(found: Mapping[str, Any]) -> Iterator[Block]:
@@ -100,7 +101,7 @@ def listing(found: Mapping[str, Any]) -> Iterator[Block]:
     if prompts["only_run"]:
         yield Sentence(
             "Not in the baseline, or there with another text or another right answer: "
-            f"{named(prompts['only_run'], 12)}."
+            f"{list_some(prompts['only_run'], 12)}."
         )
     if found["differences"]:
         yield Sentence("What else is not the same, and may be behind a change just as well:")
@@ -116,7 +117,7 @@ def selected(sweep: Mapping[str, Any]) -> Iterator[Block]:
     yield TitleBlock(
         f"Selected: {_n(len(affected), 'affected prompt')} and {_n(len(controls), 'control')} of {sweep['of']}"
     )
-    yield Sentence(f"Changed since {sweep['since']}: {named(sweep['changed'], 12)}.")
+    yield Sentence(f"Changed since {sweep['since']}: {list_some(sweep['changed'], 12)}.")
     yield Items([f"{each['prompt_id']}: {', '.join(each['why'])}" for each in affected])
     if not affected:
         yield Sentence("No prompt names a changed skill or was confused with one: what the change did is not testable.")

@@ -19,7 +19,7 @@ from skill_health.bench.run_folder import earlier_runs
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.files import blake2b
 from skill_health.core.git import Revision
-from skill_health.router.compare.comparable import COMPUTED_AT, Relisted, named
+from skill_health.router.compare.comparable import COMPUTED_AT, Relisted
 from skill_health.router.instrument.check import DirectAsker
 from skill_health.router.plan.opening import open_models
 from skill_health.router.plan.plan import PlannedCall, Questions, RouterPlan, to_manifest
@@ -29,6 +29,7 @@ from skill_health.router.run.outcome import not_asked, to_result
 from skill_health.router.runs import ROUTER, RouterRun, load_run
 from skill_health.router.scores.judge import read_facts
 from skill_health.router.template import load_template
+from skill_health.text.near import list_some
 
 if TYPE_CHECKING:
     from skill_health.router.inputs import RouterInputs
@@ -120,7 +121,7 @@ def mismatch(manifest: Mapping[str, Any], asked: Mapping[str, Any], models: Coll
         return f"other {' and '.join(differing)}"
     there = {model["spec"] for model in manifest["models"]}
     lacking = [spec for spec in models if spec not in there]
-    return f"without {named(lacking)}" if lacking else ""
+    return f"without {list_some(lacking)}" if lacking else ""
 
 
 def _filters(selection: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,7 +234,7 @@ def run_at(
     if found is None:
         latest = f" ({'; '.join(reasons)})" if reasons else ""
         raise UsageError(
-            f"no finished run in {reports} asked {named(paid)} when {named([skill.name for skill in changed])} "
+            f"no finished run in {reports} asked {list_some(paid)} when {list_some([skill.name for skill in changed])} "
             f"read as at {revision}{latest}: check {revision} out, run `skill-health router run --models "
             f"{','.join(paid)}` there with the same options and --out at these reports, and sweep again"
         )

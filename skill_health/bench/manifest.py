@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from skill_health.core.files import blake2b
+from skill_health.text.near import list_some
 
 VOLATILE = ("commit", "created", "dirty", "gaps", "price_table", "python", "run_id")
 
@@ -69,7 +70,7 @@ def _changes(old: Any, new: Any) -> str:
     come = [name for name in after if name not in before]
     changed = [name for name in before if name in after and _core(before[name]) != _core(after[name])]
     parts = (("no longer there:", gone), ("new:", come), ("changed:", changed))
-    said = [f"{verb} {_some(names)}" for verb, names in parts if names]
+    said = [f"{verb} {list_some(names)}" for verb, names in parts if names]
     if old == new and list(before) == list(after):
         return "the same names; something that they stand for was edited since"
     return ", ".join(said) or "in another order"
@@ -92,11 +93,6 @@ def _core(record: Any) -> Any:
         sort_keys=True,
         default=list,
     )
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _short(value: Any) -> str:

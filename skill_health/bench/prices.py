@@ -12,7 +12,6 @@ nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
@@ -21,12 +20,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from skill_health.bench.http.messages import Usage
+from skill_health.bench.manifest import digest
 from skill_health.bench.providers._load import load_provider
 from skill_health.config.settings import ModelPrice as Override
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
-from skill_health.core.files import blake2b
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -108,11 +107,11 @@ def price_table(routing: RouterSettings, as_of: date | None = None) -> PriceTabl
     installed = _installed()
     version = f"{PACKAGE} {installed}" if installed else ""
     if own:
-        count = f"{len(own)} override{'s' if len(own) > 1 else ''} {_digest(own)[:8]}"
+        count = f"{len(own)} override{'s' if len(own) > 1 else ''} {digest(own)[:8]}"
         version = f"{version} + {count}" if version else count
     return PriceTable(
         version=version or "no prices",
-        digest=_digest({"package": installed, "overrides": own}),
+        digest=digest({"package": installed, "overrides": own}),
         as_of=as_of or datetime.now(UTC).date(),
         installed=installed,
         overrides=routing.prices,
@@ -183,11 +182,6 @@ def _of_override(own: Override) -> TieredPrice:
 
 def _decimal(number: float) -> Decimal:
     return Decimal(repr(number))
-
-
-def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
 def _installed() -> str:

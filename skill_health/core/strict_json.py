@@ -219,19 +219,11 @@ def plain_values(value: Any) -> Any:
 
 def item_lines(text: str, at: int) -> Iterator[int]:
     """The line, from 1, of each item of the JSON list that begins at or after the offset `at` of a valid text."""
-    import json
-
     decoder = json.JSONDecoder()
     at = text.index("[", at) + 1
     line, counted = 1, 0
-    while text[at := _skip_space(text, at)] != "]":
-        at = _skip_space(text, at + 1) if text[at] == "," else at
+    while text[at := _skip(text, at)] != "]":
+        at = _skip(text, at + 1) if text[at] == "," else at
         line, counted = line + text.count("\n", counted, at), at
         yield line
         _, at = decoder.raw_decode(text, at)
-
-
-def _skip_space(text: str, at: int) -> int:
-    while text[at] in " \t\r\n":
-        at += 1
-    return at

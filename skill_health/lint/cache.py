@@ -103,8 +103,6 @@ _SEVERITIES = {severity.value: severity for severity in Severity}
 
 def to_record(key: str, checked: CheckedSkill) -> dict[str, Any]:
     """One skill as the cache stores it. The facts stay encoded, since most runs do not need them."""
-    import json
-
     return {
         "key": key,
         "findings": [pack(finding) for finding in checked.findings],

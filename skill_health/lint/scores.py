@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from skill_health.config.settings import Config
 from skill_health.discovery.plugins import without_plugin
@@ -14,9 +13,6 @@ from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.rules._api import Severity
 from skill_health.score.scoring import Scores, SkillFacts, score_corpus, score_skill
 from skill_health.skill.measure import measures_from
-
-if TYPE_CHECKING:
-    from skill_health.registries.records import Registries
 
 
 def score_result(result: LintResult, config: Config) -> Scores:

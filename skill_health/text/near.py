@@ -1,4 +1,4 @@
-"""The word that was probably meant."""
+"""The word that was probably meant, and several words in a sentence."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def either(names: Sequence[str]) -> str:
     """Some of the names that a label may mean, as a message says them."""
     shown = [*names[:_SHOWN], *([f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else [])]
     return f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def list_some(names: Sequence[str], most: int = 3) -> str:
+    """The first few names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

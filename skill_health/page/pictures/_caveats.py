@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from skill_health.page.figures import Mark
 from skill_health.page.model import NumberTable, Picture
+from skill_health.text.near import list_some
 
 WORDS = ("SIMULATED", "untrusted", "stale", "biased", "preliminary", "subset")
 """The marks that are told, in the order of their weight."""
@@ -66,15 +67,9 @@ def caveat_note(measurements: Sequence[Caveated]) -> str:
     for word in (word for word in WORDS if word in subjects):
         every = not few and len(subjects[word]) == len(measurements)
         notes.append(
-            f"{word[0].upper()}{word[1:]}: {'all' if every else list_some(list(dict.fromkeys(subjects[word])))}."
+            f"{word[0].upper()}{word[1:]}: {'all' if every else list_some(list(dict.fromkeys(subjects[word])), 4)}."
         )
     return " ".join(notes)
-
-
-def list_some(names: Sequence[str], most: int = 4) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def caveated_picture(

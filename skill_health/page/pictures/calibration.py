@@ -8,8 +8,9 @@ from skill_health.page.drawing.theme import MUTED, ZERO
 from skill_health.page.figures import MISSING, amount, count, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
-from skill_health.page.pictures._caveats import caveated_picture, list_some
+from skill_health.page.pictures._caveats import caveated_picture
 from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
+from skill_health.text.near import list_some
 
 QUESTION, ORDER = 2, 50
 MOST = 4
@@ -34,7 +35,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     )
     errors = "; ".join(f"{each.label}: {', '.join(_describe_errors(each))}" for each in drawn)
     alt, rest = f"Share of right answers by stated confidence. {errors}.", [each.subject for each in standings[MOST:]]
-    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest)}." if rest else ""
+    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest, 4)}." if rest else ""
     name, title = "router-calibration", "Routing: is a model as often right as it says?"
     return (caveated_picture(name, title, alt, _spec(drawn), table, 2, drawn, _NOTE, left),)
 

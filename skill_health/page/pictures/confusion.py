@@ -12,8 +12,9 @@ from skill_health.page.drawing.theme import GROUND, INK, RAMP
 from skill_health.page.figures import MISSING, count, score, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
-from skill_health.page.pictures._caveats import caveated_picture, list_some
+from skill_health.page.pictures._caveats import caveated_picture
 from skill_health.page.pictures._routers import RouterStanding, is_whole, router_standings, run_id, standing_of
+from skill_health.text.near import list_some
 
 QUESTION, ORDER = 2, 30
 NONE = "none"

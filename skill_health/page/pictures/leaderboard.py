@@ -8,8 +8,9 @@ from skill_health.page.drawing.theme import MUTED
 from skill_health.page.figures import count, share, text_cell
 from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
-from skill_health.page.pictures._caveats import caveated_picture, list_some, mark_words
+from skill_health.page.pictures._caveats import caveated_picture, mark_words
 from skill_health.page.pictures._routers import STATES, RouterStanding, router_standings, run_id
+from skill_health.text.near import list_some
 
 QUESTION, ORDER = 2, 10
 MOST = 40
@@ -26,7 +27,7 @@ def build(page: Page) -> tuple[Picture, ...]:
         return ()
     drawn = standings[:MOST]
     table = NumberTable(_HEAD, tuple(map(_row, standings)), "Top-1 of each model in its latest report")
-    firsts = list_some([f"{each.label} {_figure(each)}" for each in drawn])
+    firsts = list_some([f"{each.label} {_figure(each)}" for each in drawn], 4)
     models = f"{len(standings)} model{'s' * (len(standings) != 1)}"
     alt = f"Top-1 of {models} in per cent, with 95 % intervals, best first: {firsts}."
     runs, rest = len({run_id(each.report) for each in standings}), len(standings) - len(drawn)

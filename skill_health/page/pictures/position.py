@@ -8,8 +8,9 @@ from skill_health.page.drawing.theme import MUTED, SERIES
 from skill_health.page.figures import MISSING, amount, count, share, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
-from skill_health.page.pictures._caveats import caveated_picture, list_some
+from skill_health.page.pictures._caveats import caveated_picture
 from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
+from skill_health.text.near import list_some
 
 QUESTION, ORDER = 2, 40
 MOST = 4
@@ -41,7 +42,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     tested = any(place.value["picked"] is not None for each in drawn for place in _places(each))
     what = "Picked and expected share of each place of the list, and share" if tested else "Share"
     alt, rest = f"{what} of right answers by place in the list. {found}.", [each.subject for each in standings[MOST:]]
-    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest)}." if rest else ""
+    left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest, 4)}." if rest else ""
     notes = (_PICKED if tested else "", _RIGHT, "" if tested else _UNTESTED, left)
     title = "Routing: does the place in the list matter?"
     return (caveated_picture("router-position", title, alt, _spec(drawn, tested), table, 2, drawn, *notes),)

@@ -9,7 +9,8 @@ from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
 from skill_health.page.figures import Mark, route_marks, share, text_cell
 from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
-from skill_health.page.pictures._caveats import caveated_picture, list_some, mark_words
+from skill_health.page.pictures._caveats import caveated_picture, mark_words
+from skill_health.text.near import list_some
 
 QUESTION, ORDER = 2, 20
 MOST, RUNS = 8, 60
@@ -75,7 +76,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     drawn = {name: models[name][-RUNS:] for name in names}
     rows = tuple(_row(run) for runs in drawn.values() for run in reversed(runs))
     lasts = [_last(runs) for runs in drawn.values()]
-    figures = list_some([f"{run.subject} {run.figure.text} on {run.time[:10]}" for run in lasts])
+    figures = list_some([f"{run.subject} {run.figure.text} on {run.time[:10]}" for run in lasts], 4)
     models_drawn = f"{len(names)} model{'s' * (len(names) != 1)}"
     alt = f"Top-1 over time of {models_drawn}, with 95 % intervals. The last runs: {figures}."
     more, older = len(models) - len(drawn), sum(len(models[name]) - len(runs) for name, runs in drawn.items())

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from skill_health.page.model import Page, Picture, anchor
 from skill_health.page.pictures import _effects as effects
-from skill_health.page.pictures._caveats import caveated_picture, list_some
+from skill_health.page.pictures._caveats import caveated_picture
+from skill_health.text.near import list_some
 
 QUESTION, ORDER = 3, 2
 ENDS = 15
@@ -39,7 +40,7 @@ def _model(measured: Sequence[effects.EffectMeasurement], at: int) -> Picture | 
         f"Highest: {best.name} {effects.describe_difference(first)}; lowest: {worst.name} {effects.describe_difference(last)}."
     )
     rest = [each.name for each in measured if each.primary is None]
-    left = f"Without a figure and left out: {len(rest)} ({list_some(rest)})." if rest else ""
+    left = f"Without a figure and left out: {len(rest)} ({list_some(rest, 4)})." if rest else ""
     how = "An open point is not testable: fewer than six tasks differ."
     spec = effects.forest(drawn, [each.name for each, _ in drawn], groups)
     name, title = f"skill-effects-{at}", f"Effect by skill, {model}"
