@@ -122,7 +122,6 @@ FIELDS = ("task_id", "model", "arm", "replication")
 """The fields of a line that make its key, in the order of `records.Key`."""
 
 _FIELDS = tuple(field.name for field in fields(TrialResult))
-_USAGE = tuple(field.name for field in fields(Usage))
 _TEXTS = ("invocations", "evidence", "notes")
 _COUNTS = ("turns", "tool_calls", "changed")
 _MOST = 2**53
@@ -140,7 +139,7 @@ def to_line(result: TrialResult) -> dict[str, Any]:
     record["skills"] = [list(pair) for pair in result.skills]
     record["seen"] = None if result.seen is None else list(result.seen)
     record["rewards"] = dict(result.rewards)
-    record["usage"] = {name: getattr(result.usage, name) for name in _USAGE}
+    record["usage"] = result.usage.to_json()
     return record
 
 

@@ -51,6 +51,9 @@ class Prompt:
         return f"family:{self.family}" if self.family else f"prompt:{self.prompt_id}"
 
 
+PROMPT_FIELDS = tuple(field.name for field in fields(Prompt))
+
+
 @dataclass(frozen=True, slots=True)
 class ListedSkill:
     """One skill as a host lists it to a model.
@@ -187,7 +190,6 @@ class RoutingResult:
 
 
 _FIELDS = tuple(field.name for field in fields(RoutingResult))
-_USAGE = tuple(field.name for field in fields(Usage))
 _TUPLES = ("ranking", "kinds", "notes", "first_kinds")
 
 
@@ -196,7 +198,7 @@ def to_line(result: RoutingResult) -> dict[str, Any]:
     record = {name: getattr(result, name) for name in _FIELDS}
     for name in _TUPLES:
         record[name] = list(record[name])
-    record["usage"] = {name: getattr(result.usage, name) for name in _USAGE}
+    record["usage"] = result.usage.to_json()
     return record
 
 

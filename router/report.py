@@ -6,7 +6,6 @@ Whatever is shown of a run is rendered from this mapping alone; see `skill_healt
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -156,17 +155,3 @@ def _settled(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int) else _settled(value.item())
-
-
-def write_reports(folder: str, report: Report) -> list[str]:
-    """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
-    from skill_health.core.files import write_text
-    from skill_health.router.reports import load
-
-    written = []
-    for name in ("json", "markdown"):
-        module = load(name)
-        path = os.path.join(folder, f"report{module.EXTENSION}")
-        write_text(path, module.render(report))
-        written.append(path)
-    return written

@@ -13,12 +13,10 @@ from skill_health.bench.providers._load import list_providers
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import missing_modules
-from skill_health.core.plugins import plugin_names
+from skill_health.core.plugins import LONGEST_NAME, plugin_names, quote_name
 from skill_health.effectiveness import agents
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.text.near import nearest
-
-_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +70,13 @@ def resolve(spec: str, routing: RouterSettings) -> AgentChoice:
     else:
         meant = nearest(head, [*routing.providers, *protocols], 0.75) if colon else ""
         if meant:
-            raise UsageError(f"{_shown(spec)}: there is no provider {_shown(head)}; did you mean {meant}?")
+            raise UsageError(f"{quote_name(spec)}: there is no provider {quote_name(head)}; did you mean {meant}?")
         # A model's own name may hold a colon.
         return AgentChoice(spec, agent, name, _model(rest, spec), agent.PROTOCOLS[0])
     if protocol not in agent.PROTOCOLS:
         raise UsageError(
-            f"{_shown(spec)}: {name} speaks {' and '.join(agent.PROTOCOLS)}, and {head} speaks "
-            f"{_shown(protocol)}: take another provider"
+            f"{quote_name(spec)}: {name} speaks {' and '.join(agent.PROTOCOLS)}, and {head} speaks "
+            f"{quote_name(protocol)}: take another provider"
         )
     return AgentChoice(spec, agent, name, _model(tail, spec, f"{name}:{head}"), protocol, provider)
 
@@ -90,16 +88,16 @@ def _named(name: str) -> Agent:
     names = [found.replace("_", "-") for found in _stems()]
     meant = nearest(name, names)
     hint = f"did you mean {meant}?" if meant else f"there are {', '.join(names)}"
-    raise UsageError(f"there is no agent {_shown(name)}; {hint}")
+    raise UsageError(f"there is no agent {quote_name(name)}; {hint}")
 
 
 def _model(text: str, spec: str, before: str = "") -> str:
     """The name of a model, which becomes a word of a command line and a part of a URL."""
     if not text.strip():
-        raise UsageError(f"{_shown(spec)}: which model? Write {before or spec.rstrip(': ')[:_LONGEST]}:MODEL")
-    bad = not text.isprintable() or text != text.strip() or text.startswith("-") or len(text) > _LONGEST
+        raise UsageError(f"{quote_name(spec)}: which model? Write {before or spec.rstrip(': ')[:LONGEST_NAME]}:MODEL")
+    bad = not text.isprintable() or text != text.strip() or text.startswith("-") or len(text) > LONGEST_NAME
     if bad or {".", ".."} & set(text.split("/")):
-        raise UsageError(f"{_shown(spec)}: {_shown(text)} is no name of a model")
+        raise UsageError(f"{quote_name(spec)}: {quote_name(text)} is no name of a model")
     return text
 
 
@@ -114,10 +112,6 @@ def _import(stem: str) -> Agent:
 def _info(stem: str) -> AgentInfo:
     agent = _import(stem)
     return AgentInfo(stem.replace("_", "-"), agent, missing_modules(agent.IMPORTS))
-
-
-def _shown(text: str) -> str:
-    return repr(text[:_LONGEST])
 
 
 @dataclass(frozen=True, slots=True)

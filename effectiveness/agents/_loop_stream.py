@@ -11,19 +11,18 @@ The last may be missing, where the agent was stopped; `usage` of the whole is th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from skill_health import __version__
 from skill_health.bench.http.json_values import count, mapping, objects, optional, text
-from skill_health.bench.http.messages import Usage
+from skill_health.bench.http.messages import TOKENS, Usage
 from skill_health.effectiveness.agents._api import Failure, Job, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import one_line, read_stream
 
 SKILLS = ".agents/skills"
 FAILURES = ("infrastructure", "quota", "auth", "refusal")
-_TOKENS = tuple(field.name for field in fields(Usage) if field.name != "raw")
 _MOST_SKILLS = 10_000
 
 
@@ -107,7 +106,7 @@ def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[TrajectoryStep, ...]:
 def _usage(given: Any) -> Usage | None:
     if not isinstance(given, dict):
         return None
-    return Usage(**{name: count(given.get(name)) for name in _TOKENS}, raw=None)
+    return Usage(**{name: count(given.get(name)) for name in TOKENS}, raw=None)
 
 
 def _sum(usages: Iterable[Usage | None]) -> Usage:
@@ -116,7 +115,7 @@ def _sum(usages: Iterable[Usage | None]) -> Usage:
     A provider may leave out what it has nothing to say of: the others are None only where no step says them.
     """
     every = [usage or Usage() for usage in usages]
-    whole = {name: [getattr(usage, name) for usage in every] for name in _TOKENS}
+    whole = {name: [getattr(usage, name) for usage in every] for name in TOKENS}
     unknown = {
         name
         for name, values in whole.items()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.bench.http.messages import Usage
+from skill_health.core.strict_json import is_too_deep
 from skill_health.effectiveness.agents._api import ToolUse, TrajectoryStep
 from skill_health.text.terminal import clean
 
@@ -78,25 +79,11 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
             data = json.loads(_paired(json.dumps(data, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) and not _too_deep(data) else None
+    return data if isinstance(data, dict) and not is_too_deep(data, _DEEPEST) else None
 
 
 def _paired(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _too_deep(data: Any) -> bool:
-    level = [data]
-    for _ in range(_DEEPEST):
-        level = [
-            child
-            for value in level
-            if isinstance(value, (dict, list))
-            for child in (value.values() if isinstance(value, dict) else value)
-        ]
-        if not level:
-            return False
-    return True
 
 
 @dataclass(slots=True)
@@ -175,19 +162,3 @@ class Transcript:
             self._drafts.append(_Draft(at))
             self._open = True
         return self._drafts[-1]
-
-
-def summed(usages: Sequence[Usage]) -> Usage:
-    """The tokens of a whole trial from those of its answers; what any answer does not say is not known of the whole."""
-
-    def total(values: Sequence[int | None]) -> int | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if known and len(known) == len(values) else None
-
-    return Usage(
-        total([usage.input_tokens for usage in usages]),
-        total([usage.output_tokens for usage in usages]),
-        total([usage.cached_tokens for usage in usages]),
-        total([usage.cache_write_tokens for usage in usages]),
-        total([usage.reasoning_tokens for usage in usages]),
-    )

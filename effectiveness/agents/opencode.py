@@ -19,12 +19,12 @@ from dataclasses import replace
 from typing import Any
 
 from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text
-from skill_health.bench.http.messages import Usage
+from skill_health.bench.http.messages import Usage, add_usage
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failures import failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import Transcript, one_line, read_stream, summed
+from skill_health.effectiveness.agents._stream import Transcript, one_line, read_stream
 from skill_health.effectiveness.tasks._folder import File
 
 PROVIDER, SKILLS = "gateway", ".opencode/skills"
@@ -148,7 +148,7 @@ def read(output: ProgramOutput, job: Job) -> StreamReading:
     known = StreamReading(
         steps=(TrajectoryStep("user", job.prompt), *steps),
         final_message=next((step.message for step in reversed(steps) if step.message), ""),
-        usage=summed([_usage(end) for end in ends]) if alone else Usage(),
+        usage=add_usage([_usage(end) for end in ends]) if alone else Usage(),
         turns=len(ends) or None,
         stop_reason=optional(ends[-1].get("reason")) if ends else None,
         session_id=optional(events[0].get("sessionID")) if events else None,

@@ -31,8 +31,7 @@ from skill_health.effectiveness.workspace.scripts import ScriptOptions, last_lin
 from skill_health.registries.records import BadRecord, Registries, RegistryRecord, problem_line
 from skill_health.rules._api import Corpus, CorpusContext
 from skill_health.rules.leakage import prompt_names_skill
-from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, TaskText
-from skill_health.rules.leakage._material import TaskMaterial as Material
+from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, TaskMaterial, TaskText
 from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
 from skill_health.rules.leakage.evaluation_constant import rare_values
 from skill_health.skill.model import Skill
@@ -66,13 +65,13 @@ def leaks(task: Task, skills: Sequence[SkillTexts], spread: Counter[int]) -> Ite
     yield from _in_given(task, material)
 
 
-def _material(task: Task) -> Material:
+def _material(task: Task) -> TaskMaterial:
     """All texts of a task, as the linter's rules take them; what the agent gets counts as prompt."""
     parts = [TaskText("prompt", PROMPT, task.prompt), *_parts("starting", PROMPT, task.files)]
     for name, kind, script in (("verifier", VERIFIER, task.verifier), ("oracle", ORACLE, task.oracle)):
         parts += _parts(name, kind, script.files if script else ())
     given = "\n".join(part.text for part in parts if part.kind == PROMPT)
-    return Material(task.id, task.path, tuple(parts), given)
+    return TaskMaterial(task.id, task.path, tuple(parts), given)
 
 
 def _parts(name: str, kind: str, files: Iterable[File]) -> Iterator[TaskText]:
@@ -95,7 +94,7 @@ def _in_prompt(task: Task, names: Iterable[str]) -> Iterator[Leak]:
             yield Leak(f"the prompt names {match.group()!r}, which the agent does not have")
 
 
-def _in_skills(material: Material, skills: Sequence[SkillTexts], spread: Counter[int]) -> Iterator[Leak]:
+def _in_skills(material: TaskMaterial, skills: Sequence[SkillTexts], spread: Counter[int]) -> Iterator[Leak]:
     """Passages and rare values of the task that stand in skills."""
     index, hidden = PassageIndex.of([material]), _hidden_values(material)
     values = {skill.name: _values(text for _, text, _ in skill.texts) for skill in skills}
@@ -111,7 +110,7 @@ def _in_skills(material: Material, skills: Sequence[SkillTexts], spread: Counter
             yield Leak(f"the skill {skill.name!r} holds {rare[0]!r}, which only {where} of the task knows")
 
 
-def _in_given(task: Task, material: Material) -> Iterator[Leak]:
+def _in_given(task: Task, material: TaskMaterial) -> Iterator[Leak]:
     """The verifier or the oracle in what the agent is told and given."""
     secret = [*_scripts(task.verifier), *_scripts(task.oracle)]
     for file in task.files:
@@ -137,7 +136,7 @@ def _holds(file: File, other: File) -> bool:
     return len(prints.intersection(value for value, _ in fingerprints(words_of(ours)))) >= _SHARE * len(prints)
 
 
-def _hidden_values(whole: Material) -> dict[str, str]:
+def _hidden_values(whole: TaskMaterial) -> dict[str, str]:
     """The rare values of the verifier and the oracle that the agent is not given, each with where it stands."""
     given = _values([whole.given])
     found: dict[str, str] = {}

@@ -43,8 +43,7 @@ def command(
     from skill_health.bench.durable import locked
     from skill_health.bench.run_folder import find_run, reports_folder
     from skill_health.core.errors import AbortedError, UsageError
-    from skill_health.effectiveness.run.rescore import as_json, as_text, rescore, verified_now
-    from skill_health.effectiveness.run.rescore import write as replace
+    from skill_health.effectiveness.run.rescore import as_json, as_text, replace_results, rescore, verified_now
     from skill_health.effectiveness.run.runs import KIND, load_run
     from skill_health.effectiveness.sandbox._load import back_end, pick
     from skill_health.effectiveness.tasks._load import load_tasks
@@ -75,7 +74,7 @@ def command(
         written = write and (changed or verified_now(manifest, trials) != manifest)
         if written:
             try:
-                replace(folder, manifest, trials)
+                replace_results(folder, manifest, trials)
             except OSError as error:
                 raise AbortedError(f"cannot write to {folder}: {error.strerror or error}") from error
     if format_ == "json":

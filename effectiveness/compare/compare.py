@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from skill_health.bench.manifest import run_record
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.compare.comparable import (
     agreeing,
@@ -26,7 +27,7 @@ from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import sign_flip
 from skill_health.stats.intervals import clustered_proportion
 from skill_health.stats.multiplicity import benjamini_hochberg, holm
-from skill_health.stats.power import FEW_CLUSTERS as FEW
+from skill_health.stats.power import FEW_CLUSTERS
 from skill_health.stats.resampling import paired_bootstrap, paired_t
 
 ALPHA = 0.05
@@ -61,7 +62,7 @@ class ContrastChange:
 
         Where all tasks lost the same there is no interval, and the test alone decides.
         """
-        interval = self.student if self.delta.clusters < FEW else self.delta
+        interval = self.student if self.delta.clusters < FEW_CLUSTERS else self.delta
         p, end = self.delta.p_adjusted, self.delta.value if interval.high is None else interval.high
         return p is not None and p < ALPHA and end is not None and end < 0
 
@@ -137,7 +138,7 @@ def record(change: ContrastChange) -> dict[str, Any]:
         if testable
         else f"not testable: {change.differing} of {change.delta.clusters} tasks changed, {LEAST} are needed"
     )
-    beside = change.delta.clusters < FEW and student.low is not None
+    beside = change.delta.clusters < FEW_CLUSTERS and student.low is not None
     return {
         "arm": change.arm, "against": change.against or None, "kind": change.kind, "tasks": change.delta.clusters, "differing": change.differing,
         "before": estimate_record(change.before), "after": estimate_record(change.after), "delta": estimate_record(change.delta),
@@ -207,8 +208,8 @@ def compare(run: EffectRun, baseline: EffectRun) -> dict[str, Any]:
     new, old, edits = tasks_of(one), tasks_of(other), relisted(one, other)
     return {
         "schema": SCHEMA,
-        "run": _identity(run),
-        "baseline": _identity(baseline),
+        "run": run_record(run.manifest),
+        "baseline": run_record(baseline.manifest),
         "skills": edits,
         "same_skills": len(one["skills"]) - sum(each["kind"] != "removed" for each in edits),
         "tasks": {
@@ -330,7 +331,3 @@ def _worse(models: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             for each in contrasts:
                 if each["lost"]:
                     yield {"model": model["model"], "skill": skill, "tasks": each["tasks"], "delta": each["delta"]}
-
-
-def _identity(run: EffectRun) -> dict[str, Any]:
-    return {key: run.manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}

@@ -20,11 +20,11 @@ from skill_health.effectiveness.effects.contrasts import (
     as_record,
     calibration,
     compare,
+    explain_untestable,
     families,
     primary,
     scopes,
 )
-from skill_health.effectiveness.effects.contrasts import note as why_not
 from skill_health.effectiveness.effects.controls import Absence, Control, absence, as_table, controls
 from skill_health.effectiveness.effects.sheet import (
     MEASURES,
@@ -91,7 +91,7 @@ def _judged(evidence: VerdictEvidence) -> tuple[Word, str]:
     if reason := _extreme(primary):
         return "not testable", reason
     if not primary.testable:
-        return "not testable", why_not(primary)
+        return "not testable", explain_untestable(primary)
     if primary.differing < (needed := fewest_differing(max(evidence.family, 1), ALPHA)):
         together = f"{needed} are needed with {evidence.family} tested together"
         return "not testable", f"not testable: {primary.differing} of {primary.tasks} tasks differ, {together}"

@@ -24,7 +24,7 @@ from skill_health.effectiveness.records import (
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import sign_flip, signed_rank
 from skill_health.stats.multiplicity import benjamini_hochberg, holm
-from skill_health.stats.power import FEW_CLUSTERS as FEW
+from skill_health.stats.power import FEW_CLUSTERS
 from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
 
 Kind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
@@ -148,7 +148,7 @@ class Contrast:
     @property
     def interval(self) -> Estimate:
         """The one that decides: Student's with few tasks, the bootstrap's with many."""
-        return self.student if self.tasks < FEW else self.delta
+        return self.student if self.tasks < FEW_CLUSTERS else self.delta
 
     @property
     def half_width(self) -> float | None:
@@ -229,7 +229,7 @@ def _change(both: Sequence[tuple[CellTrials, CellTrials]], measure: str) -> Esti
 def as_record(contrast: Contrast) -> dict[str, Any]:
     """A contrast as a report holds it."""
     pair, student = contrast.pair, contrast.student
-    beside = contrast.tasks < FEW and student.low is not None
+    beside = contrast.tasks < FEW_CLUSTERS and student.low is not None
     return {
         "name": pair.name,
         "arm": pair.arm,
@@ -244,13 +244,13 @@ def as_record(contrast: Contrast) -> dict[str, Any]:
         "p_adjusted": contrast.delta.p_adjusted,
         "correction": contrast.correction,
         "testable": contrast.testable,
-        "note": note(contrast),
+        "note": explain_untestable(contrast),
         "normalised_gain": contrast.normalised_gain,
         "deltas": {name: arm_json(estimate) for name, estimate in contrast.deltas.items()},
     }
 
 
-def note(contrast: Contrast) -> str:
+def explain_untestable(contrast: Contrast) -> str:
     """Why a contrast is not testable; "" where it is."""
     if contrast.testable:
         return ""

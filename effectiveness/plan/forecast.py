@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from skill_health.bench.budget import dollars
+from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.journal import RESULTS, readable_lines
 from skill_health.bench.prices import TieredPrice, cost
@@ -182,8 +182,8 @@ def forecast(
     return TrialForecast(
         models=models,
         trials=sum(left.values()),
-        usd_low=_sum(each.usd_low for each in models),
-        usd_high=_sum(each.usd_high for each in models),
+        usd_low=add_known((each.usd_low for each in models), 6),
+        usd_high=add_known((each.usd_high for each in models), 6),
         seconds=_together(plan, [each.seconds for each in models], concurrency),
         seconds_most=_together(plan, [each.seconds_most for each in models], concurrency) or 0.0,
         price_version=price_version,
@@ -229,15 +229,6 @@ def _together(plan: TrialPlan, seconds: list[float | None], concurrency: int) ->
         servers[model.server] = servers.get(model.server, 0.0) + each
         work += each * limits[model.server]
     return max([*servers.values(), work / concurrency], default=0.0)
-
-
-def _sum(parts: Iterable[float | None]) -> float | None:
-    total = 0.0
-    for part in parts:
-        if part is None:
-            return None
-        total += part
-    return round(total, 6)
 
 
 Rates = Mapping[tuple[str, str | None], float]

@@ -18,12 +18,23 @@ from skill_health.core.errors import UsageError
 from skill_health.core.git import Revision
 from skill_health.documents.effect_history import HISTORY
 from skill_health.effectiveness.agents._api import Job
-from skill_health.effectiveness.plan import plan as frozen
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier, study_notes
 from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.plan.opening import open_models, secrets_of, with_terms_of
-from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, LeftOut, Sandbox, TrialPlan, stage
+from skill_health.effectiveness.plan.plan import (
+    OF_TRIALS,
+    AgentModel,
+    LeftOut,
+    Sandbox,
+    TrialPlan,
+    config_digest,
+    skill_record,
+    stage,
+    staged_digest,
+    staged_names,
+    task_record,
+)
 from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end, pick
@@ -41,8 +52,8 @@ def to_manifest(
     """The manifest of a run but for `run_id` and `created`."""
     choices, limits = plan.choices, asdict(plan.limits)
     del limits["timeout_sec"]
-    tasks = [frozen.task_record(task) for task in plan.tasks]
-    skills = [frozen.skill_record(skill) for skill in plan.skills]
+    tasks = [task_record(task) for task in plan.tasks]
+    skills = [skill_record(skill) for skill in plan.skills]
     return {
         "version": 1,
         "kind": KIND,
@@ -62,15 +73,15 @@ def to_manifest(
         "hashes": {
             "tasks": digest(tasks),
             "skills": digest(skills),
-            "staged": frozen.staged_digest(plan.staged),
-            "config": frozen.config_digest(routing, [model.spec for model in plan.models], choices.settings),
+            "staged": staged_digest(plan.staged),
+            "config": config_digest(routing, [model.spec for model in plan.models], choices.settings),
             "prices": prices.digest,
         },
         "models": [_model_record(model, plan) for model in plan.models],
         "price_table": prices.version,
         "tasks": tasks,
         "skills": skills,
-        "staged": frozen.staged_names(plan.staged),
+        "staged": staged_names(plan.staged),
         "left_out": [asdict(pair) for pair in plan.left_out],
         "skipped": [dict(each) for each in skipped],
     }  # fmt: skip

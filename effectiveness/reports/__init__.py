@@ -5,9 +5,9 @@ A module has EXTENSION (".md"), and `render(report, look) -> str`, which sees no
 
 from __future__ import annotations
 
-import os
 from types import ModuleType
 
+from skill_health.bench import report_formats
 from skill_health.bench.report_formats import Report, format_names, load_format
 
 TABLES = ("contrasts", "arms", "tasks", "trials")
@@ -26,12 +26,4 @@ def load(name: str) -> ModuleType:
 
 def write_reports(folder: str, report: Report) -> list[str]:
     """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
-    from skill_health.core.files import write_text
-
-    written = []
-    for name in ("json", "markdown"):
-        module = load(name)
-        path = os.path.join(folder, f"report{module.EXTENSION}")
-        write_text(path, module.render(report))
-        written.append(path)
-    return written
+    return report_formats.write_reports(__name__, folder, report)

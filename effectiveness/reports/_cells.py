@@ -46,6 +46,11 @@ def decimal(number: Number | None) -> str:
     return _bracketed(number, lambda value: NOTHING if value is None else f"{value:.3f}")
 
 
+def is_known(number: Number | None) -> bool:
+    """Whether there is a value to show."""
+    return number is not None and number["value"] is not None
+
+
 def _signed(value: float) -> str:
     return f"{'-' if value < 0 else '+'}{amount(_tidy(abs(value)))}"
 

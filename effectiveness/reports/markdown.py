@@ -128,7 +128,7 @@ def arms(found: Sequence[Part], title: str = "Arms") -> Iterator[str]:
 
 def costs(found: Sequence[Part]) -> Iterator[str]:
     """What one arm takes more than another, per trial."""
-    names = [name for name in _cells.MEASURES if any(_known(each["deltas"].get(name)) for each in found)]
+    names = [name for name in _cells.MEASURES if any(_cells.is_known(each["deltas"].get(name)) for each in found)]
     rows = [
         [text(_cells.label(each)), str(each["tasks"]), *(_amount(each["deltas"].get(name)) for name in names)]
         for each in found
@@ -140,12 +140,8 @@ def costs(found: Sequence[Part]) -> Iterator[str]:
     yield from table(("contrast", "tasks", *(_cells.MEASURES[name] for name in names)), rows)
 
 
-def _known(number: Part | None) -> bool:
-    return number is not None and number["value"] is not None
-
-
 def _amount(number: Part | None) -> str:
-    return f"{_cells.change(number)} n {number['n']:,}" if number is not None and _known(number) else NOTHING
+    return f"{_cells.change(number)} n {number['n']:,}" if number is not None and _cells.is_known(number) else NOTHING
 
 
 def tasks(model: Part) -> Iterator[str]:

@@ -32,7 +32,7 @@ def arms(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
 
 def costs(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
     """What each arm of a contrast costs more, per trial; those of the headline alone where the terminal is narrow."""
-    found = [each for each in model["contrasts"] if any(_known(each["deltas"].get(name)) for name in _SHOWN)]
+    found = [each for each in model["contrasts"] if any(_cells.is_known(each["deltas"].get(name)) for name in _SHOWN)]
     rows = [
         [_cells.name_of(each), *(_cells.change(each["deltas"].get(name)) for name in _SHOWN), f"{each['tasks']:,}"]
         for each in found
@@ -50,13 +50,9 @@ def _down(found: Sequence[Part], look: RenderOptions, width: int) -> Iterator[st
     rows = [
         [_cells.MEASURES[name], _cells.change(each["deltas"][name]), str(each["deltas"][name]["n"])]
         for name in _SHOWN
-        if _known(each["deltas"].get(name))
+        if _cells.is_known(each["deltas"].get(name))
     ]
     yield from _titled(f"Cost, {_cells.name_of(each)}", ("per trial", "difference", "n"), rows, look, width)
-
-
-def _known(number: Part | None) -> bool:
-    return number is not None and number["value"] is not None
 
 
 def _wide(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from skill_health.bench import durable
 from skill_health.bench.journal import MANIFEST, RESULTS
 from skill_health.bench.manifest import digest
+from skill_health.bench.run_folder import is_reported
 from skill_health.core.files import read_bytes, read_small, write_bytes
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.effectiveness.records import Outcome, TrialResult, to_line
@@ -159,7 +160,6 @@ def _object(path: str) -> dict[str, Any] | None:
         return None
 
 
-REPORTS = ("report.json", "report.md")
 _JUDGED = ("pass", "fail", "timeout")
 
 
@@ -202,7 +202,7 @@ def as_json(trials: Sequence[Rescored], written: bool) -> dict[str, Any]:
     }
 
 
-def write(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
+def replace_results(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
     """Replace the results of a run, its verdicts, the verifiers in its manifest, and its report where it has one.
 
     A comparison goes by the verifiers that the manifest names, so it comes first: a process that is killed behind it
@@ -216,7 +216,7 @@ def write(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) 
     for trial in trials:
         if trial.word == "changed":
             _replace_verdict(folder, trial)
-    if all(os.path.exists(os.path.join(folder, name)) for name in REPORTS):
+    if is_reported(folder):
         _report(folder, now, trials)
 
 

@@ -6,11 +6,10 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from skill_health.bench.budget import Budget
-from skill_health.bench.journal import Journal
+from skill_health.bench.journal import Journal, read_clock
 from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
 from skill_health.effectiveness.plan.plan import Planned, TrialPlan
 from skill_health.effectiveness.records import Key, TrialResult, from_line, to_line
@@ -95,18 +94,18 @@ class TrialRunner(RunnerWork[Planned]):
         place = os.path.join(self.journal.folder, folder)
         actual: float | None = None
         try:
-            await self.journal.append({"event": "start", **name, "at": _now(), "reserved_usd": usd})
+            await self.journal.append({"event": "start", **name, "at": read_clock(), "reserved_usd": usd})
             await asyncio.to_thread(make_way, place, failed)
             cell = replace(self.plan.cell(planned), attempt=failed + 1, expected=self.expected.get(planned.model.spec))
             result = replace(await self._trial(cell, place), attempts=failed + 1, folder=folder)
             actual = 0.0 if planned.model.free else result.cost_usd
         except asyncio.CancelledError:
-            self.journal.note({"event": "end", **name, "at": _now(), "outcome": "cancelled", "cost_usd": None})
+            self.journal.note({"event": "end", **name, "at": read_clock(), "outcome": "cancelled", "cost_usd": None})
             raise
         finally:
             self.charge(usd, actual)
         told = {"outcome": result.outcome, "cost_usd": actual, "error": result.error, "result": to_line(result)}
-        record = {"event": "end", **name, "at": _now(), **told}
+        record = {"event": "end", **name, "at": read_clock(), **told}
         if reason := self._reason_to_stop(result):
             await self.journal.append(record)
             raise StopRun(reason)
@@ -127,7 +126,3 @@ class TrialRunner(RunnerWork[Planned]):
         errors.append(result.error)
         if len(errors) >= OUTAGE and spec not in self.down:
             self.down[spec] = f"{spec} did not come to an end in {len(errors)} trials in a row: {result.error}"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import dataclass
 from functools import cache
 
 from skill_health.effectiveness.agents._api import Command
@@ -26,24 +27,39 @@ _SYSTEM = ("/usr/bin", "/usr/sbin", "/usr/lib", "/bin", "/sbin", "/lib", "/lib32
 _CLIENT = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST")
 
 
-def inside() -> InsidePaths:
-    """The same paths for everybody."""
-    return InsidePaths(WORKSPACE, HOME, TEMPORARY, python="python3")
+@dataclass(frozen=True, slots=True)
+class ContainerClient:
+    """A program that runs containers: its name, the words that ask its engine for a version, options of its own."""
 
+    program: str
+    question: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
-def wrap(program: str, box: SandboxSession, command: Command, *own: str) -> WrappedCommand:
-    """The client's command; `own` are options that only this client has. Raises ValueError without an image."""
-    if not box.image or box.image.startswith("-"):
-        raise ValueError("a container needs the name of an image")
-    words = [os.path.join(_RUN, os.path.basename(word)) if word == SUPERVISOR else word for word in command.argv]
-    argv = (
-        shutil.which(program) or program, "run", "--rm", "--interactive", "--pull", "never", "--network", "none",
-        "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", str(_MAX_TASKS),
-        "--ipc", "private", "--shm-size", _SHARED_MEMORY, "--hostname", "sandbox", "--user",
-        f"{os.getuid()}:{os.getgid()}", *own, *_mounts(box), "--workdir", WORKSPACE, "--entrypoint", words[0],
-        box.image, *words[1:],
-    )  # fmt: skip
-    return WrappedCommand(argv, {name: os.environ[name] for name in _CLIENT if name in os.environ})
+    def found(self) -> str:
+        """The version of the engine that answers."""
+        return tried(self.program, *self.question)[0]
+
+    def missing(self) -> str:
+        """Why it cannot be used, in one line."""
+        return tried(self.program, *self.question)[1]
+
+    def layout(self, box: SandboxSession) -> InsidePaths:
+        """The same paths for everybody."""
+        return InsidePaths(WORKSPACE, HOME, TEMPORARY, python="python3")
+
+    def wrap(self, box: SandboxSession, command: Command) -> WrappedCommand:
+        """The client with its container. Raises ValueError without an image."""
+        if not box.image or box.image.startswith("-"):
+            raise ValueError("a container needs the name of an image")
+        words = [os.path.join(_RUN, os.path.basename(word)) if word == SUPERVISOR else word for word in command.argv]
+        argv = (
+            shutil.which(self.program) or self.program, "run", "--rm", "--interactive", "--pull", "never", "--network",
+            "none", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit",
+            str(_MAX_TASKS), "--ipc", "private", "--shm-size", _SHARED_MEMORY, "--hostname", "sandbox", "--user",
+            f"{os.getuid()}:{os.getgid()}", *self.options, *_mounts(box), "--workdir", WORKSPACE, "--entrypoint",
+            words[0], box.image, *words[1:],
+        )  # fmt: skip
+        return WrappedCommand(argv, {name: os.environ[name] for name in _CLIENT if name in os.environ})
 
 
 def _mounts(box: SandboxSession) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
@@ -16,7 +17,6 @@ MAX_TOTAL = 64 << 20
 MAX_FILES = 5_000
 MAX_DEPTH = 40
 _SKIPPED = frozenset(("__pycache__", ".DS_Store"))
-_BOM = b"\xef\xbb\xbf"
 
 
 class RefusedFile(Exception):
@@ -68,7 +68,7 @@ class Folder:
 
     def text(self, path: str) -> str:
         """A UTF-8 text without its byte-order mark, with line endings as `\\n`. Raises Refused."""
-        raw = self.read(path).removeprefix(_BOM)
+        raw = self.read(path).removeprefix(BOM_UTF8)
         try:
             return raw.decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError as error:

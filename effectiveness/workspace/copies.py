@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_bytes
+from skill_health.discovery.corpus import LEFT_OUT
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile
@@ -14,7 +15,6 @@ from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill, unreadable
 
 SKILL = "SKILL.md"
-_LEFT_OUT = frozenset((".git", ".venv", "node_modules"))
 
 
 def copies(skills: Iterable[Skill], root: str) -> dict[str, SkillCopy]:
@@ -44,7 +44,7 @@ def _copy(skill: Skill, root: str) -> SkillCopy:
     folder = Folder(os.path.realpath(os.path.join(root, skill.folder)), skill.folder or ".")
     try:
         files = [folder.file(skill.file_name, SKILL)]
-        files += [folder.file(path, path) for path in skill.files if not _LEFT_OUT & set(path.split("/"))]
+        files += [folder.file(path, path) for path in skill.files if not LEFT_OUT & set(path.split("/"))]
     except RefusedFile as refused:
         raise UsageError(f"{folder.shown}/{refused.path}: {refused.message}; the skill cannot be staged") from None
     return make_copy(skill.name, skill.description, files)

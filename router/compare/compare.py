@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from skill_health.bench.manifest import run_record
 from skill_health.core.errors import UsageError
 from skill_health.router.compare.comparable import Relisted, agreeing, changed_skills, differences, obstacles
 from skill_health.router.records import NONE, Prompt
@@ -230,8 +231,8 @@ def contrast(
     relisted = changed_skills(baseline.facts.shown.values(), run.facts.shown.values())
     return {
         "schema": SCHEMA,
-        "run": _identity(run),
-        "baseline": _identity(baseline),
+        "run": run_record(run.manifest),
+        "baseline": run_record(baseline.manifest),
         "max_loss": max_loss,
         "skills": [_relisted(skill) for skill in relisted],
         "same_skills": len(run.facts.shown) - sum(skill.kind != "removed" for skill in relisted),
@@ -289,10 +290,6 @@ def _correct(groups: list[dict[str, Any]]) -> None:
         tests = [group["metrics"][key] for group in groups if key in group["metrics"]]
         for test, p in zip(tests, holm([test["difference"].p for test in tests]), strict=True):
             test["difference"] = number(replace(test["difference"], p_adjusted=p))
-
-
-def _identity(run: RouterRun) -> dict[str, Any]:
-    return {key: run.manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}
 
 
 def _relisted(skill: Relisted) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from skill_health.bench.budget import dollars
+from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.journal import RESULTS, read_manifest, readable_lines
 from skill_health.bench.prices import MAX_TOKENS, TieredPrice, at_most, cost
@@ -131,14 +131,14 @@ def forecast(loads: Sequence[Load], price_version: str, notes: Iterable[str] = (
     groups: dict[str, list[float | None]] = {}
     for each in models:
         groups.setdefault(each.load.group, []).append(each.seconds)
-    times = [_sum(seconds) for seconds in groups.values()]
+    times = [add_known(seconds, 9) for seconds in groups.values()]
     return CallForecast(
         models=models,
         price_version=price_version,
         calls=sum(load.calls for load in loads),
-        usd_low=_sum([each.usd_low for each in models]),
-        usd_high=_sum([each.usd_high for each in models]),
-        usd_repeated=_sum([each.usd_repeated for each in models]),
+        usd_low=add_known((each.usd_low for each in models), 9),
+        usd_high=add_known((each.usd_high for each in models), 9),
+        usd_repeated=add_known((each.usd_repeated for each in models), 9),
         seconds=None if None in times else max((time for time in times if time is not None), default=0.0),
         notes=tuple(notes),
     )
@@ -177,15 +177,6 @@ def _tokens(load: Load) -> str:
     if not factor.calls:
         return f"tokens of {load.model}: bytes / {BYTES_PER_TOKEN}, not calibrated: no earlier run of it"
     return f"tokens of {load.model}: bytes / {BYTES_PER_TOKEN} x {factor.mean:.2f}, from {factor.calls:,} calls of earlier runs"
-
-
-def _sum(parts: Iterable[float | None]) -> float | None:
-    total = 0.0
-    for part in parts:
-        if part is None:
-            return None
-        total += part
-    return round(total, 9)
 
 
 FOLDERS, CALLS, FEWEST = 30, 1_000, 5

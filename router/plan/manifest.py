@@ -6,16 +6,14 @@ What may differ between the beginning of a run and its resumption is in VOLATILE
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any
 
 from skill_health.bench.manifest import digest
 from skill_health.config.settings import RouterSettings
-from skill_health.router.records import Catalogue, ListedSkill, Prompt
+from skill_health.router.records import PROMPT_FIELDS, Catalogue, ListedSkill, Prompt
 
 # Where a label stands, and why it is right, changes nothing about a run.
-_PROMPT = tuple(field.name for field in fields(Prompt))
-_HASHED = tuple(name for name in _PROMPT if name not in ("source", "reason"))
+_HASHED = tuple(name for name in PROMPT_FIELDS if name not in ("source", "reason"))
 _LISTED = ("name", "text", "state", "description", "path")
 
 
@@ -40,7 +38,7 @@ def config_digest(routing: RouterSettings, providers: Iterable[str]) -> str:
 
 def prompt_record(prompt: Prompt) -> dict[str, Any]:
     """A prompt as a manifest holds it."""
-    return {name: getattr(prompt, name) for name in _PROMPT}
+    return {name: getattr(prompt, name) for name in PROMPT_FIELDS}
 
 
 def listed_record(skill: ListedSkill) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from skill_health.bench.prices import PriceTable, TieredPrice
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
 from skill_health.router.listing import catalogue_digest
-from skill_health.router.plan import manifest as frozen
 from skill_health.router.plan.choices import RouterChoices
+from skill_health.router.plan.manifest import bodies_digest, config_digest, listed_record, prompt_record, prompts_digest
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._api import Router
@@ -143,13 +143,13 @@ def to_manifest(
     choices, template = plan.choices, plan.template
     hashes = {
         "catalogue": catalogue_digest(plan.catalogue),
-        "prompts": frozen.prompts_digest(plan.prompts),
+        "prompts": prompts_digest(plan.prompts),
         "template": template.digest,
-        "config": frozen.config_digest(routing, [model.group for model in plan.models]),
+        "config": config_digest(routing, [model.group for model in plan.models]),
         "prices": prices.digest,
     }
     if not all(model.wired for model in plan.models):
-        hashes["bodies"] = frozen.bodies_digest(plan.catalogue)
+        hashes["bodies"] = bodies_digest(plan.catalogue)
     return {
         "version": 1,
         "kind": "router",
@@ -170,9 +170,9 @@ def to_manifest(
         "hashes": hashes,
         "models": [_model_record(model) for model in plan.models],
         "price_table": prices.version,
-        "catalogue": [frozen.listed_record(skill) for skill in plan.catalogue.shown],
-        "omitted": [frozen.listed_record(skill) for skill in plan.catalogue.omitted],
-        "prompts": [frozen.prompt_record(prompt) for prompt in plan.prompts],
+        "catalogue": [listed_record(skill) for skill in plan.catalogue.shown],
+        "omitted": [listed_record(skill) for skill in plan.catalogue.omitted],
+        "prompts": [prompt_record(prompt) for prompt in plan.prompts],
         "selection": dict(selection),
     }  # fmt: skip
 

@@ -22,7 +22,8 @@ from skill_health.router.records import Catalogue, Prompt
 MAX_BYTES = 64 * 2**20
 MAX_TEXT = 100_000
 MAX_ID = 200
-MAX_LABEL = 200
+CLASH = "Decide which label is right and remove the other."
+"""The help where two labels contradict each other."""
 
 Found = Prompt | BadRecord
 

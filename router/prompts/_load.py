@@ -18,7 +18,7 @@ from skill_health.core.strict_json import quote
 from skill_health.discovery.roots import relative
 from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router import prompts as package
-from skill_health.router.prompts._api import MAX_BYTES, MAX_ID, MAX_TEXT, Found, Known, PromptFile, PromptFormat
+from skill_health.router.prompts._api import CLASH, MAX_BYTES, MAX_ID, MAX_TEXT, Found, Known, PromptFile, PromptFormat
 from skill_health.router.prompts._look import look_at
 from skill_health.router.records import NONE, Prompt
 from skill_health.rules.fixtures._records import same_text
@@ -94,7 +94,6 @@ def _below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in matching(sorted(files), (*TRIGGERS, *EVALS, *_REGISTRIES)))
 
 
-_CLASH = "Decide which label is right and remove the other."
 _FOREIGN = 3  # so many unknown names and no known one: the file belongs to another collection
 
 
@@ -192,7 +191,7 @@ def _fault(prompt: Prompt, known: Known) -> tuple[str, str] | None:
         return message, f"Correct the name{hint}, or remove the record."
     name = known.name_of(expected)
     if name and name in map(known.name_of, prompt.rejected):
-        return f"{quote(name)} is expected and rejected", _CLASH
+        return f"{quote(name)} is expected and rejected", CLASH
     return None
 
 
@@ -212,16 +211,16 @@ def _at_odds(earlier: Prompt, prompt: Prompt) -> tuple[str, str] | None:
     """Where the same request has been labelled otherwise before."""
     where = earlier.source
     if earlier.known and prompt.known and earlier.expected != prompt.expected:
-        return f"the same request expects {_name(prompt)} here and {_name(earlier)} in {where}", _CLASH
+        return f"the same request expects {_name(prompt)} here and {_name(earlier)} in {where}", CLASH
     for one, two, verbs in ((prompt, earlier, ("accepted", "rejected")), (earlier, prompt, ("rejected", "accepted"))):
         accepted = {*one.acceptable, *([one.expected] if one.expected else [])}
         if both := sorted(accepted & set(two.rejected)):
             here, there = verbs
-            return f"for the same request {quote(both[0])} is {here} here and {there} in {where}", _CLASH
+            return f"for the same request {quote(both[0])} is {here} here and {there} in {where}", CLASH
     if earlier.prompt_id == prompt.prompt_id and earlier.split and prompt.split and earlier.split != prompt.split:
         return (
             f"the same request is in the split {quote(prompt.split)} here and in {quote(earlier.split)} in {where}",
-            _CLASH,
+            CLASH,
         )
     return None
 

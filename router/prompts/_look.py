@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
+from codecs import BOM_UTF8
 from typing import Any
 
 from skill_health.core.strict_json import JsonProblem, parse_object, read_line
 from skill_health.router.prompts._api import FileShape
 from skill_health.text.patterns import lazy
 
-BOM = b"\xef\xbb\xbf"
 TEXT_KEYS = frozenset(("query", "prompt", "question"))
 LABEL_KEYS = frozenset(("skill", "skill_name", "should_trigger", "expected", "expected_skill"))
 PLAN_KEYS = frozenset(("prompt_id", "case_id", "expected_primary_skill"))
@@ -23,7 +23,7 @@ _LIST = '{"":'
 
 def look_at(raw: bytes) -> FileShape:
     """The look of a file's bytes. Never raises."""
-    text = raw.removeprefix(BOM).lstrip()
+    text = raw.removeprefix(BOM_UTF8).lstrip()
     if text[:1] == b"[":
         return FileShape("list", _keys_within(text[:_HEAD]))
     lines = [line for line in text[:_HEAD].split(b"\n") if line.strip()]
@@ -66,7 +66,7 @@ def read_object(raw: bytes) -> tuple[str, dict[str, Any]]:
 
 def _decode(raw: bytes) -> str:
     try:
-        return raw.removeprefix(BOM).decode("utf-8")
+        return raw.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         offset = len(raw[: error.start].decode("utf-8", "replace"))
         raise JsonProblem("bytes that are not UTF-8", offset, "Save the file as UTF-8.") from None

@@ -9,10 +9,8 @@ from skill_health.core.strict_json import JsonProblem, kind_of, quote
 from skill_health.core.validation import problems
 from skill_health.registries.records import ID_OF, BadRecord, RegistryRecord, parse_registries
 from skill_health.registries.sources import SourceFile
-from skill_health.router.prompts._api import Found, Known, PromptFile
+from skill_health.router.prompts._api import CLASH, Found, Known, PromptFile
 from skill_health.router.records import NONE, Prompt
-
-_CLASH = "Decide which label is right and remove the other."
 
 
 class Label(NamedTuple):
@@ -47,10 +45,10 @@ def read_label(row: Mapping[str, Any], known: Known, skill: str, default: bool |
     if fires:
         if nobody or other not in (None, subject):
             named = "no skill" if nobody else quote(other)
-            return LabelFault(f"should_trigger is true for {quote(subject)}, but {named} is expected", _CLASH)
+            return LabelFault(f"should_trigger is true for {quote(subject)}, but {named} is expected", CLASH)
         return Label(subject)
     if subject and other == subject:
-        return LabelFault(f"should_trigger is false for {quote(subject)}, but it is the one expected", _CLASH)
+        return LabelFault(f"should_trigger is false for {quote(subject)}, but it is the one expected", CLASH)
     return Label(other, other is not None or nobody or not subject, (subject,) if subject else ())
 
 

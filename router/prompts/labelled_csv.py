@@ -7,13 +7,14 @@ no skill should fire, `skill` is empty and `should_trigger` false, or `expected`
 from __future__ import annotations
 
 import csv
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from skill_health.core.strict_json import quote
 from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._look import BOM, TEXT_KEYS, column_name, look_at
+from skill_health.router.prompts._look import TEXT_KEYS, column_name, look_at
 from skill_health.router.prompts._rows import row_prompt
 
 TITLE = "labelled rows"
@@ -28,7 +29,7 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The rows of the table; one that holds bytes that are not UTF-8, or cells too many, is a bad record."""
-    text = file.raw.removeprefix(BOM).decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+    text = file.raw.removeprefix(BOM_UTF8).decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
     rows = csv.reader(_lines(text), delimiter=look_at(file.raw).delimiter, strict=True)
     header: list[str] | None = None
     while True:

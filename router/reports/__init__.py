@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from skill_health.bench.report_formats import format_names, load_format
+from skill_health.bench import report_formats
+from skill_health.bench.report_formats import Report, format_names, load_format
 
 TABLES = ("leaderboard", "skills", "prompts", "confusion")
 """What a format that holds one table at a time can show."""
@@ -21,3 +22,8 @@ def names() -> list[str]:
 def load(name: str) -> ModuleType:
     """The module of a format. Raises ModuleNotFoundError where there is none."""
     return load_format(__name__, name)
+
+
+def write_reports(folder: str, report: Report) -> list[str]:
+    """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
+    return report_formats.write_reports(__name__, folder, report)

@@ -9,7 +9,7 @@ from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
 from skill_health.router.reports import _cells
 from skill_health.text import numbers
 from skill_health.text.numbers import share
-from skill_health.text.terminal import clean, paint
+from skill_health.text.terminal import paint, table_line
 
 EXTENSION = ".txt"
 _MOST, _MODELS, _NARROW = 5, 20, 40
@@ -25,10 +25,6 @@ def render(report: Report, look: RenderOptions = PLAIN) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _line(text: str) -> str:
-    return clean(text.replace("\n", " ").replace("\r", " "))
-
-
 def _columns(text: str) -> int:
     """How many columns a terminal takes for a text: two for a wide character, none for one that combines."""
     if text.isascii():
@@ -39,7 +35,7 @@ def _columns(text: str) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    shown = _line(text)
+    shown = table_line(text)
     if _columns(shown) <= width:
         return shown
     while _columns(shown) > width - 1:
@@ -159,4 +155,4 @@ def _failures(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
-    return textwrap.wrap(_line(text), width, break_on_hyphens=False) or [""]
+    return textwrap.wrap(table_line(text), width, break_on_hyphens=False) or [""]

@@ -13,14 +13,13 @@ from skill_health.bench.providers._load import list_providers, load_provider, lo
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation, missing_modules
-from skill_health.core.plugins import plugin_names
+from skill_health.core.plugins import LONGEST_NAME, plugin_names, quote_name
 from skill_health.router import routers
 from skill_health.router.records import Catalogue, Mode, Prompt
 from skill_health.router.routers._api import Router, Setup
 
 LOCAL, PROVIDER = "local", "provider"
 OURS = ("router", "skill_health")
-_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +76,14 @@ def resolve(spec: str, routing: RouterSettings) -> RouterChoice:
     if configured or head in list_providers():
         protocol = _configured_protocol(head, configured) if configured else load_provider(head)
         if not rest.strip():
-            raise UsageError(f"{_shown(spec)}: which model? Write {head}:MODEL")
+            raise UsageError(f"{quote_name(spec)}: which model? Write {head}:MODEL")
         return RouterChoice(spec, rest, _import("_provider"), configured, protocol)
     whole = _named(spec)
     head, rest = (spec, "") if whole else (head, rest)
     module = whole or _named(head) or _unknown(spec, routing)
     name = _name(module)
     if module.KIND == LOCAL and spec != name:
-        raise UsageError(f"{_shown(spec)}: {name} takes no model; write {name}")
+        raise UsageError(f"{quote_name(spec)}: {name} takes no model; write {name}")
     return RouterChoice(spec, rest, module)
 
 
@@ -111,7 +110,7 @@ def open_choice(
         if missing in OURS or not choice.module.EXTRA:
             raise
         raise UsageError(
-            f"{_shown(choice.spec)} needs {missing or 'a package'}: {installation(choice.module.EXTRA)}"
+            f"{quote_name(choice.spec)} needs {missing or 'a package'}: {installation(choice.module.EXTRA)}"
         ) from error
 
 
@@ -143,7 +142,7 @@ def _configured_protocol(provider: str, configured: Provider) -> ProviderProtoco
     known = list_providers()
     if configured.protocol not in known:
         raise UsageError(
-            f'"router.providers.{provider}.protocol": there is no protocol {_shown(configured.protocol)}; '
+            f'"router.providers.{provider}.protocol": there is no protocol {quote_name(configured.protocol)}; '
             f"take {', '.join(known)}"
         )
     return load_provider(configured.protocol)
@@ -155,19 +154,19 @@ def _unknown(spec: str, routing: RouterSettings) -> ModuleType:
     names = [*(info.name for info in available()), *sorted(routing.providers)]
     head = spec.partition(":")[0]
     family = [name for name in names if name.partition(":")[0] == head]
-    near = family or get_close_matches(spec[:_LONGEST], names, n=3) or get_close_matches(head[:_LONGEST], names, n=3)
+    near = (
+        family
+        or get_close_matches(spec[:LONGEST_NAME], names, n=3)
+        or get_close_matches(head[:LONGEST_NAME], names, n=3)
+    )
     hint = (
         f"did you mean {' or '.join(dict.fromkeys(near))}?"
         if near
         else "`skill-health router models` lists what there is"
     )
-    raise UsageError(f"there is no router or provider {_shown(spec)}; {hint}")
+    raise UsageError(f"there is no router or provider {quote_name(spec)}; {hint}")
 
 
 def _info(module: ModuleType, name: str, title: str) -> RouterInfo:
     needed: tuple[str, ...] = getattr(module, "IMPORTS", ())
     return RouterInfo(name, title, module.KIND, module.EXTRA, missing_modules(needed))
-
-
-def _shown(text: str) -> str:
-    return repr(text[:_LONGEST])

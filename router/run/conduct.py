@@ -19,7 +19,8 @@ from skill_health.router.instrument.check import InstrumentCheck, check_plan, st
 from skill_health.router.instrument.finished import judge_finished
 from skill_health.router.instrument.planted import ModelVerdict, lines
 from skill_health.router.plan.prepare import PreparedSweep
-from skill_health.router.report import build_report, write_reports
+from skill_health.router.report import build_report
+from skill_health.router.reports import write_reports
 from skill_health.router.run.run import RouterRunner
 from skill_health.router.runs import CHECK, read_check, read_results
 from skill_health.router.scores.judge import judge, read_facts

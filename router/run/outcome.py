@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from skill_health.bench.http.messages import Usage
+from skill_health.bench.http.messages import Usage, add_usage
 from skill_health.bench.prices import TieredPrice, cost
 from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.text.patterns import lazy
@@ -97,8 +97,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 TRUNCATED = "truncated"
-_USAGE = tuple(field.name for field in fields(Usage))
-_TOKENS = tuple(name for name in _USAGE if name != "raw")
 _REPLY = ("model", "request_id", "stop_reason", "duration_ms", "requests", "error", "stop")
 # What the provider certainly did not charge for: it had no such model, or refused to serve this account.
 _UNCHARGED = ("model_unavailable",)
@@ -164,7 +162,7 @@ def to_result(
         resolved_model=last.reply.model,
         request_id=last.reply.request_id,
         stop_reason=last.reply.stop_reason,
-        usage=_summed([each.reply.usage for each in attempts]),
+        usage=replace(add_usage([each.reply.usage for each in attempts]), raw=last.reply.usage.raw),
         duration_ms=last.reply.duration_ms,
         cost_usd=None if any(each.usd is None for each in attempts) else sum(each.usd or 0.0 for each in attempts),
         error=last.reply.error,
@@ -179,16 +177,6 @@ def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> Routi
     )
 
 
-def _summed(usages: Sequence[Usage]) -> Usage:
-    if len(usages) == 1:
-        return usages[0]
-    totals: dict[str, int | None] = {}
-    for name in _TOKENS:
-        counts = [getattr(usage, name) for usage in usages]
-        totals[name] = None if None in counts else sum(counts)
-    return Usage(**totals, raw=usages[-1].raw)
-
-
 def to_event(attempt: Attempt) -> dict[str, Any]:
     """What the journal keeps of an attempt, from which `from_event` has the reply again."""
     reply = attempt.reply
@@ -197,7 +185,7 @@ def to_event(attempt: Attempt) -> dict[str, Any]:
         "outcome": attempt.status,
         "kinds": list(attempt.answer.kinds),
         "raw_text": reply.text,
-        "usage": {name: getattr(reply.usage, name) for name in _USAGE},
+        "usage": reply.usage.to_json(),
         "cost_usd": attempt.usd,
     }
 

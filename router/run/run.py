@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from skill_health.bench.budget import AttemptMeter, Budget
-from skill_health.bench.journal import Journal
+from skill_health.bench.journal import Journal, read_clock
 from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
 from skill_health.router.records import RoutingRequest, RoutingResult, to_line
@@ -125,7 +124,7 @@ class RouterRunner(RunnerWork[PlannedCall]):
 
         async def begin() -> None:
             if model.wired:
-                await self.journal.append({"event": "start", **name, "at": _now(), "reserved_usd": usd})
+                await self.journal.append({"event": "start", **name, "at": read_clock(), "reserved_usd": usd})
 
         async def again(usd: float) -> bool:
             if admitted := await self.admitted(usd):
@@ -143,12 +142,12 @@ class RouterRunner(RunnerWork[PlannedCall]):
                 attempt = replace(attempt, usd=0.0)
             actual = attempt.usd
         except asyncio.CancelledError:
-            self.journal.note({"event": "end", **name, "at": _now(), "status": "cancelled", "cost_usd": None})
+            self.journal.note({"event": "end", **name, "at": read_clock(), "status": "cancelled", "cost_usd": None})
             raise
         finally:
             if model.wired:
                 meter.end(actual)
-        record = {"event": "end", **name, "at": _now(), **to_event(attempt)}
+        record = {"event": "end", **name, "at": read_clock(), **to_event(attempt)}
         if reply.stop:
             await self.journal.append(record)
             raise StopRun(f"{reply.stop}: {reply.error}")
@@ -156,7 +155,3 @@ class RouterRunner(RunnerWork[PlannedCall]):
         # The result, or the start of the next attempt, takes this line to the disk with it.
         self.journal.note(record)
         return attempt, meter.refused
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

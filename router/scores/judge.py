@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from skill_health.discovery.hosts import FULL, OMITTED
-from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult
+from skill_health.router.records import NONE, PROMPT_FIELDS, ListedSkill, Prompt, RoutingResult
 
 LABEL_ONLY, NULL, UNKNOWN = "label_only", "null_not_allowed", "unknown_skill"
 WHY = {
@@ -19,7 +19,6 @@ WHY = {
 }
 """Why a prompt has no right answer to count, as a report says it."""
 _TUPLES = ("acceptable", "rejected", "tags")
-_PROMPT = tuple(field.name for field in fields(Prompt))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _untested(prompt: Prompt, known: set[str], none_allowed: bool) -> str:
 
 
 def _prompt(record: Mapping[str, Any]) -> Prompt:
-    values = {name: record[name] for name in _PROMPT if name in record}
+    values = {name: record[name] for name in PROMPT_FIELDS if name in record}
     return Prompt(**values | {name: tuple(values.get(name) or ()) for name in _TUPLES})
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from skill_health.bench.http.messages import TOKENS
 from skill_health.router.records import NONE, Prompt, RoutingResult
 from skill_health.router.scores.judge import DEEP, Judged, ModelScores, RoutingRunFacts, ndcg
 from skill_health.router.scores.numbers import Number, clustered, mean, not_testable, number, share
@@ -94,7 +95,6 @@ METRICS: Mapping[str, Metric] = {
 }  # fmt: skip
 """All metrics but F1, by their key in a report."""
 F1 = "abstention_f1"
-TITLES: Mapping[str, str] = {key: metric.title for key, metric in METRICS.items()} | {F1: "abstention F1"}
 
 
 def measure(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Number]:
@@ -133,7 +133,6 @@ def _hit(row: Judged) -> bool:
     return _abstained(row) and _null(row.prompt)
 
 
-_TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 _Points = Sequence[tuple[float, int]]
 
 
@@ -149,7 +148,7 @@ def usage(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
             "calls": len(column.results), "median": quantile(cost, 0.5), "p95": quantile(cost, 0.95),
         },
         "latency_ms": {"median": quantile(latency, 0.5), "p95": quantile(latency, 0.95)},
-        "tokens": {name: _tokens(column, name) for name in _TOKENS},
+        "tokens": {name: _tokens(column, name) for name in TOKENS},
         "attempts": sum(result.attempts for result in column.results),
     }  # fmt: skip
 

@@ -150,6 +150,16 @@ def not_charged() -> None:
         meter.charged = False
 
 
+def add_known(parts: Iterable[float | None], digits: int) -> float | None:
+    """The sum to so many digits; None where a part is not known."""
+    total = 0.0
+    for part in parts:
+        if part is None:
+            return None
+        total += part
+    return round(total, digits)
+
+
 def dollars(low: float | None, high: float | None) -> str:
     """A range of dollars for people."""
     if low is None or high is None:

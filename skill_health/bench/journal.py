@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Self, TypeVar
 
 from skill_health.bench import durable
@@ -36,6 +37,11 @@ class Past:
     lost: int = 0
     lines: int = 0
     problems: list[str] = field(default_factory=list)
+
+
+def read_clock() -> str:
+    """The time now, as the journal dates what happens: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def read_manifest(folder: str) -> dict[str, Any]:

@@ -33,6 +33,11 @@ def identity(manifest: Mapping[str, Any]) -> str:
     return digest(_fixed(manifest))
 
 
+def run_record(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Which run it is, as a comparison says it."""
+    return {key: manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}
+
+
 def _fixed(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest without what is volatile; hashes stand for what they cover."""
     kept = {name: value for name, value in manifest.items() if name not in (*VOLATILE, *_COVERED)}

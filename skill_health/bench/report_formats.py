@@ -8,11 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from skill_health.core.files import write_text
 from skill_health.core.plugins import plugin_names
 from skill_health.text.terminal import table_line
 
@@ -47,6 +49,17 @@ def load_format(package: str, name: str) -> ModuleType:
     except ModuleNotFoundError:
         # What is named like a module of the standard library ends in an underscore.
         return import_module(f"{package}.{stem}_")
+
+
+def write_reports(package: str, folder: str, report: Report) -> list[str]:
+    """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
+    written = []
+    for name in ("json", "markdown"):
+        module = load_format(package, name)
+        path = os.path.join(folder, f"report{module.EXTENSION}")
+        write_text(path, module.render(report))
+        written.append(path)
+    return written
 
 
 def render_json(report: Report) -> str:

@@ -71,7 +71,8 @@ def drop_reports(folder: str) -> None:
                 os.unlink(os.path.join(folder, name))
 
 
-def _is_reported(folder: str) -> bool:
+def is_reported(folder: str) -> bool:
+    """Whether a run has its reports, and so was over once."""
     return all(os.path.exists(os.path.join(folder, name)) for name in REPORTS)
 
 
@@ -147,7 +148,7 @@ def _unfinished(kind: Kind, folder: str, now: Record) -> dict[str, Any] | None:
 
 def _is_over(kind: Kind, folder: str, manifest: Record) -> bool:
     """Whether each key of a run has a result, and it was reported."""
-    if not _is_reported(folder):
+    if not is_reported(folder):
         return False
     try:
         with open(os.path.join(folder, RESULTS), "rb") as file:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+LONGEST_NAME = 200
+
 
 def plugin_names(folders: Iterable[str]) -> list[str]:
     """The names of the plug-ins below the `__path__` of a package, sorted."""
@@ -16,3 +18,8 @@ def plugin_names(folders: Iterable[str]) -> list[str]:
         with os.scandir(folder) as entries:
             names |= {entry.name[:-3] for entry in entries if entry.name.endswith(".py") and entry.name[0] != "_"}
     return sorted(names)
+
+
+def quote_name(name: str) -> str:
+    """What a user wrote for the name of a plug-in, as a message repeats it."""
+    return repr(name[:LONGEST_NAME])

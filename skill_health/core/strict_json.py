@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -45,7 +46,7 @@ def parse_object(text: str) -> dict[str, Any]:
         raise JsonProblem("a number has too many digits") from None
     if not isinstance(data, dict):
         raise JsonProblem(f"not a JSON object but {kind_of(data)}", len(text) - len(text.lstrip()))
-    if _too_deep(data):
+    if is_too_deep(data):
         raise JsonProblem(f"nested deeper than {MAX_DEPTH} levels")
     if "\\u" in text and not _encodable(data):
         raise JsonProblem("half of a surrogate pair in a \\u escape", max(0, text.lower().find("\\ud")))
@@ -143,9 +144,10 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _too_deep(data: Any) -> bool:
+def is_too_deep(data: Any, most: int = MAX_DEPTH) -> bool:
+    """Whether lists and objects lie in each other deeper than `most` levels."""
     level = [data]
-    for _ in range(MAX_DEPTH):
+    for _ in range(most):
         level = [
             child
             for value in level
@@ -182,7 +184,7 @@ def read_lines(raw: bytes) -> Iterator[JsonLine]:
     if raw.startswith(_BOMS):
         yield JsonLine(1, "", problem=JsonProblem("the file is UTF-16", help="Save it as UTF-8."))
         return
-    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(raw.removeprefix(BOM_UTF8).split(b"\n"), 1):
         if line.strip():
             yield read_line(line.removesuffix(b"\r"), number)
 
@@ -190,7 +192,7 @@ def read_lines(raw: bytes) -> Iterator[JsonLine]:
 def read_line(raw: bytes, number: int = 1) -> JsonLine:
     """One JSON object, as bytes; it may span several lines where it is a whole file."""
     try:
-        text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        text = raw.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         offset = len(raw[: error.start].decode("utf-8", "replace"))
         text = raw.decode("utf-8", "replace")

@@ -23,6 +23,8 @@ from skill_health.discovery.roots import find_root, ignores_above, is_certain, r
 
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 24
+LEFT_OUT = frozenset((".git", ".venv", "node_modules"))
+"""Folders of a skill that are not staged with it, and so are no part of its digest."""
 
 
 class SkillFolder(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,6 @@ from skill_health.text.patterns import lazy
 from skill_health.text.secrets import redact
 from skill_health.text.terminal import clean, paint, wants_color
 
-_BOM = b"\xef\xbb\xbf"
 _LINE = lazy(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
@@ -36,7 +36,7 @@ def edit_bytes(data: bytes, edits: Iterable[Edit]) -> bytes:
     Column 0 of line 1 stands for a byte-order mark. A line break in the new text becomes the one that the
     file uses. Bytes that are not UTF-8 are returned as they are, since positions in them mean nothing.
     """
-    mark = _BOM if data.startswith(_BOM) else b""
+    mark = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
     try:
         text = data[len(mark) :].decode("utf-8")
     except UnicodeDecodeError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skill_health.page.model import JsonNode, PageCell, Tone
+from skill_health.text.terminal import escape_character
 
 MISSING = "–"
 
@@ -102,7 +103,7 @@ def effect_marks(line: Mapping[str, Any]) -> tuple[Mark, ...]:
     return tuple(found)
 
 
-# What console.clean makes visible, and what only a browser would hide or refuse: soft hyphens, fillers, variation
+# What terminal.clean makes visible, and what only a browser would hide or refuse: soft hyphens, fillers, variation
 # selectors that carry hidden bytes, and noncharacters. New lines and tabs are white space in HTML and stay.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -121,12 +122,7 @@ def escape_text(text: object, limit: int | None = None) -> str:
         told = whole if limit is None else whole[:limit]
     else:
         whole = whole.replace("\r\n", "\n")
-        told = _UNSAFE.sub(_escape, whole if limit is None else whole[:limit])
+        told = _UNSAFE.sub(escape_character, whole if limit is None else whole[:limit])
     if limit is None or len(whole) <= limit:
         return told
     return f"{told}… (and {len(whole) - limit:,} more characters)"
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\x{code:02x}" if code < 256 else f"\\u{{{code:04x}}}"

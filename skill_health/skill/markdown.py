@@ -26,6 +26,7 @@ from skill_health.skill.model import (
     ListItem,
     MarkdownTable,
     Prose,
+    make_slug,
     sections_of,
 )
 from skill_health.text.patterns import lazy
@@ -261,7 +262,6 @@ def visible(text: str, spans: list[InlineMarkup]) -> str:
 
 
 _PREFIX = lazy(r"[ \t>]*")
-_NOT_SLUG = lazy(r"[^\w\- ]")
 _ANCHOR = lazy(r"""<[a-zA-Z][^<>]{0,200}?\b(?:id|name)=["']([^"'<>]{1,200})["']""")
 
 
@@ -413,7 +413,7 @@ class _Builder:
 
     def heading(self, prose: Prose, spans: list[InlineMarkup]) -> None:
         title = prose.text.strip()
-        slug = _NOT_SLUG.sub("", visible(prose.text, spans).strip().lower()).replace(" ", "-")
+        slug = make_slug(visible(prose.text, spans))
         seen = self.slugs.get(slug, 0)
         self.slugs[slug] = seen + 1
         source = self.lines[prose.line - 1] if prose.line <= len(self.lines) else ""

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from skill_health.text.patterns import lazy
+
 
 class Span(NamedTuple):
     """A half-open region of a file: it ends before (end_line, end_col)."""
@@ -150,6 +152,14 @@ class Document(NamedTuple):
         if at < 0:
             at = max(0, source.find(segment[:16])) if segment else 0
         return line, at + offset - start + 1
+
+
+_NOT_SLUG = lazy(r"[^\w\- ]")
+
+
+def make_slug(title: str) -> str:
+    """The anchor of a heading, but for the number that a repeated one gets."""
+    return _NOT_SLUG.sub("", title.strip().lower()).replace(" ", "-")
 
 
 def sections_of(headings: list[Heading], last_line: int) -> list[Section]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from skill_health.config.settings import Config
 from skill_health.core.files import blake2b
-from skill_health.discovery.corpus import Entry
+from skill_health.discovery.corpus import LEFT_OUT, Entry
 from skill_health.discovery.plugins import Plugins
 from skill_health.documents.effect_history import read_effects
 from skill_health.lint.pipeline import LintResult, lint
@@ -23,7 +23,6 @@ from skill_health.status.records import build_records, read_skill_routing
 from skill_health.status.render import CollectionStatus
 
 SKILL = "SKILL.md"
-LEFT_OUT = frozenset((".git", ".venv", "node_modules"))
 _MOST_FILE, _MOST_ALL = 16 << 20, 64 << 20
 
 

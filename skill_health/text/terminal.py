@@ -21,10 +21,11 @@ def clean(text: str) -> str:
     """The text with everything that could move a cursor, hide or reorder characters shown as an escape."""
     if text.isascii() and text.isprintable():
         return text
-    return _UNSAFE.sub(_escape, text.replace("\t", " "))
+    return _UNSAFE.sub(escape_character, text.replace("\t", " "))
 
 
-def _escape(match: re.Match[str]) -> str:
+def escape_character(match: re.Match[str]) -> str:
+    """The one character of a match as an escape, such as `\\x1b` or `\\u{202e}`."""
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 256 else f"\\u{{{code:04x}}}"
 

@@ -20,7 +20,15 @@ from skill_health.bench.manifest import digest
 from skill_health.commands.effectiveness import command
 from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.run.history import HISTORY
-from skill_health.effectiveness.run.rescore import NOTE, Rescored, as_json, as_text, rescore, verified_now, write
+from skill_health.effectiveness.run.rescore import (
+    NOTE,
+    Rescored,
+    as_json,
+    as_text,
+    replace_results,
+    rescore,
+    verified_now,
+)
 from skill_health.effectiveness.run.runs import EffectRun, read_results
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
@@ -175,7 +183,7 @@ def test_workspaces_that_attack(tmp_path: Path) -> None:
 def test_results_are_replaced(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG, LOST)
     trials = again(run, results, a_task(tmp_path, SECOND))
-    write(run, RUN, trials)
+    replace_results(run, RUN, trials)
     assert read_results(f"{run}/results.jsonl") == [trial.after for trial in trials]
     verdict = record(Path(run, "trials/t1"), "verdict.json")
     assert (verdict["outcome"], verdict["imposed"], verdict["verifier_digest"]) == (

@@ -34,7 +34,7 @@ from skill_health.router.history import record_run as record_router
 from skill_health.router.records import NONE
 from skill_health.router.records import to_line as result_line
 from skill_health.router.report import build_report as router_report
-from skill_health.router.report import write_reports
+from skill_health.router.reports import write_reports
 from skill_health.status.join import digests_now
 
 COUNTS = "lexical:overlap"

@@ -26,8 +26,8 @@ from skill_health.core.validation import load_schema, problems
 from skill_health.router import reports
 from skill_health.router.records import NONE, Prompt, to_line
 from skill_health.router.records import RoutingResult as RunResult
-from skill_health.router.report import build_report, write_reports
-from skill_health.router.reports import csv_, json_, markdown, text
+from skill_health.router.report import build_report
+from skill_health.router.reports import csv_, json_, markdown, text, write_reports
 
 NASTY = (
     "=cmd()|'/c calc'!A0 \x1b[31mred\x1b[0m \u202eevil\u2066 <script>alert(1)</script> & | ** `x` [l](https://x.y) "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 
@@ -21,6 +21,20 @@ class Usage:
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     raw: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The tokens as files of runs hold them."""
+        return {name: getattr(self, name) for name in (*TOKENS, "raw")}
+
+
+TOKENS = tuple(field.name for field in fields(Usage) if field.name != "raw")
+"""The numbers of a Usage."""
+
+
+def add_usage(usages: Sequence[Usage]) -> Usage:
+    """The tokens of several calls together; what any of them does not say is not known of the whole."""
+    columns = {name: [getattr(usage, name) for usage in usages] for name in TOKENS}
+    return Usage(**{name: sum(counts) for name, counts in columns.items() if counts and None not in counts})
 
 
 End = Literal["finished", "truncated", "refusal", "tools"]

@@ -26,7 +26,7 @@ from skill_health.page.data.changes import changes, read_state, state, with_basi
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
 from skill_health.page.data.loading import loads, read_file
 from skill_health.page.model import JsonNode, Page, SkillVerdict, document
-from skill_health.page.verdict.answers import answers as answer_all
+from skill_health.page.verdict.answers import answer_questions
 from skill_health.page.verdict.verdicts import verdict
 from skill_health.registries.records import Registries, Review, reviews
 from skill_health.skill.measure import estimate_tokens
@@ -227,7 +227,7 @@ def read_page(
     (router, _), (effects, _) = reports
     old, wrong = _last_state(last) if last else (None, ())
     verdicts = {escape_surrogates(each.path): verdict(each, status.place) for each in status.records}
-    answers = answer_all(status, joined.report, config, verdicts, effects)
+    answers = answer_questions(status, joined.report, config, verdicts, effects)
     own = _own(joined, asked, config, as_of, history, verdicts, answers, title, old)
     further = [note for _, some in (*histories, *reports) for note in some]
     return Page(

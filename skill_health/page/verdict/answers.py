@@ -310,7 +310,7 @@ def _sentence(contrast: Mapping[str, Any], word: str) -> str:
     return f"{ARMS[contrast['arm']]} {points(number)} ({word})"
 
 
-def answers(
+def answer_questions(
     status: CollectionStatus,
     report: LintReport,
     config: Config,

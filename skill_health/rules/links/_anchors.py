@@ -6,11 +6,10 @@ from skill_health.rules._api import Context
 from skill_health.rules.links._followed import followed
 from skill_health.rules.links._memo import remembered
 from skill_health.rules.links._targets import read_target
-from skill_health.skill.model import Document, Link, Skill
+from skill_health.skill.model import Document, Link, Skill, make_slug
 from skill_health.text.patterns import lazy
 
 _HEADING = lazy(r"\n {0,3}#{1,6}[ \t]+([^\n]*)")
-_NOT_SLUG = lazy(r"[^\w\- ]")
 _LINES = lazy(r"L\d+(?:-L?\d+)?\Z")
 _DECLARED = lazy(r"""(?:\{#|\b(?:id|name)=["']?)([^\s"'<>{}]{1,200})""")
 _HYPHENS = lazy(r"-{2,}")
@@ -53,7 +52,7 @@ def likely_anchors(text: str) -> frozenset[str]:
     that is in here exists for all we care, of any other only the parser knows.
     """
     titles = _HEADING.findall("\n" + text) if "#" in text else ()
-    return frozenset([_NOT_SLUG.sub("", title.strip().lower()).replace(" ", "-") for title in titles])
+    return frozenset([make_slug(title) for title in titles])
 
 
 class Files:
