@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from skill_health.router.commands._options import collection_options, model_opti
 if TYPE_CHECKING:
     from skill_health.bench.schedule import RunOutcome
     from skill_health.router.plan.prepare import PreparedSweep
+    from skill_health.router.run.conduct import RouterRunOptions
 
 
 @click.command(short_help="Ask routers and models every prompt, and report.")
@@ -37,10 +39,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     from skill_health.bench.run_folder import reports_folder
     from skill_health.router.plan.choices import choices
-    from skill_health.router.plan.opening import refuse_uncapped
     from skill_health.router.plan.prepare import prepare, read_inputs, selection_of, short_caps
     from skill_health.router.prompts._load import refuse_bad_records
-    from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions, conduct
+    from skill_health.router.run.conduct import conduct
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
@@ -62,6 +63,19 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     print_lines(prepared.forecast.lines())
     if options["dry_run"]:
         return _dry(prepared)
+    terms = _take_terms(prepared, options)
+    print_lines(short_caps(prepared, terms.max_runs, terms.max_usd))
+    if prepared.place.stored is not None:
+        print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
+    ended = conduct(prepared, terms, sys.stderr)
+    return _end(ended, options["format_"])
+
+
+def _take_terms(prepared: PreparedSweep, options: Mapping[str, Any]) -> RouterRunOptions:
+    """The limits that a run was given. Raises UsageError where it may not be made without a cap."""
+    from skill_health.router.plan.opening import refuse_uncapped
+    from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions
+
     terms = RouterRunOptions(
         options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
         options["quiet"],
@@ -69,11 +83,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if not options["unsafe_no_cost_cap"]:
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_uncapped(prepared.plan.models, capped, prepared.prices)
-    print_lines(short_caps(prepared, terms.max_runs, terms.max_usd))
-    if prepared.place.stored is not None:
-        print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
-    ended = conduct(prepared, terms, sys.stderr)
-    return _end(ended, options["format_"])
+    return terms
 
 
 def _dry(prepared: PreparedSweep) -> int:

@@ -15,7 +15,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands.run import _dry, _end
+from skill_health.router.commands.run import _dry, _end, _take_terms
 
 if TYPE_CHECKING:
     from skill_health.router.compare.comparable import Relisted
@@ -146,9 +146,8 @@ def _run(
     from skill_health.core.files import write_text
     from skill_health.router.commands.compare import rendered
     from skill_health.router.compare.compare import contrast
-    from skill_health.router.plan.opening import refuse_uncapped
     from skill_health.router.plan.prepare import prepare
-    from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions, conduct
+    from skill_health.router.run.conduct import conduct
     from skill_health.router.runs import load_run
 
     selection = dict(asked.selection) if record is None else {"kind": "sweep", **record}
@@ -160,13 +159,7 @@ def _run(
     if options["dry_run"]:
         print_lines(_selected(record))
         return _dry(prepared)
-    terms = RouterRunOptions(
-        options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
-        options["quiet"],
-    )  # fmt: skip
-    if not options["unsafe_no_cost_cap"]:
-        refuse_uncapped(prepared.plan.models, terms.max_runs is not None or terms.max_usd is not None, prepared.prices)
-    ended = conduct(prepared, terms, sys.stderr)
+    ended = conduct(prepared, _take_terms(prepared, options), sys.stderr)
     if ended.left or before is None:
         return _end(ended, options["format_"])
     max_loss = inputs.config.router.max_loss if options["max_loss"] is None else options["max_loss"]
