@@ -18,8 +18,7 @@ from benchmarks._trees import prepare
 from skill_health.config.settings import load_config
 from skill_health.core.files import read_bytes
 from skill_health.discovery.corpus import Entry, discover
-from skill_health.lint.check import FileContext, as_findings, load_skill, summary_of
-from skill_health.lint.workers import _SCORED
+from skill_health.lint.check import SCORED, FileContext, as_findings, load_skill, summary_of
 from skill_health.registries.records import load_registries
 from skill_health.rules._api import Hit, Rule
 from skill_health.rules._load import all_rules
@@ -130,7 +129,7 @@ def _rule_steps(rules: Sequence[Rule]) -> list[tuple[str, Step]]:
             group, family = (by_default, rule.family) if rule.default else (opt_in, OPT_IN)
             group.append((f"{family}: {name}", partial(_check, rule, rule.check)))
         if rule.collect is not None:
-            group, family = (facts, rule.family) if rule.default or rule.code in _SCORED else (opt_in, OPT_IN)
+            group, family = (facts, rule.family) if rule.default or rule.code in SCORED else (opt_in, OPT_IN)
             group.append((f"{family}: {name}, its facts", rule.collect))
     return [*by_default, *facts, *opt_in]
 

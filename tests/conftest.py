@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 import simulators  # noqa: F401  (the scripted router and agent, beside the real ones)
 from skill_health.cli import main
-from skill_health.lint import pipeline
+from skill_health.lint import cache as lint_cache
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -50,7 +50,7 @@ def as_failure(report: pytest.CollectReport | pytest.TestReport) -> None:
 
 
 # Our own files do not change while tests run, and are not looked at before each lint.
-pipeline.rules_stamp = cache(pipeline.rules_stamp)
+lint_cache.rules_stamp = cache(lint_cache.rules_stamp)
 # Thousands of tests are no garbage, and need not be looked through for any.
 gc.disable()
 

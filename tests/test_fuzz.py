@@ -62,7 +62,7 @@ def check(data: bytes, path: str = "skills/a/SKILL.md") -> CheckedSkill:
         assert finding.line <= max(1, len(skill.lines)) + 1 or finding.path != path
         if finding.fix and finding.fix.edits:
             edit_bytes(data, finding.fix.edits)
-    json.dumps(checked.facts)
+    assert json.loads(json.dumps(checked.facts)) == checked.facts
     return checked
 
 

@@ -10,13 +10,18 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import groupby
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from skill_health.cli import main
+from skill_health.lint.cache import STAMPED
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("skill_health", "router", "effectiveness")
@@ -379,6 +384,47 @@ def test_linting_one_skill_is_light(write: Callable[[Mapping[str, str]], Path]) 
     loaded = loaded_after(code, root)
     assert "skill_health.lint.pipeline" in loaded
     assert loaded & HEAVY == set()
+
+
+def test_the_cache_knows_every_room_that_can_change_a_finding() -> None:
+    assert ROOMS[: ROOMS.index("lint") + 1] == STAMPED
+
+
+MAIN_LINE = ("skill_health.cli", "skill_health.commands._lint", "skill_health.lint.pipeline", "skill_health.lint.check")
+
+
+def test_from_a_file_to_its_findings_it_is_five_modules(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is on the stack when a skill is parsed or a rule runs is what a reader follows; without a cache nothing packs."""
+    root = write({"skills/tidy/SKILL.md": "---\nname: tidy\n---\n# Tidy\n\n[Gone](gone.md)\n"})
+    monkeypatch.chdir(root)
+    ends = {"skill_health.skill.parse": set(), "skill_health.rules.links.broken_link": set()}
+    called = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        name = frame.f_globals.get("__name__", "")
+        called.add((name, frame.f_code.co_name))
+        if event == "call" and name in ends and frame.f_code.co_name in ("parse_skill", "check"):
+            ends[name].add(tuple(waiting(frame)))
+
+    sys.setprofile(note)
+    try:
+        assert main(["lint", "--no-cache"]) == 1
+    finally:
+        sys.setprofile(None)
+    assert ends == {name: {(*MAIN_LINE, name)} for name in ends}
+    assert not {("skill_health.lint.cache", name) for name in ("load", "pack", "pack_skill", "unpack", "save")} & called
+
+
+def waiting(frame: FrameType) -> Iterator[str]:
+    """The modules of ours on the stack, from the ground up, each once in a row."""
+    names = [frame.f_globals.get("__name__", "")]
+    while back := frame.f_back:
+        frame = back
+        names.append(frame.f_globals.get("__name__", ""))
+    ours = [name for name in reversed(names) if within(name, ("skill_health",))]
+    yield from (name for name, _ in groupby(ours))
 
 
 def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path]) -> None:

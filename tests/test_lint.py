@@ -312,9 +312,10 @@ def test_an_interrupt_ends_every_process(write: Write, tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_one_clear_line(write: Write, tmp_path: Path) -> None:
     many(write)
     code = (
-        "import os, skill_health.lint.workers as w\n"
-        "real = w._check\n"
-        "w._check = lambda s, e: os._exit(9) if e.path.endswith('s333/SKILL.md') else real(s, e)\n"
+        "import os\n"
+        "from skill_health.lint.check import SkillChecker as C\n"
+        "real = C.check\n"
+        "C.check = lambda s, e: os._exit(9) if e.path.endswith('s333/SKILL.md') else real(s, e)\n"
         "from skill_health.cli import main\n"
         "raise SystemExit(main(['lint', '--no-cache', '--jobs', '2']))"
     )

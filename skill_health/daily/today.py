@@ -122,8 +122,8 @@ def _skill(
         counts=dict(Counter(key.split(":")[1] for key in keys)),
         description=_digest(own["description"]) if own["description"] else None,
         listed=not own["hidden"],
-        tokens=None if entry.problem else measures["body_tokens"],
-        lines=None if entry.problem else measures["line_count"],
+        tokens=None if entry.problem else measures.body_tokens,
+        lines=None if entry.problem else measures.line_count,
         findings=keys,
     )
 

@@ -1,17 +1,22 @@
-"""One skill -> its findings, its facts, and everything outside its own file that they depend on."""
+"""One skill -> its findings, its facts, and everything outside its own file that they depend on; then all together.
+
+Many skills are checked in as many processes as pay off.
+"""
 
 from __future__ import annotations
 
-import json
+import gc
 import os
-from collections.abc import Iterable, Sequence
+import signal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from skill_health.config.settings import Config
+from skill_health.core.errors import AbortedError
 from skill_health.core.files import blake2b, read_small
 from skill_health.discovery.corpus import Entry
-from skill_health.lint.cache import answer, digest
+from skill_health.lint.cache import answer, content_digest, digest, read_entry
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
 from skill_health.rules._load import all_rules
@@ -19,27 +24,106 @@ from skill_health.rules._select import selected
 from skill_health.rules.ignores._comments import Ignore, read_ignores
 from skill_health.skill.decode import decode
 from skill_health.skill.markdown import parse_document
-from skill_health.skill.measure import measure
+from skill_health.skill.measure import Measures, measure
 from skill_health.skill.model import Document, Skill, Span
 from skill_health.skill.parse import parse_skill, unreadable
 from skill_health.text.patterns import lazy
 from skill_health.text.secrets import redact
 
-if TYPE_CHECKING:
-    from skill_health.lint.pipeline import LintSession
-
+_PARALLEL_FROM = 48
+_CHUNK = 12
+# The rules whose facts the score is made of, whatever was selected (see `scores`).
+SCORED = ("LI001", "CL001")
 _DIGITS = lazy(r"\d+")
 _EXCERPT = 240
 
 
 class CheckedSkill(NamedTuple):
-    """What is known of one skill after its rules ran. `inputs` maps a path to what it was found to be."""
+    """What is known of one skill after its rules ran.
+
+    `inputs` maps each question about a file to its answer; `content` is the digest of the bytes that were checked.
+    """
 
     findings: tuple[Finding, ...]
     facts: dict[str, Any]
-    measures: dict[str, Any]
+    measures: Measures
     ignores: tuple[Ignore, ...]
     inputs: dict[str, str]
+    content: str = ""
+
+
+class CheckedCorpus(NamedTuple):
+    """What the collection-wide rules found, and the files that it depends on, as in `CheckedSkill`."""
+
+    findings: tuple[Finding, ...]
+    inputs: dict[str, str]
+
+
+class SkillChecker:
+    """Checks one skill after another; a forked worker takes it over as it is."""
+
+    def __init__(self, root: str, config: Config, registries: Registries) -> None:
+        self.root, self.config, self.registries = root, config, registries
+        self.rules = selected(all_rules(), config)
+        self.collectors = tuple(r for r in all_rules() if r.collect and (r in self.rules or r.code in SCORED))
+
+    def check(self, entry: Entry) -> CheckedSkill:
+        """Read a skill and run its rules."""
+        data, problem = read_entry(self.root, entry)
+        context = FileContext(self.root, self.config, self.registries)
+        skill = load_skill(entry, data, problem)
+        checked = check_skill(skill, self.rules, context, self.collectors)
+        return checked._replace(content=content_digest(data, problem))
+
+
+_checker: SkillChecker | None = None
+
+
+def check_entries(
+    entries: Sequence[Entry], root: str, config: Config, registries: Registries, jobs: int
+) -> Iterator[tuple[str, CheckedSkill]]:
+    """Check skills, in as many processes as pay off: (path of SKILL.md, what was found), in the order given."""
+    checker = SkillChecker(root, config, registries)
+    jobs = jobs or processors()
+    # What is made here is small, acyclic and lives to the end of the run.
+    gc.disable()
+    if jobs == 1 or len(entries) < _PARALLEL_FROM or not hasattr(os, "fork"):
+        for entry in entries:
+            yield entry.path, checker.check(entry)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    # The forked workers share what is loaded; nothing of it will be collected.
+    gc.freeze()
+    workers = min(jobs, -(-len(entries) // _CHUNK))
+    pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(checker,))
+    try:
+        checked = pool.map(_check, entries, chunksize=_CHUNK)
+        yield from zip((entry.path for entry in entries), checked, strict=True)
+    except BrokenProcessPool as error:
+        raise AbortedError("a worker process died, perhaps for lack of memory; --jobs 1 needs the least") from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def processors() -> int:
+    """How many processes may run at once here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _begin(checker: SkillChecker) -> None:
+    global _checker
+    _checker = checker
+    # An interrupt is the parent's to handle: a worker that dies of it leaves the parent waiting.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()
+
+
+def _check(entry: Entry) -> CheckedSkill:
+    assert _checker is not None
+    return _checker.check(entry)
 
 
 class FileContext:
@@ -114,7 +198,7 @@ def check_skill(
     for rule in collectors:
         if rule.collect is not None:
             facts[rule.code] = rule.collect(skill, context)
-    return CheckedSkill(tuple(findings), facts, measure(skill)._asdict(), read_ignores(skill), context.inputs)
+    return CheckedSkill(tuple(findings), facts, measure(skill), read_ignores(skill), context.inputs)
 
 
 def as_findings(rule: Rule, hits: Iterable[Hit], skill: Skill | None, context: Any) -> list[Finding]:
@@ -156,19 +240,20 @@ class CorpusFiles(FileContext):
         self.as_of = as_of
 
 
-def check_corpus(session: LintSession, as_of: date) -> tuple[list[Finding], dict[str, str]]:
-    """The findings of the collection-wide rules, and the files that they depend on (see `inputs`)."""
-    context = CorpusFiles(session.discovery.root, session.config, session.registries(), as_of)
-    summaries = (_summary(path, json.loads(record["facts"])) for path, record in sorted(session.records.items()))
-    corpus = Corpus(tuple(summaries))
+def check_corpus(
+    facts: Mapping[str, Mapping[str, Any]], root: str, config: Config, registries: Registries, as_of: date
+) -> CheckedCorpus:
+    """Run the collection-wide rules over the facts of every skill, by its path and in that order."""
+    context = CorpusFiles(root, config, registries, as_of)
+    corpus = Corpus(tuple(_summary(path, known) for path, known in facts.items()))
     findings: list[Finding] = []
-    for rule in selected(all_rules(), session.config):
+    for rule in selected(all_rules(), config):
         if rule.check_corpus is not None:
             findings += as_findings(rule, rule.check_corpus(corpus, context), None, context)
-    return findings, context.inputs
+    return CheckedCorpus(tuple(findings), context.inputs)
 
 
-def _summary(path: str, facts: dict[str, Any]) -> SkillSummary:
+def _summary(path: str, facts: Mapping[str, Any]) -> SkillSummary:
     own = facts["summary"]
     return SkillSummary(
         path, path.rpartition("/")[0], own["name"], own["description"], Span(*own["name_span"]),

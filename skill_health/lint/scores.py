@@ -12,7 +12,6 @@ from skill_health.profiles import COMPAT, load_profile
 from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.rules._api import Severity
 from skill_health.score.scoring import Scores, SkillFacts, score_corpus, score_skill
-from skill_health.skill.measure import measures_from
 
 
 def score_result(result: LintResult, config: Config) -> Scores:
@@ -36,7 +35,7 @@ def score_result(result: LintResult, config: Config) -> Scores:
                     mechanisms=_mechanisms(registries.mechanisms, facts["summary"]["name"]),
                     leaks=leaks[entry.path],
                 )
-                scores[entry.path] = score_skill(measures_from(facts["measures"]), known, profile, config.limits)
+                scores[entry.path] = score_skill(facts["measures"], known, profile, config.limits)
     return Scores(config.profile, scores, score_corpus(scores.values()))
 
 

@@ -24,11 +24,11 @@ from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from skill_health.skill.model import Document, Skill, Span
-
+# A run that finds everything in its cache parses nothing, and does without the model of a skill.
 if TYPE_CHECKING:
     from skill_health.config.settings import Config
     from skill_health.registries.records import Registries
+    from skill_health.skill.model import Document, Skill, Span
 
 
 class Severity(str, Enum):
@@ -52,7 +52,7 @@ def named_by(selector: str, code: str, name: str, family: str = "") -> bool:
 class Edit(NamedTuple):
     """Replace the text of `span` (in the decoded file, newlines as the file has them) by `text`."""
 
-    span: Span
+    span: "Span"
     text: str
 
 
@@ -76,7 +76,7 @@ class Hit(NamedTuple):
     collection-wide finding is about: it is shown when any of them was asked for.
     """
 
-    span: Span
+    span: "Span"
     message: str
     help: str = ""
     path: str | None = None
@@ -123,7 +123,7 @@ class Context(Protocol):
     def read(self, path: str) -> str | None:
         """The text of a file, relative to the root; None where it is missing, binary or over 1 MiB."""
 
-    def document(self, path: str) -> Document | None:
+    def document(self, path: str) -> "Document | None":
         """The parsed Markdown of a file, relative to the root; parsed once per run."""
 
 
@@ -134,8 +134,8 @@ class SkillSummary(NamedTuple):
     folder: str
     name: str
     description: str
-    name_span: Span
-    description_span: Span
+    name_span: "Span"
+    description_span: "Span"
     digest: str = ""
     hidden: bool = False
     facts: Mapping[str, Any] = {}
@@ -174,7 +174,7 @@ class Rule(NamedTuple):
     since: str
     default: bool
     doc: str
-    check: Callable[[Skill, Context], Iterable[Hit]] | None = None
+    check: "Callable[[Skill, Context], Iterable[Hit]] | None" = None
     check_corpus: Callable[[Corpus, CorpusContext], Iterable[Hit]] | None = None
-    collect: Callable[[Skill, Context], Any] | None = None
+    collect: "Callable[[Skill, Context], Any] | None" = None
     redact: bool = False

@@ -17,7 +17,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from skill_health.lint.workers import processors
+from skill_health.lint.check import processors
 from skill_health.page.drawing import theme
 from skill_health.page.figures import escape_text
 from skill_health.page.model import Picture

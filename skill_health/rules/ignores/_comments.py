@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from skill_health.rules._api import Finding, named_by
-from skill_health.skill.model import Comment, Document, Skill
 from skill_health.text.patterns import lazy
+
+if TYPE_CHECKING:
+    from skill_health.skill.model import Comment, Document, Skill
 
 _MARK = lazy(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
 _CODE = lazy(r"(?<![\w-])(?:[A-Z]{2}\d{0,3}|[a-z]+(?:-[a-z]+)+)\b")
@@ -24,7 +26,7 @@ class Ignore(NamedTuple):
     col: int
 
 
-def read_ignores(skill: Skill) -> tuple[Ignore, ...]:
+def read_ignores(skill: "Skill") -> tuple[Ignore, ...]:
     """The inline comments of a skill that address the linter."""
     return tuple(
         ignore
@@ -33,7 +35,7 @@ def read_ignores(skill: Skill) -> tuple[Ignore, ...]:
     )
 
 
-def _read(comment: Comment, skill: Skill) -> Ignore | None:
+def _read(comment: "Comment", skill: "Skill") -> Ignore | None:
     match = _MARK.match(comment.text)
     if not match:
         return None
@@ -45,7 +47,7 @@ def _read(comment: Comment, skill: Skill) -> Ignore | None:
     return Ignore(tuple(codes), first, last, " ".join(words), skill.path, comment.line, comment.col)
 
 
-def _next_block(body: Document, comment: Comment) -> tuple[int, int]:
+def _next_block(body: "Document", comment: "Comment") -> tuple[int, int]:
     """From the comment to the end of the block after it; a comment inside a paragraph means that paragraph."""
     blocks = [(p.line, p.line + p.text.count("\n")) for p in body.prose if p.kind != "cell"]
     for start, end in blocks:
