@@ -396,7 +396,7 @@ MAIN_LINE = ("skill_health.cli", "skill_health.commands._lint", "skill_health.li
 def test_from_a_file_to_its_findings_it_is_five_modules(
     write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is on the stack when a skill is parsed or a rule runs is what a reader follows; without a cache nothing packs."""
+    """What is on the stack when a skill is parsed or a rule runs is what a reader follows; only the cache packs."""
     root = write({"skills/tidy/SKILL.md": "---\nname: tidy\n---\n# Tidy\n\n[Gone](gone.md)\n"})
     monkeypatch.chdir(root)
     ends = {"skill_health.skill.parse": set(), "skill_health.rules.links.broken_link": set()}

@@ -10,12 +10,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from skill_health import formats
+from skill_health.commands import lint as lint_command
+from skill_health.commands._lint import LintOptions, flags_only, name_flag
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -35,6 +38,23 @@ COLLECTION = {"skills/good/SKILL.md": GOOD, "skills/trap/SKILL.md": TRAP}
 
 def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+SWITCHES = [name for name, default in vars(LintOptions).items() if default is False]
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_means_the_same_with_the_framework_and_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[Sequence[str], LintOptions]] = []
+    monkeypatch.setattr(lint_command, "run_lint", lambda *args: given.append(args))
+    arguments = ["here", name_flag(name)]
+    lint_command.command.main([*arguments, "--as-of", "2026-11-22"], standalone_mode=False)
+    short = flags_only(arguments)
+    assert short is not None
+    declared = LintOptions.__annotations__
+    one, other = ({key: getattr(options, key) for key in declared} for _, options in (*given, short))
+    assert [given[0][0], one] == [short[0], other | {"as_of": date(2026, 11, 22)}]
+    assert other[name] is True and flags_only([*arguments, "--output"]) is None
 
 
 def test_a_clean_collection_exits_0(run: Run, write: Write) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import Annotated, Any, Literal
 
 from skill_health import formats
 from skill_health.config.settings import Config
@@ -14,44 +14,72 @@ from skill_health.lint.report import BASELINE, LintReport, judge_report
 from skill_health.text.terminal import echo, wants_color
 
 
-class LintOptions(NamedTuple):
-    """The options of `lint`, as its help describes them; None leaves a setting to the configuration."""
+class LintOptions:
+    """The options of `lint`, and the only place where they are declared; `commands/lint.py` makes a command line of it.
 
-    select: tuple[str, ...] = ()
-    extend_select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    force_exclude: bool = False
-    changed: str | None = None
-    format_: str = "text"
-    output: str | None = None
-    color: str = "auto"
-    score: bool = False
-    report: str | None = None
-    statistics: bool = False
-    fix: bool = False
-    unsafe_fixes: bool = False
-    diff: bool = False
-    baseline: str | None = None
-    write_baseline: str | None = None
-    grow_baseline: bool = False
-    fail_on: str | None = None
-    fail_under: float | None = None
-    check_urls: bool = False
-    config_file: str | None = None
-    profile: str | None = None
-    as_of: date | None = None
-    jobs: int = 0
-    no_cache: bool = False
+    Whatever is False by default is a switch; None leaves a setting to the configuration.
+    """
+
+    select: Annotated[tuple[str, ...], {"metavar": "CODES", "help": "Run only these rules."}] = ()
+    extend_select: Annotated[tuple[str, ...], {"metavar": "CODES", "help": "Run these rules too."}] = ()
+    ignore: Annotated[tuple[str, ...], {"metavar": "CODES", "help": "Do not run these rules."}] = ()
+    force_exclude: Annotated[bool, {"help": "Leave out named paths too where `exclude` says so, as hooks do."}] = False
+    changed: Annotated[
+        str | None,
+        {"is_flag": False, "flag_value": "HEAD", "metavar": "[REV]", "help": "Only skills that differ from REV."},
+    ] = None
+    format_: Annotated[str, {"metavar": "NAME", "help": "text, json, sarif, github, gitlab, junit ..."}] = "text"
+    output: Annotated[
+        str | None, {"metavar": "FILE", "help": "Write the report to a file instead of the terminal."}
+    ] = None
+    color: Annotated[Literal["auto", "always", "never"], {"help": "Colour (auto)."}] = "auto"
+    score: Annotated[bool, {"help": "Score each skill and the collection."}] = False
+    report: Annotated[
+        str | None, {"metavar": "FILE", "help": "Also write the JSON report, with scores, to this file."}
+    ] = None
+    statistics: Annotated[bool, {"help": "Count findings per rule instead of listing them."}] = False
+    fix: Annotated[bool, {"help": "Apply the safe fixes."}] = False
+    unsafe_fixes: Annotated[bool, {"help": "With --fix or --diff: the other fixes too."}] = False
+    diff: Annotated[bool, {"help": "Show what --fix would change; change nothing."}] = False
+    baseline: Annotated[str | None, {"metavar": "FILE", "help": "Known findings to leave out."}] = None
+    write_baseline: Annotated[
+        str | None, {"metavar": "REASON", "help": "Record today's findings in the baseline, for this reason."}
+    ] = None
+    grow_baseline: Annotated[bool, {"help": "Let --write-baseline add findings, not only drop them."}] = False
+    fail_on: Annotated[Literal["error", "warning", "info", "never"] | None, {"help": "Exit 1 from this severity."}] = (
+        None
+    )
+    fail_under: Annotated[
+        float | None, {"range": (0, 1), "metavar": "SCORE", "help": "Exit 1 when the collection scores below this."}
+    ] = None
+    check_urls: Annotated[bool, {"help": "Ask the web whether external links still resolve."}] = False
+    no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
+    jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
+    as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims on this day (today)."}] = None
+    profile: Annotated[str | None, {"metavar": "NAME", "help": "Scoring profile: standard, plan or plan-v2.3.0."}] = (
+        None
+    )
+    config_file: Annotated[
+        str | None, {"flag": "--config", "metavar": "FILE", "help": "Configuration file instead of the one found."}
+    ] = None
+
+    def __init__(self, **given: Any) -> None:
+        vars(self).update(given)
+
+
+def name_flag(option: str) -> str:
+    """The option of the command line that fills this attribute."""
+    return "--" + option.rstrip("_").replace("_", "-")
 
 
 def flags_only(arguments: Sequence[str]) -> tuple[tuple[str, ...], LintOptions] | None:
     """The paths and options of a command line that has no option with a value, as hooks call it; else None."""
-    switches = {"--" + n.replace("_", "-"): n for n, v in LintOptions()._asdict().items() if v is False}
-    paths = tuple(a for a in arguments if not a.startswith("-"))
-    given = [a for a in arguments if a.startswith("-")]
-    if not all(a in switches for a in given):
+    switches = {name_flag(name): name for name, default in vars(LintOptions).items() if default is False}
+    given = [argument for argument in arguments if argument.startswith("-")]
+    if not switches.keys() >= set(given):
         return None
-    return paths, LintOptions()._replace(**{switches[a]: True for a in given})  # type: ignore[arg-type]
+    paths = tuple(argument for argument in arguments if not argument.startswith("-"))
+    return paths, LintOptions(**{switches[argument]: True for argument in given})
 
 
 def run_lint(paths: Sequence[str], options: LintOptions) -> int:

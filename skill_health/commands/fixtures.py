@@ -7,22 +7,14 @@ from typing import Any
 import click
 
 from skill_health.commands._lint import known_format, write_report
-from skill_health.commands.lint import common_options
+from skill_health.commands.lint import add_options, common_options
 from skill_health.core.errors import CLEAN
 from skill_health.lint.report import judge_report
-from skill_health.rules._api import Severity
 
 
 @click.command(short_help="Check the claims, mechanisms, prompts and tasks beside the skills.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option(
-    "--format", "format_", metavar="NAME", default="text", help="text, json, sarif, github, gitlab, junit ..."
-)
-@click.option("--output", metavar="FILE", help="Write the report to a file instead of the terminal.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (auto).")
-@click.option(
-    "--fail-on", type=click.Choice([*(s.value for s in Severity), "never"]), help="Exit 1 from this severity."
-)
+@add_options("format_", "output", "color", "fail_on")
 @common_options
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check every registry of the collection that PATH belongs to (default: the one here).

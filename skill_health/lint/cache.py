@@ -122,7 +122,7 @@ class LintCache:
             found = [pack(finding) for finding in corpus.findings]
             together = {"key": self._corpus_key(skills, as_of), "inputs": corpus.inputs, "findings": found}
         save(self.name, {
-            "skills": {path: self._record(path, skill) for path, skill in sorted(skills.items())},
+            "skills": {path: self._record(path, skill) for path, skill in skills.items()},
             "corpus": together, "registries": registries._asdict(), "rules": rules,
         })  # fmt: skip
 
@@ -138,7 +138,7 @@ class LintCache:
         return digest_of(self.base, entry.path, entry.folder_name, content, *entry.files)
 
     def _corpus_key(self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date) -> str:
-        seen = [part for path in sorted(skills) for part in (path, self._record(path, skills[path])["facts"])]
+        seen = [part for path, skill in skills.items() for part in (path, self._record(path, skill)["facts"])]
         return digest_of(self.base, as_of.isoformat(), *seen)
 
     def _hold(self, inputs: Mapping[str, str]) -> bool:

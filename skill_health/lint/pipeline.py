@@ -126,20 +126,20 @@ class LintSession:
         self.cache = LintCache.open(discovery, config) if use_cache else LintCache(discovery)
 
     def check_skills(self, jobs: int) -> dict[str, CheckedSkill | StoredSkill]:
-        """Every skill by its path: from the cache where every input still holds, else by checking."""
-        skills: dict[str, CheckedSkill | StoredSkill] = {}
+        """Every skill, in the order of the paths: from the cache where every input still holds, else by checking."""
+        found: dict[str, CheckedSkill | StoredSkill] = {}
         unknown = []
         for entry in self.discovery.entries:
             stored = self.cache.find_skill(entry)
             if stored is None:
                 unknown.append(entry)
             else:
-                skills[entry.path] = stored
+                found[entry.path] = stored
         if unknown:
             from skill_health.lint.check import check_entries
 
-            skills.update(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
-        return skills
+            found.update(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
+        return {entry.path: found[entry.path] for entry in self.discovery.entries}
 
     def check_corpus(
         self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date
@@ -150,7 +150,7 @@ class LintSession:
             return stored
         from skill_health.lint.check import check_corpus
 
-        facts = {path: skills[path].facts for path in sorted(skills)}
+        facts = {path: skill.facts for path, skill in skills.items()}
         return check_corpus(facts, self.discovery.root, self.config, self.registries, as_of)
 
     def finish(
