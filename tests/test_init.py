@@ -180,7 +180,7 @@ def test_a_collection_with_settings_of_its_own_is_pointed_out(run: Run, write: W
     write(skills("skills/a", "sub/skills/b") | {"sub/skill-health.toml": ""})
     assert "sub/ has a configuration of its own" in run("init").stdout
     done = run("init", "sub", "--workflow")
-    assert "left alone: sub/skill-health.toml is there already" in done.stdout
+    assert "left alone: sub/skill-health.toml already exists" in done.stdout
     assert "skill-health lint --format github sub\n" in (repository / FLOW).read_text("utf-8")
     assert "  skill-health lint sub\n  pre-commit install\n" in done.stdout
 
@@ -188,7 +188,7 @@ def test_a_collection_with_settings_of_its_own_is_pointed_out(run: Run, write: W
 def test_settings_in_pyproject_stay_there(run: Run, write: Write, repository: Path) -> None:
     write(skills("skills/a") | {"pyproject.toml": "[tool.skill-health]\nfail-on = 'warning'\n"})
     done = run("init", "--force", "--baseline", "--profile", "plan")
-    assert "left alone: pyproject.toml holds the settings already; add to it:" in done.stdout
+    assert "left alone: pyproject.toml already holds the settings; add to it:" in done.stdout
     assert '  profile = "plan"\n  baseline = "skill-health-baseline.json"\n' in done.stdout
     assert not (repository / CONFIG).exists() and (repository / "skill-health-baseline.json").is_file()
 
@@ -235,7 +235,7 @@ def test_hooks_of_others_are_only_extended_when_asked(run: Run, write: Write, re
     write(skills("skills/a") | {HOOKS: FOREIGN})
     done = run("init")
     assert done.returncode == 0 and (repository / HOOKS).read_text("utf-8") == FOREIGN
-    assert "left alone: .pre-commit-config.yaml is there already; add to it:\n    - repo: local  #" in done.stdout
+    assert "left alone: .pre-commit-config.yaml already exists; add to it:\n    - repo: local  #" in done.stdout
     assert "added the hook to .pre-commit-config.yaml" in run("init", "--force").stdout
     text = (repository / HOOKS).read_text("utf-8")
     assert text.startswith(FOREIGN.partition("  # - id: other")[0] + "- repo: local  # runs")

@@ -82,7 +82,7 @@ def test_paths_are_those_that_the_user_can_open(run: Run, write: Write, tmp_path
     ("arguments", "message"),
     [
         (["nowhere"], "nowhere"),
-        (["--format", "pdf"], "no format is called 'pdf'"),
+        (["--format", "pdf"], "there is no format 'pdf'"),
         (["--select", "XX999"], "no rule is called 'XX999'"),
         (["--select", "FM0003"], "did you mean FM003"),
         (["--as-of", "tomorrow"], "not a date"),

@@ -56,7 +56,7 @@ def test_unrelated_files_are_no_mistake(run: Run, write: Write) -> None:
     write(TREE)
     done = run("lint", "README.md", "data/rows.jsonl")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "nothing to check: no named file is part of a skill or a registry\n"
+    assert done.stderr == "nothing to check: none of the named files is part of a skill or a registry\n"
     (write({}) / "skills/sort-lists/SKILL.md").unlink()
     assert run("lint", "claims.jsonl").returncode == 1
     assert run("lint", "data").returncode == 2

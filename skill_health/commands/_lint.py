@@ -1,4 +1,4 @@
-"""What `skill-health lint` does, apart from reading its command line: the hook gets here without any framework."""
+"""What `skill-health lint` does, apart from parsing its command line: the hook gets here without any framework."""
 
 from __future__ import annotations
 
@@ -23,39 +23,46 @@ class LintOptions:
     select: Annotated[tuple[str, ...], {"metavar": "CODES", "help": "Run only these rules."}] = ()
     extend_select: Annotated[tuple[str, ...], {"metavar": "CODES", "help": "Run these rules too."}] = ()
     ignore: Annotated[tuple[str, ...], {"metavar": "CODES", "help": "Do not run these rules."}] = ()
-    force_exclude: Annotated[bool, {"help": "Leave out named paths too where `exclude` says so, as hooks do."}] = False
+    force_exclude: Annotated[bool, {"help": "Apply `exclude` to named paths too, as hooks do."}] = False
     changed: Annotated[
         str | None,
-        {"is_flag": False, "flag_value": "HEAD", "metavar": "[REV]", "help": "Only skills that differ from REV."},
+        {
+            "is_flag": False,
+            "flag_value": "HEAD",
+            "metavar": "[REV]",
+            "help": "Check only skills that differ from REV (HEAD).",
+        },
     ] = None
-    format_: Annotated[str, {"metavar": "NAME", "help": "text, json, sarif, github, gitlab, junit ..."}] = "text"
+    format_: Annotated[str, {"metavar": "NAME", "help": "Format: text, json, sarif, github, gitlab, junit ..."}] = (
+        "text"
+    )
     output: Annotated[
         str | None, {"metavar": "FILE", "help": "Write the report to a file instead of the terminal."}
     ] = None
-    color: Annotated[Literal["auto", "always", "never"], {"help": "Colour (auto)."}] = "auto"
+    color: Annotated[Literal["auto", "always", "never"], {"help": "Colour the output (auto)."}] = "auto"
     score: Annotated[bool, {"help": "Score each skill and the collection."}] = False
     report: Annotated[
         str | None, {"metavar": "FILE", "help": "Also write the JSON report, with scores, to this file."}
     ] = None
     statistics: Annotated[bool, {"help": "Count findings per rule instead of listing them."}] = False
     fix: Annotated[bool, {"help": "Apply the safe fixes."}] = False
-    unsafe_fixes: Annotated[bool, {"help": "With --fix or --diff: the other fixes too."}] = False
+    unsafe_fixes: Annotated[bool, {"help": "With --fix or --diff: include the unsafe fixes."}] = False
     diff: Annotated[bool, {"help": "Show what --fix would change; change nothing."}] = False
-    baseline: Annotated[str | None, {"metavar": "FILE", "help": "Known findings to leave out."}] = None
+    baseline: Annotated[str | None, {"metavar": "FILE", "help": "File of known findings, which are left out."}] = None
     write_baseline: Annotated[
-        str | None, {"metavar": "REASON", "help": "Record today's findings in the baseline, for this reason."}
+        str | None, {"metavar": "REASON", "help": "Record today's findings in the baseline, with this reason."}
     ] = None
     grow_baseline: Annotated[bool, {"help": "Let --write-baseline add findings, not only drop them."}] = False
-    fail_on: Annotated[Literal["error", "warning", "info", "never"] | None, {"help": "Exit 1 from this severity."}] = (
-        None
-    )
-    fail_under: Annotated[
-        float | None, {"range": (0, 1), "metavar": "SCORE", "help": "Exit 1 when the collection scores below this."}
+    fail_on: Annotated[
+        Literal["error", "warning", "info", "never"] | None, {"help": "Exit 1 for findings of this severity or worse."}
     ] = None
-    check_urls: Annotated[bool, {"help": "Ask the web whether external links still resolve."}] = False
+    fail_under: Annotated[
+        float | None, {"range": (0, 1), "metavar": "SCORE", "help": "Exit 1 if the collection scores below this."}
+    ] = None
+    check_urls: Annotated[bool, {"help": "Check that external links still resolve."}] = False
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
     jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
-    as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims on this day (today)."}] = None
+    as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims as of this day (today)."}] = None
     profile: Annotated[str | None, {"metavar": "NAME", "help": "Scoring profile: standard, plan or plan-v2.3.0."}] = (
         None
     )
@@ -97,7 +104,7 @@ def run_lint(paths: Sequence[str], options: LintOptions) -> int:
             return CLEAN
     paths = checkable(paths, root, config, options.force_exclude)
     if not paths:
-        echo("nothing to check: no named file is part of a skill or a registry\n", err=True)
+        echo("nothing to check: none of the named files is part of a skill or a registry\n", err=True)
         return CLEAN
     if options.fix or options.diff:
         from skill_health.lint.fixes import fix
@@ -112,7 +119,7 @@ def _overrides(options: LintOptions) -> dict[str, object]:
     keys = ("select", "extend_select", "ignore", "profile", "fail_on", "fail_under", "baseline")
     overrides = {key: getattr(options, key) for key in keys if getattr(options, key) not in (None, ())}
     if "select" in overrides:
-        # What is asked for by name on the command line is all that is asked for.
+        # What is selected on the command line is all that is selected.
         overrides.setdefault("extend_select", ())
     return overrides
 
@@ -147,7 +154,7 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
 def known_format(name: str) -> None:
     """Raise UsageError where there is no such format."""
     if name not in formats.names():
-        raise UsageError(f"no format is called {name!r}; there are {', '.join(formats.names())}")
+        raise UsageError(f"there is no format {name!r}; choose from {', '.join(formats.names())}")
 
 
 def write_report(report: LintReport, format_: str, output: str | None = None, color: str = "auto") -> None:
@@ -164,7 +171,7 @@ def write_report(report: LintReport, format_: str, output: str | None = None, co
 def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, ...]:
     """The files below `paths` that differ from `revision`, untracked ones included.
 
-    For a deleted file the SKILL.md stands that it belonged to, if that is still there. Raises UsageError outside
+    A deleted file is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError outside
     a git repository and for a revision that git does not know.
     """
     if revision.startswith("-"):

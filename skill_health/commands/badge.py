@@ -1,4 +1,4 @@
-"""`skill-health badge`: what a question comes to, as a badge for a README."""
+"""`skill-health badge`: the answer to one question, as a badge for a README."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN
 
 _HEAD = 16
-"""So many characters are the same at the beginning of every badge of a format."""
+"""How many characters all badges of a format begin with."""
 
 
 @click.command(short_help="Make a badge: SVG, or JSON for a shields endpoint.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--skill", metavar="NAME", help="The badge of one skill, by its name or path.")
+@click.option("--skill", metavar="NAME", help="Make the badge of one skill, given by name or path.")
 @click.option(
     "--what",
     type=click.Choice(["health", "routing", "effect", "verdict"]),
     default="health",
-    help="The question that it answers (health).",
+    help="The question it answers (health).",
 )
 @click.option("--format", "format_", type=click.Choice(["svg", "json"]), default="svg", help="What to make (svg).")
 @click.option("--output", metavar="FILE", help="Write it to a file instead of the terminal.")
@@ -30,7 +30,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """Make a badge that says how a collection, or one skill, does.
 
     Health is checked now; routing and effect are read from the histories of the last runs. What is not known is grey,
-    and what a simulated run found says so.
+    and the result of a simulated run is marked as such.
     """
     from skill_health.core.files import check, write_text
     from skill_health.page.badge import badge, endpoint, svg

@@ -16,7 +16,7 @@ from skill_health.core.times import time_option
 
 def _share(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
-        raise click.BadParameter(f"{value} does not lie between 0 and 1")
+        raise click.BadParameter(f"{value} is not between 0 and 1")
     return value
 
 
@@ -28,12 +28,21 @@ def _share(_: click.Context, __: click.Parameter, value: float | None) -> float 
     "--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", help="What to print."
 )
 @click.option(
-    "--time", callback=time_option, metavar="ISO", help="Date the run so, and judge claims on that day (now)."
+    "--time",
+    callback=time_option,
+    metavar="ISO",
+    help="Time to record for the run; claims are judged as of that day (now).",
 )
-@click.option("--due-days", type=click.IntRange(0), metavar="N", help="List claims that are due within N days.")
-@click.option("--max-drop", type=float, callback=_share, metavar="X", help="Drift: the collection falls by more.")
-@click.option("--max-skill-drop", type=float, callback=_share, metavar="X", help="Drift: a skill falls by more.")
-@click.option("--new-errors", type=click.IntRange(0), metavar="N", help="Drift: there are more new errors.")
+@click.option(
+    "--due-days", type=click.IntRange(0), metavar="N", help="List claims that are due for review within N days."
+)
+@click.option(
+    "--max-drop", type=float, callback=_share, metavar="X", help="Drift: the collection's score falls by more than X."
+)
+@click.option(
+    "--max-skill-drop", type=float, callback=_share, metavar="X", help="Drift: a skill's score falls by more than X."
+)
+@click.option("--new-errors", type=click.IntRange(0), metavar="N", help="Drift: there are more than N new errors.")
 @common_options
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:

@@ -12,7 +12,7 @@ from skill_health.effectiveness import commands
 def command() -> None:
     """Does loading a skill make an agent better at its task?
 
-    Agents do tasks with and without the skill, under the same conditions otherwise; verifiers judge what is left.
+    Agents do tasks with and without the skill, under otherwise identical conditions; verifiers judge the result.
     """
 
 

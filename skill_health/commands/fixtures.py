@@ -20,7 +20,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check every registry of the collection that PATH belongs to (default: the one here).
 
     Registries are the claims, mechanisms, activation cases, router prompts and tasks that the configuration names.
-    What the rules that see the whole collection find in them is reported, and nothing else.
+    Only what the collection-wide rules find in them is reported.
     """
     from skill_health.lint.fixtures import check_fixtures, count
     from skill_health.lint.pipeline import configure, prefix

@@ -1,4 +1,4 @@
-"""`skill-health init`: set a repository up: its settings, and the hook that keeps its skills healthy."""
+"""`skill-health init`: set up a repository: its settings, and the hook that keeps its skills healthy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from skill_health.core.errors import CLEAN
 
 
-@click.command(short_help="Set a repository up: settings and pre-commit hook.")
+@click.command(short_help="Set up a repository: settings and pre-commit hook.")
 @click.argument("path", default=".", metavar="[PATH]")
 @click.option("--profile", metavar="NAME", help="Scoring profile to set: standard, plan, plan-v2.3.0 or a .toml file.")
 @click.option("--workflow", is_flag=True, help="Write a GitHub workflow too: lint every change, report daily.")
@@ -16,16 +16,18 @@ from skill_health.core.errors import CLEAN
 )
 @click.option("--baseline", is_flag=True, help="Record today's findings as known, so that only new ones count.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
-@click.option("--force", is_flag=True, help="Replace files that are there, and add the hook to those of others.")
+@click.option(
+    "--force", is_flag=True, help="Replace existing files, and add the hook to an existing pre-commit configuration."
+)
 def command(
     path: str, profile: str | None, workflow: bool, source: str | None, baseline: bool, dry_run: bool, force: bool
 ) -> int:
     """Write skill-health.toml and the pre-commit hook for the repository that the folder PATH is in (default: here).
 
-    Hook and workflow take skill-health from the repository and commit that --from names, else from those that it was
-    installed from; where neither is known the hook runs what is installed, and the workflow fails until you say.
-    Looks first where the skills and registries are. What is there already is left alone, unless --force is given, and
-    nothing outside the repository is written.
+    Hook and workflow install skill-health from the repository and commit given by --from, else from those that it was
+    installed from; where neither is known, the hook runs what is installed and the workflow fails until you fill it in.
+    Skills and registries are looked for first. Existing files are left alone unless --force is given, and nothing
+    outside the repository is written.
     """
     from skill_health.init.plan import SetupOptions, carry_out, describe_repository, plan_setup, suggest_commands
 

@@ -13,21 +13,21 @@ from skill_health.core.errors import CLEAN, UsageError
 
 _ENDINGS = (".png", ".svg")
 _HEAD = 8
-"""So many bytes are the same at the beginning of every picture of a format."""
+"""How many bytes all pictures of a format begin with."""
 
 
 @click.command(short_help="Write one picture of the page as PNG or SVG.")
 @click.argument("name", required=False, metavar="[NAME]")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--skill", metavar="NAME", help="A picture of one skill, by its name or path.")
-@click.option("--output", metavar="FILE", help="Where to write it, with .png or .svg at its end (NAME.png).")
-@click.option("--dark", is_flag=True, help="In the colours for a dark ground.")
-@click.option("--scale", type=click.FloatRange(0.25, 8), default=2.0, help="Pixels of a PNG for each of its own (2).")
-@click.option("--list", "list_", is_flag=True, help="List the pictures; all arguments are paths.")
+@click.option("--skill", metavar="NAME", help="Write a picture of one skill, given by name or path.")
+@click.option("--output", metavar="FILE", help="File to write, ending in .png or .svg (NAME.png).")
+@click.option("--dark", is_flag=True, help="Use the colours for a dark background.")
+@click.option("--scale", type=click.FloatRange(0.25, 8), default=2.0, help="Scale of a PNG (2).")
+@click.option("--list", "list_", is_flag=True, help="List the pictures; all arguments are then paths.")
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @common_options
 def command(name: str | None, paths: tuple[str, ...], **options: Any) -> int:
-    """Write the picture of this name; without one, list the names and titles of all that there are data for."""
+    """Write the picture of this name; without a name, list all pictures that there is data for."""
     from skill_health.page.pictures._load import collection_pictures, skill_pictures
     from skill_health.page.request import asked, page_of, skill_path
     from skill_health.text.terminal import clean, echo
@@ -61,7 +61,7 @@ def _named(pictures: Sequence[Any], name: str) -> Any:
     elif near := nearest(name, [each.name for each in pictures]):
         hint = f"did you mean {near}?"
     else:
-        hint = "skill-health picture --list names those that there are data for"
+        hint = "skill-health picture --list names those that there is data for"
     raise UsageError(f"there is no picture {name!r}: {hint}")
 
 

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from skill_health.page.model import Page
 
 
-@click.command(short_help="Make one page of everything that is known.")
+@click.command(short_help="Make one page of all that is known.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--output", metavar="FILE", help="Where to write it (html: index.html among the reports; else printed).")
+@click.option(
+    "--output", metavar="FILE", help="File to write (html: index.html in the reports folder; else standard output)."
+)
 @click.option(
     "--format",
     "format_",
@@ -33,7 +35,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
     Health is checked now; routing and effect are read from the histories and the reports of the last runs. The page
     is one file that needs no network, and says what has changed since the page that it replaces; where that is not
-    kept, its state beside it (index.state.json) is enough. The exit code is 0 whatever it says: `lint` and `daily`
+    kept, its state file (index.state.json) is enough. The exit code is 0 whatever it says: `lint` and `daily`
     are the gates.
     """
     from skill_health.core.files import here, write_text
@@ -92,7 +94,7 @@ def _check(output: str, form: str) -> None:
         if read_page_file(output) is None:
             raise foreign(output)
     elif os.path.lexists(output) and not os.path.isfile(output):
-        raise UsageError(f"cannot write {output}: it is no regular file")
+        raise UsageError(f"cannot write {output}: it is not a regular file")
 
 
 def _check_head(output: str, text: str) -> None:

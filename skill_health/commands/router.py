@@ -10,7 +10,7 @@ from skill_health.router import commands
 
 @click.group("router", cls=CommandFolder, package=commands)
 def command() -> None:
-    """Do the descriptions route the right request to the right skill?
+    """Do the descriptions route each request to the right skill?
 
     A labelled prompt and the shuffled descriptions go to a router or a model; its ranking is compared with the label.
     """

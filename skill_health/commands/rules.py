@@ -15,7 +15,7 @@ from skill_health.rules._select import check_selector, matches
 @click.argument("selectors", nargs=-1, metavar="[CODE|FAMILY]...")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="text or json.")
 def command(selectors: tuple[str, ...], format_: str) -> int:
-    """List the rules, or those that a code, a prefix or a family names."""
+    """List all rules, or those selected by code, prefix or family."""
     for selector in selectors:
         check_selector(all_rules(), selector)
     rules = [rule for rule in all_rules() if not selectors or matches(rule, selectors)]

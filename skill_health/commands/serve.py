@@ -14,7 +14,9 @@ from skill_health.core.errors import CLEAN
 
 @click.command(short_help="Show the page on this machine, rebuilt when something changes.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="The port on 127.0.0.1; 0: any free (8000).")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, help="Port on 127.0.0.1; 0 means any free one (8000)."
+)
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
 @common_options
@@ -22,7 +24,7 @@ from skill_health.core.errors import CLEAN
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
     """Serve the page of `report` on 127.0.0.1, and to no other machine, until Ctrl-C.
 
-    It is built anew, and loads itself anew, when a skill, a registry, a task, the configuration, a history or a report
+    It is rebuilt, and reloads itself, when a skill, a registry, a task, the configuration, a history or a report
     changes. Nothing is written.
     """
     import gc
@@ -34,7 +36,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     named = ctx.get_parameter_source("as_of") is not click.core.ParameterSource.DEFAULT
 
     def day() -> date:
-        """The day that was named, else that of now: a server may run past midnight."""
+        """The day that was given, else today: a server may run past midnight."""
         return options["as_of"] if named else date.today()
 
     live, folder = site(paths, options, day)
@@ -42,7 +44,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
         # A process that lives on has to clean up behind itself, unlike one that runs a hook.
         gc.enable()
         live.refresh(strict=True)
-        echo(f"{server.url} shows the page; Ctrl-C ends it\n")
+        echo(f"{server.url} shows the page; press Ctrl-C to stop\n")
         if sys.stdout is not None:
             sys.stdout.flush()
         server.serve_forever()

@@ -1,4 +1,4 @@
-"""`skill-health status`: what is known of each skill, and what to ask next."""
+"""`skill-health status`: what is known of each skill, and what to run next."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from skill_health.core.errors import CLEAN
 @click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
 @common_options
 def command(paths: tuple[str, ...], **options: Any) -> int:
-    """Say of each skill whether it is sound, found, and of use, as far as that is known, and which command comes next.
+    """Say whether each skill is sound, found and useful, as far as that is known, and which command to run next.
 
     Health is checked now; routing and effect are read from the histories of the last runs. A skill that fails a
-    question needs no later one. Nothing is run and nothing written.
+    question needs no later one. Nothing is run or written.
     """
     from skill_health.lint.pipeline import configure
     from skill_health.status.join import read_status

@@ -1,6 +1,6 @@
 """skill-health.toml, or `[tool.skill-health]` of pyproject.toml -> Config, with one clear line for every mistake.
 
-What is accepted follows from the fields of the dataclasses in `config`; `schemas/config.schema.json` says the same to
+What is accepted follows from the fields of the classes in `settings`; `schemas/config.schema.json` says the same to
 editors, and a test compares the two. It is not used here, so that a hook need not import a schema library.
 """
 

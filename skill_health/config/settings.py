@@ -97,7 +97,7 @@ class Provider(NamedTuple):
 
 
 class ModelPrice(NamedTuple):
-    """US dollars for a million tokens of one model; where `cached` or `cache_write` is None, they cost as `input`."""
+    """US dollars per million tokens of one model; `cached` and `cache_write` cost as `input` where they are None."""
 
     input: float
     output: float
@@ -124,7 +124,7 @@ class RouterSettings(NamedTuple):
 
 
 class Effectiveness(NamedTuple):
-    """The effectiveness benchmark. `sandbox` "" is the first that works; `acp_*` say how an agent of ACP is started."""
+    """The effectiveness benchmark. `sandbox` "" is the first that works; `acp_*` say how an ACP agent is started."""
 
     agents: tuple[str, ...] = ()
     arms: tuple[str, ...] = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated")
@@ -164,7 +164,7 @@ class Config(NamedTuple):
 def load_config(root: str, file: str | None = None) -> Config:
     """The configuration of a collection; the defaults where there is none.
 
-    It stands in skill-health.toml or in `[tool.skill-health]` of pyproject.toml in `root`, not in both; `file`
+    It is in skill-health.toml or in `[tool.skill-health]` of pyproject.toml in `root`, not in both; `file`
     (relative to the current directory) is read instead of them. Raises UsageError, naming file and line where it can,
     for a file that cannot be read, invalid TOML, an unknown key or a value of the wrong kind.
     """
@@ -174,7 +174,7 @@ def load_config(root: str, file: str | None = None) -> Config:
 
 
 def config_with(config: Config, **overrides: Any) -> Config:
-    """The configuration with these fields replaced, as a command line does.
+    """The configuration with these fields replaced, as the command line does.
 
     None leaves a field as it is; a list becomes a tuple. Raises ValueError for a name that is no field.
     """
@@ -184,7 +184,7 @@ def config_with(config: Config, **overrides: Any) -> Config:
 
 
 def config_digest(config: Config) -> str:
-    """A hash of all settings of the linter in force, 32 hexadecimal digits; the same from whatever file they come."""
+    """A hash of all linter settings in force, 32 hexadecimal digits; the same whichever file they come from."""
     import json
 
     plain = _plain(config._replace(source=""))

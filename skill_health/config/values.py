@@ -33,7 +33,7 @@ class Mistake(Exception):
 
 
 def wrong(path: Place, wanted: str, value: object) -> Mistake:
-    """The mistake of a value that is something else than wanted."""
+    """The mistake of a value that is not what is wanted."""
     text = f'"{value}"' if isinstance(value, str) and value.isprintable() else repr(value)
     text = text if len(text) <= 60 else text[:57] + "..."
     return Mistake(path, f'"{dotted(path)}" must be {wanted}, not {text}')
@@ -113,17 +113,17 @@ AT_LEAST_ONE = frozenset(
 
 
 def text(value: object, path: Place) -> str:
-    """A text; one of CHOICES, and not empty, where its key says so. Raises Mistake."""
+    """A string; one of CHOICES, and not empty, where its key says so. Raises Mistake."""
     key = _key(path)
     if key in CHOICES and value not in CHOICES[key]:
         raise wrong(path, "one of " + ", ".join(CHOICES[key]), value)
     if not isinstance(value, str) or (not value and key in NOT_EMPTY):
-        raise wrong(path, "text" if key not in NOT_EMPTY else "text that is not empty", value)
+        raise wrong(path, "a string" if key not in NOT_EMPTY else "a non-empty string", value)
     return value
 
 
 def whole(value: object, path: Place) -> int:
-    """A whole number that is not negative, or from 1 on where its key says so. Raises Mistake."""
+    """A whole number of at least 0, or of at least 1 where its key says so. Raises Mistake."""
     of_provider = path[:2] == ("router", "providers") and path[-1] in PROVIDER_POSITIVE
     least = 1 if of_provider or _key(path) in AT_LEAST_ONE else 0
     if isinstance(value, float) and value.is_integer():
@@ -141,14 +141,14 @@ def share(value: object, path: Place) -> float:
 
 
 def texts(value: object, path: Place) -> tuple[str, ...]:
-    """A list of texts that are not empty. Raises Mistake."""
+    """A list of non-empty strings. Raises Mistake."""
     if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
-        raise wrong(path, 'a list of texts that are not empty, such as ["one"]', value)
+        raise wrong(path, 'a list of non-empty strings, such as ["one"]', value)
     return tuple(value)
 
 
 def read_words(value: object, path: Place) -> dict[str, str]:
-    """The severities of rules, or texts by the names of variables. Raises Mistake."""
+    """The severities of rules, or strings by the names of variables. Raises Mistake."""
     if path != ("severity",):
         return _variables(value, path)
     if not isinstance(value, dict):
@@ -161,10 +161,10 @@ def read_words(value: object, path: Place) -> dict[str, str]:
 
 def _variables(value: object, path: Place) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise wrong(path, 'a table of texts, such as { NAME = "value" }', value)
+        raise wrong(path, 'a table of strings, such as { NAME = "value" }', value)
     for key, text in value.items():
         if not key or not isinstance(text, str):
-            raise wrong((*path, key), "text under the name of an environment variable", text)
+            raise wrong((*path, key), "a string under the name of an environment variable", text)
     return dict(value)
 
 
@@ -239,7 +239,7 @@ def _per_path(value: object, path: Place) -> tuple[PerPath, ...]:
 
 def _hosts(value: object, path: Place) -> dict[str, dict[str, float]]:
     if not isinstance(value, dict):
-        raise wrong(path, "a table with one table for each host", value)
+        raise wrong(path, "a table with a table for each host", value)
     return {host: _host(numbers, (*path, host)) for host, numbers in value.items()}
 
 
@@ -257,7 +257,7 @@ def _prices(value: object, path: Place) -> dict[str, ModelPrice]:
             if key not in keys:
                 raise unknown(key, place, keys, dotted_keys())
             if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= PRICE_MAX:
-                raise wrong((*place, key), "US dollars for a million tokens", number)
+                raise wrong((*place, key), "US dollars per million tokens", number)
         for key in _REQUIRED[ModelPrice]:
             if key not in inner:
                 raise Mistake(place, f'"{dotted(place)}" needs the key "{key}"')
@@ -268,7 +268,7 @@ def _prices(value: object, path: Place) -> dict[str, ModelPrice]:
 def _named(value: object, path: Place, strict: bool = True) -> Iterator[tuple[str, object, Place]]:
     """The tables of a table, with their names and places; strict names are lower-case words joined by hyphens."""
     if not isinstance(value, dict):
-        raise wrong(path, "a table with one table for each name", value)
+        raise wrong(path, "a table with a table for each name", value)
     for name, inner in value.items():
         place = (*path, name)
         if strict and not HOST_NAME.fullmatch(name):
@@ -285,7 +285,7 @@ def _host(value: object, path: Place) -> dict[str, float]:
         if key not in HOST_NUMBERS:
             raise unknown(key, path, HOST_NUMBERS, dotted_keys())
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= HOST_MAX:
-            raise wrong((*path, key), "a number that is not negative", number)
+            raise wrong((*path, key), "a number of at least 0", number)
     return {key.replace("-", "_"): float(number) for key, number in value.items()}
 
 

@@ -1,4 +1,4 @@
-"""The paths a user names -> the skills to check and the collection that they stand in."""
+"""The paths a user names -> the skills to check and the collection around them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Walk:
         self.deep = False
 
     def full(self) -> bool:
-        """Whether the bound of the walk is reached."""
+        """Whether the walk has reached its limit."""
         return self.entries > MAX_ENTRIES
 
 
@@ -109,7 +109,7 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
 
 
 def _listing(walk: Walk, directory: str, folder: str, quiet: bool) -> Listing | None:
-    """What a folder holds; None, with a warning, where it cannot be read or the bound of the walk is reached."""
+    """What a folder holds; None, with a warning, where it cannot be read or the walk has reached its limit."""
     try:
         listing = list_folder(directory, MAX_ENTRIES - walk.entries)
     except OSError as error:
@@ -127,7 +127,7 @@ def _listing(walk: Walk, directory: str, folder: str, quiet: bool) -> Listing | 
 
 
 def _with_gitignore(walk: Walk, directory: str, prefix: str, stack: tuple[Patterns, ...]) -> tuple[Patterns, ...]:
-    """The ignore files that hold in a folder with a `.gitignore` of its own, that one ahead."""
+    """The ignore files that apply in a folder with a `.gitignore` of its own, that one first."""
     try:
         patterns = read_patterns(f"{directory}/.gitignore", cut=len(prefix))
     except OSError as error:
@@ -137,7 +137,7 @@ def _with_gitignore(walk: Walk, directory: str, prefix: str, stack: tuple[Patter
 
 
 class SurveyRequest:
-    """What was asked for, relative to the root: folders with all below them, single skills, files of no skill."""
+    """What was asked for, relative to the root: folders with all below them, single skills, and other files."""
 
     def __init__(self) -> None:
         self.folders: set[str] = set()
@@ -174,7 +174,7 @@ def sort_paths(paths: Sequence[str], root: str, exclude: Patterns | None) -> Sur
 
 
 def survey(root: str, request: SurveyRequest, exclude: Patterns | None) -> Walk:
-    """Walk what the request is about, each folder once; what stands above comes first, so that it owns its files."""
+    """Walk what the request is about, each folder once; higher ones come first, so that their skills own the files."""
     walk = Walk(root)
     single = request.owners | request.skills
 
@@ -219,10 +219,10 @@ SHOWN = 5
 
 
 def follow_links(walk: Walk) -> dict[str, list[str]]:
-    """Symbolic links to folders -> further paths by the path of the skill that they lead to.
+    """Symbolic links to folders -> the further paths of each skill that they lead to, by its own path.
 
-    A link into a part of the root that was not walked is walked in its place, once; a link to a folder above itself and
-    one out of the root never are. Adds to `walk`.
+    A link into a part of the root that was not walked is walked in its place, once; links to a folder above themselves
+    and links out of the root never are. Adds to `walk`.
     """
     inside: list[tuple[str, str]] = []
     outside: list[str] = []
@@ -242,13 +242,13 @@ def follow_links(walk: Walk) -> dict[str, list[str]]:
         more = f" and {len(outside) - SHOWN} more" if len(outside) > SHOWN else ""
         walk.warnings.append(
             f"not followed, because they lead out of {walk.root}: {', '.join(outside[:SHOWN])}{more}; "
-            "name the folders they lead to if they are to be checked"
+            "to check them, name the folders they lead to"
         )
     return _aliases(walk, inside)
 
 
 def _aliases(walk: Walk, links: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """The paths that (link, where it leads) give to the skills below, by the path of the skill."""
+    """The further paths that links (link, target) give to the skills below their targets, by the path of the skill."""
     below: dict[str, list[SkillFolder]] = {}
     for found in walk.found if links else ():
         parts = found.real.split("/")
@@ -262,22 +262,22 @@ def _aliases(walk: Walk, links: list[tuple[str, str]]) -> dict[str, list[str]]:
                 aliases.setdefault(found.path, []).append(f"{link}{found.real[len(target) :]}/{found.file_name}")
                 count += 1
         if count > MAX_ALIASES:
-            walk.warnings.append(f"skills are linked from more than {MAX_ALIASES:,} places: the rest are not named")
+            walk.warnings.append(f"skills are linked from more than {MAX_ALIASES:,} places: the rest are not listed")
             break
     return aliases
 
 
 def _leads_up(root: str, link: str, target: str) -> bool:
-    """Whether a link leads to a folder that it stands in."""
+    """Whether a link leads to a folder that contains it."""
     above = relative(os.path.realpath(os.path.join(root, os.path.dirname(link))), root) or ""
     return not target or above == target or above.startswith(target + "/")
 
 
 def identical(found: Iterable[SkillFolder], root: str) -> Iterator[list[SkillFolder]]:
-    """Group skills that are byte for byte the same folder under the same name; the one that stands for all comes first.
+    """Group skills that are byte for byte the same folder under the same name, the one that represents them first.
 
     Sizes and lists of files are compared first, so that few files are read. A folder of more than `MAX_BYTES` is not
-    compared and stands for itself.
+    compared and represents itself.
     """
     alike: dict[tuple[object, ...], list[SkillFolder]] = {}
     for one in found:
@@ -359,8 +359,8 @@ def discover(
     A folder means the skills below it: they are the whole collection and all targets, whatever lies above. A skill's
     own folder, its SKILL.md or any other file in it means that skill as the target within its collection: everything
     below the root where settings or git mark one, else its siblings. What is named is checked even if it is ignored or
-    excluded, unless `force_exclude` makes the configured `exclude` hold for it too, as hooks want. No paths stand for
-    the root where one is given, else for the current directory.
+    excluded, unless `force_exclude` makes the configured `exclude` apply to it too, as hooks do. Without paths the
+    root is searched, where one is given, else the current directory.
 
     Raises UsageError where a path does not exist or is outside the root.
     """
@@ -379,7 +379,7 @@ def discover(
 
 
 def _entry(group: list[SkillFolder], aliases: dict[str, list[str]], request: SurveyRequest, walk: Walk) -> Entry:
-    """The entry of a skill and its copies; the first of the group stands for all."""
+    """The entry of a skill and its copies; the first of the group represents them all."""
     found = group[0]
     copies = {one.path for one in group[1:]}.union(*(aliases.get(one.path, ()) for one in group))
     places = {one.folder for one in group}.union((one.real for one in group), map(os.path.dirname, copies))

@@ -20,7 +20,7 @@ _CLASS_NAMES = {
 
 
 def glob_matcher(glob: str, by_path: bool) -> Callable[[str], object] | None:
-    """A predicate over names or paths; the plain cases, which most lines are, do without a regular expression."""
+    """A predicate over names or paths; plain ones, as most lines are, need no regular expression."""
     if not glob:
         return None
     if is_plain(glob):

@@ -17,7 +17,7 @@ class Host(NamedTuple):
 
     The budget is `budget` where that is above 0, else `budget_percent` of `context_tokens`; it counts what
     `unit` says (characters, or tokens of `chars_per_token` bytes). `skill_chars` caps one description (0: no
-    cap). `overflow` is what gives way beyond the budget: "names" (descriptions are dropped, names stay),
+    cap). `overflow` is what is given up beyond the budget: "names" (descriptions are dropped, names stay),
     "shorten" (all descriptions are cut alike, then entries left out) or "omit" (entries left out).
     `entry` and `bare` are the texts of an entry with and without its description.
     """
@@ -48,7 +48,7 @@ def hosts(overrides: Mapping[str, Mapping[str, float]] | None = None) -> tuple[H
     """The known hosts with a configuration's numbers in place of the table's, sorted by key.
 
     A key that the table does not have is a new host; without a budget of its own it shows everything. Unknown
-    names of numbers are passed over, since the configuration reports them.
+    names of numbers are skipped, since the configuration reports them.
     """
     known = {key: Host(key, **entry) for key, entry in _table()["hosts"].items()}
     numbers = {name for name, kind in Host.__annotations__.items() if kind is float}
@@ -104,7 +104,7 @@ class Catalog(NamedTuple):
 def simulate(descriptions: Texts, host: Host) -> Catalog:
     """List (name, description) pairs as `host` does; the answer is in the order of the pairs.
 
-    Which descriptions Claude Code drops depends on use; without a record of it the later names give way,
+    Which descriptions Claude Code drops depends on use; without a record of it the later ones are dropped,
     so that the counts are right and the names are an example.
     """
     flat = [(name, " ".join(text.split())) for name, text in descriptions]

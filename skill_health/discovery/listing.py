@@ -59,7 +59,7 @@ def list_folder(directory: str, limit: int) -> Listing:
 
 
 def _add_odd(listing: Listing, entry: os.DirEntry[str]) -> None:
-    """Sort in a symbolic link by what it leads to, and anything else that is neither file nor folder."""
+    """File a symbolic link under what it leads to, and anything else that is neither file nor folder."""
     try:
         if entry.is_symlink() and entry.is_dir():
             listing.links.append(entry.name)
@@ -73,7 +73,7 @@ def _add_odd(listing: Listing, entry: os.DirEntry[str]) -> None:
 
 
 def drop_ignored(listing: Listing, rules: Sequence[Patterns], prefix: str) -> None:
-    """Take out what the ignore files leave out. A link to a folder counts as a file, as in git."""
+    """Remove what the ignore files leave out. A link to a folder counts as a file, as in git."""
     listing.folders = [name for name in listing.folders if not ignored(rules, prefix + name, name, True)]
     listing.files = [name for name in listing.files if not ignored(rules, prefix + name, name, False)]
     listing.links = [name for name in listing.links if not ignored(rules, prefix + name, name, False)]
@@ -104,7 +104,7 @@ def is_skill_name(name: str) -> bool:
 
 
 def has_skill(folder: str) -> bool:
-    """Whether a SKILL.md, in whatever case and whatever it is, stands right in this folder."""
+    """Whether a SKILL.md, in whatever case and whatever it is, is directly in this folder."""
     try:
         return any(map(is_skill_name, os.listdir(folder)))
     except OSError:

@@ -56,7 +56,7 @@ class Plugins:
 
 
 def without_plugin(label: str) -> str:
-    """The plain name in a label, which may be written as hosts list a skill of a plugin."""
+    """The plain name in a label, which may be written as `plugin:skill`."""
     return label.rpartition(":")[2]
 
 

@@ -33,7 +33,7 @@ def find_root(paths: Sequence[str]) -> str:
 
     The nearest folder above all named paths with skill-health.toml or a pyproject.toml that has a table
     [tool.skill-health], up to the top of the git repository; else that top; else the current directory if the paths are
-    inside it; else the named folder, or the folder above a single skill. No paths stand for the current directory.
+    inside it; else the named folder, or the folder above a single skill. Without paths, that of the current directory.
     Raises UsageError where a path does not exist.
     """
     named = [resolve(path) for path in paths or (".",)]
@@ -83,11 +83,11 @@ def relative(place: str, root: str) -> str | None:
 
 
 def ignores_above(root: str, start: str) -> tuple[Patterns, ...]:
-    """The ignore files that hold in `start` (relative to the root) from the folders above it, the nearest first.
+    """The ignore files that apply in `start` (relative to the root) from the folders above it, the nearest first.
 
     They are those of the git work tree, its `info/exclude` included; outside git those from the root on. Where they
-    leave out `start` itself none holds: somebody named it, so what is in it is wanted. The user's global ignore file
-    is left alone, because two machines should agree. One that cannot be read holds nothing.
+    leave out `start` itself none applies: somebody named it, so what is in it is wanted. The user's global ignore file
+    is left alone, because two machines should agree. One that cannot be read counts as empty.
     """
     top = git_top(root) or root
     lead = f"{relative(root, top)}/" if top != root else ""

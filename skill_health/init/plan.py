@@ -56,7 +56,7 @@ class SetupFile(NamedTuple):
 
 
 class SetupPlan(NamedTuple):
-    """What to do, and what it rests on.
+    """What to do, and what it is based on.
 
     `root` is that of the collection, `top` that of the repository; `skills` and `records` say how many there are;
     `config` are the settings as they will be.
@@ -116,7 +116,7 @@ def _plan_settings(root: str, survey: RepositorySurvey, options: SetupOptions, k
     add = f'profile = "{options.profile}"\n' if options.profile not in (None, known.profile) else ""
     add += texts.format_baseline(BASELINE) if options.baseline and not known.baseline else ""
     if holds_settings(root) and not os.path.isfile(place):
-        return SetupFile(os.path.join(root, PYPROJECT), "keep", why="holds the settings already", add=add)
+        return SetupFile(os.path.join(root, PYPROJECT), "keep", why="already holds the settings", add=add)
     file = _plan_whole(place, text, options.force)
     return file._replace(add=add) if file.action == "keep" and file.why != "is up to date" else file
 
@@ -127,11 +127,11 @@ def _plan_hooks(place: str, lines: list[str], force: bool) -> SetupFile:
     text = _read(place)
     found = texts.uses_our_hooks(text)
     if found:
-        return SetupFile(place, "keep", why="has the hook already")
+        return SetupFile(place, "keep", why="already has the hook")
     longer = texts.insert_hooks(text, lines) if force else None
     if longer is not None:
         return SetupFile(place, "extend", longer)
-    why = "is there already" if found is False else "cannot be read as a pre-commit configuration"
+    why = "already exists" if found is False else "cannot be read as a pre-commit configuration"
     why += ": nothing can be added to it safely" if force else ""
     return SetupFile(place, "keep", why=why, add="".join(f"  {line}\n" for line in lines))
 
@@ -142,7 +142,7 @@ def _plan_whole(place: str, text: str | None, force: bool) -> SetupFile:
         return SetupFile(place, "write", text)
     if text is not None and os.path.isfile(place) and _read(place) == text:
         return SetupFile(place, "keep", why="is up to date")
-    return SetupFile(place, "replace", text) if force else SetupFile(place, "keep", why="is there already")
+    return SetupFile(place, "replace", text) if force else SetupFile(place, "keep", why="already exists")
 
 
 def _read(place: str) -> str:
@@ -175,7 +175,7 @@ def describe_repository(plan: SetupPlan) -> Iterator[str]:
     """What the repository holds, in a few lines."""
     groups = plan.survey.groups
     number, copies = plan.skills + plan.survey.copies, plan.survey.copies
-    once = f", {copies} of them copies of others and checked once" if copies else ""
+    once = f", {copies} of them copies, which are checked once" if copies else ""
     yield f"found {number} skill{'s' * (number != 1)}{once}:"
     for group in groups[:_MAX_GROUPS]:
         yield clean(f"  {group.skills:4} in {group.folder or '.'}/ ({group.kind})")
@@ -187,7 +187,7 @@ def describe_repository(plan: SetupPlan) -> Iterator[str]:
     if plan.survey.unnamed:
         yield f"{plan.survey.unnamed} more registries have names that no configuration can hold"
     for folder in plan.survey.own:
-        yield clean(f"{folder}/ has a configuration of its own: run skill-health there for its settings to hold")
+        yield clean(f"{folder}/ has a configuration of its own: run skill-health there for it to apply")
 
 
 def carry_out(plan: SetupPlan, dry_run: bool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a repository holds already: where its skills are, which registries lie beside them, what is set up."""
+"""What a repository holds already: where its skills are, which registries are beside them, and what is set up."""
 
 import json
 import os

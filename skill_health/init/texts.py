@@ -40,14 +40,14 @@ _GLOB = lazy(r"[*?\[\\]")
 
 _HEAD = """\
 # Settings of skill-health. This file also marks the root of the collection: paths in findings are relative to it.
-# What is not set has its default. `skill-health rules` lists the rules, `skill-health explain CODE` shows one.
+# Settings left out have their defaults. `skill-health rules` lists the rules, `skill-health explain CODE` shows one.
 """
 _FAIL_ON = """
-# The least severity of a finding that fails a run and a commit: error, warning, info or never.
+# The lowest severity of a finding that fails a run or a commit: error, warning, info or never.
 # fail-on = "error"
 """
 _WORKFLOW = """\
-# Lints every change, and once a day compares the skills with the days before.
+# Lints every change, and once a day compares the skills with earlier days.
 name: skill-health
 on:
   push:
@@ -86,10 +86,10 @@ jobs:
           python-version: "3.13"
 {install}
       - run: skill-health daily{where}
-      - name: Say how things are
+      - name: Write a summary
         if: "!cancelled()"
         run: skill-health report --format md{where} >> "$GITHUB_STEP_SUMMARY"
-      - name: Hand the history over
+      - name: Pass on the history
         id: reports
         if: "!cancelled()"
         uses: actions/upload-artifact@v6
@@ -143,7 +143,7 @@ def format_settings(root: str, survey: RepositorySurvey, profile: str | None, ba
         )
     if survey.tests:
         globs = [f"/{escape_glob(folder)}/" for folder in survey.tests if folder.isprintable()]
-        parts.append("\n# Skills below these folders look like test data. Take the mark away to leave them alone.\n")
+        parts.append("\n# Skills below these folders look like test data. Uncomment the next line to leave them out.\n")
         parts.append(f"# exclude = {_quote_array(globs)}\n")
     if survey.further:
         parts.append("\n[sources]\n")
@@ -239,7 +239,7 @@ def list_hook_lines(source: PackageSource | None, fixtures: bool) -> list[str]:
         head = [f"- repo: {quote_yaml(source.repo)}", f"  rev: {quote_yaml(source.rev)}", "  hooks:"]
         return head + [f"    - id: {name}" for name in ids]
     # No repository is known that it came from: what is installed is what runs.
-    text = ["- repo: local  # runs the skill-health that is installed where the commit is made", "  hooks:"]
+    text = ["- repo: local  # runs the skill-health installed where the commit is made", "  hooks:"]
     for name in ids:
         command, files = HOOKS[name]
         text += [

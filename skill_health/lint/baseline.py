@@ -1,4 +1,4 @@
-"""Known findings that are not shown again: keyed by content, with a reason each, and only ever fewer."""
+"""Known findings that are not shown again: keyed by content, each with a reason; their number may only shrink."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_baseline(path: str) -> dict[str, list[dict[str, str]]]:
         for entry in document["findings"]:
             known.setdefault(str(entry["key"]), []).append({k: str(v) for k, v in entry.items()})
     except FileNotFoundError as error:
-        raise UsageError(f"no baseline at {path}; --write-baseline REASON makes one") from error
+        raise UsageError(f"no baseline at {path}; --write-baseline REASON creates one") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is not a baseline: {error}") from error
     if document.get("version") != _VERSION:

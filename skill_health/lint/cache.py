@@ -1,8 +1,8 @@
 """A persistent cache of what was found in each skill: one file per collection, rule set and configuration.
 
-A file is replaced as a whole, so concurrent runs never see half of one; an entry counts only if its key,
-which covers every input, still holds. The oldest files go when there are too many. Packing is nobody else's affair:
-without a cache findings are what the rules made them.
+A file is replaced as a whole, so concurrent runs never see half of one; an entry is used only if its key,
+which covers every input, still matches. The oldest files are deleted when there are too many. Nothing else packs
+findings: without a cache they stay as the rules made them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class StoredCorpus:
 
 
 class LintCache:
-    """What is stored of one collection, under one rule set and configuration; one without a name holds nothing."""
+    """What is stored of one collection, under one rule set and configuration; one without a name is empty."""
 
     def __init__(self, discovery: Discovery, name: str = "", base: str = "") -> None:
         self.discovery, self.name, self.base = discovery, name, base

@@ -53,7 +53,7 @@ class CheckedSkill(NamedTuple):
 
 
 class CheckedCorpus(NamedTuple):
-    """What the collection-wide rules found, and the files that it depends on, as in `CheckedSkill`."""
+    """What the collection-wide rules found, and the files it depends on, as in `CheckedSkill`."""
 
     findings: tuple[Finding, ...]
     inputs: dict[str, str]

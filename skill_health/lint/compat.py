@@ -76,7 +76,7 @@ def compat_report(result: LintResult) -> dict[str, Any]:
 
 
 def compat_scores(result: LintResult) -> dict[str, Score]:
-    """The same scores in the form that the other profiles have."""
+    """The same scores in the form of the other profiles."""
     report = compat_report(result)
     scores = {}
     for skill in report["skills"]:

@@ -1,4 +1,4 @@
-"""What `--fix` and `--diff` do: plan in memory until nothing changes any more, then write or show."""
+"""What `--fix` and `--diff` do: plan in memory until nothing changes any more, then write or show it."""
 
 from __future__ import annotations
 
@@ -144,14 +144,14 @@ def _apply(
 
 
 def write_plan(root: str, plan: FixPlan) -> list[str]:
-    """Carry a plan out: (notes on what was left alone). A file that changed since it was planned is not touched."""
+    """Carry out a plan and return notes on what was left alone. A file that has changed since then is not touched."""
     notes = []
     for path, (old, new) in sorted(plan.changes.items()):
         full = os.path.join(root, path)
         if not _inside(root, full):
             notes.append(f"{path}: outside the collection, left alone")
         elif read_bytes(full)[0] != old:
-            notes.append(f"{path}: changed meanwhile, left alone")
+            notes.append(f"{path}: changed in the meantime, left alone")
         else:
             write_bytes(full, new)
     # Files before folders, so that no path goes stale on the way.
@@ -161,7 +161,7 @@ def write_plan(root: str, plan: FixPlan) -> list[str]:
         if not (_inside(root, source) and _inside(root, target)):
             notes.append(f"{path}: outside the collection, left alone")
         elif os.path.exists(target) and not os.path.samefile(source, target):
-            notes.append(f"{path}: {name} exists already, left alone")
+            notes.append(f"{path}: {name} already exists, left alone")
         else:
             _rename(source, target)
     return notes

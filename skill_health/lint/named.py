@@ -1,7 +1,7 @@
 """The files that a hook or a user names: which of them a finding can be about.
 
 A hook passes every changed file that its pattern matches, most of which may have nothing to do with skills. They are
-sorted out before anything is searched, so that an unrelated commit costs no more than starting Python.
+filtered out before anything is searched, so that an unrelated commit costs no more than starting Python.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from skill_health.registries.sources import KINDS, expand
 def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bool = False) -> tuple[str, ...]:
     """The named folders, and the named files that are part of a skill, a registry or a task.
 
-    With `force_exclude` the configured `exclude` holds for what is named, too. What lies outside `root` is kept:
-    whoever searches for it says what is wrong. Raises UsageError where a path does not exist.
+    With `force_exclude` the configured `exclude` applies to named paths too. What lies outside `root` is kept:
+    the search will say what is wrong with it. Raises UsageError where a path does not exist.
     """
     exclude = compile_patterns(config.exclude) if force_exclude else None
     in_skill = cache(lambda folder: skill_above(folder, root) is not None)

@@ -117,8 +117,8 @@ def run(
 class LintSession:
     """The steps of a run, and what they share.
 
-    What only a run with something new to check needs is imported when it does: a run that finds all in the
-    cache loads no parser.
+    What only a run with something new to check needs is imported when it does: a run that finds
+    everything in the cache loads no parser.
     """
 
     def __init__(self, discovery: Discovery, config: Config, use_cache: bool) -> None:
@@ -182,7 +182,7 @@ class LintSession:
     def registries(self) -> Registries:
         """The registries beside the skills, read only when a rule or a report needs them.
 
-        They are kept too, since holding them against their schemas takes longer than all rules together.
+        The cache keeps them too, since validating them takes longer than all rules together.
         """
         from skill_health.registries.records import from_json, load_registries
 
@@ -227,7 +227,7 @@ def _patterns(glob: str) -> Patterns | None:
 
 
 def off_here(finding: Finding, config: Config) -> bool:
-    """Whether the configuration switches this rule off for this path; the last entry that says so counts."""
+    """Whether the configuration switches this rule off for this path; the last entry that matches wins."""
     off = False
     for entry in config.per_path:
         patterns = _patterns(entry.glob)
@@ -242,7 +242,7 @@ def _named(finding: Finding, selectors: tuple[str, ...]) -> bool:
 
 
 def graded(finding: Finding, config: Config) -> Finding:
-    """The finding with the severity that the configuration gives its rule; the narrowest selector counts."""
+    """The finding with the severity that the configuration gives its rule; the most specific selector wins."""
     if not config.severity:
         return finding
     best = ""

@@ -18,7 +18,7 @@ class LintReport(NamedTuple):
     Paths in it are relative to the root of the collection; `prefix` is what leads there from the current
     directory ("" where that is no sub-folder). `scores` is None unless they were asked for.
     `statistics` asks for a count per rule instead of the findings themselves; `subject` says what was checked
-    where that is not the skills.
+    if not the skills.
     """
 
     version: str
@@ -35,7 +35,7 @@ class LintReport(NamedTuple):
     subject: str = ""
 
     def number(self, severity: Severity) -> int:
-        """How many findings are of this severity."""
+        """The number of findings of this severity."""
         return sum(f.severity is severity for f in self.findings)
 
     def by_rule(self) -> list[tuple[Finding, int]]:

@@ -1,4 +1,4 @@
-"""From the result of a run to scores: what each component needs, gathered from findings, facts and registries."""
+"""The result of a run -> scores: what each component needs is gathered from findings, facts and registries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking external links: opt-in, concurrent, cached and polite. Nothing else in the package goes on the network."""
+"""Checking external links: opt-in, concurrent, cached and polite. Nothing else in the linter uses the network."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from skill_health.skill.model import Skill
 
 FORMAT = 1
 DAY = 86_400
-# An address that answered is asked again after a week, any other after a day.
+# An address that answered is checked again after a week, any other after a day.
 FRESH_DAYS = {"ok": 7, "moved": 7, "gone": 1, "error": 1}
 
 
@@ -100,11 +100,11 @@ class UrlResponse:
 
 
 class RefusedUrl(Exception):
-    """The address is not one that may be asked."""
+    """The address must not be requested."""
 
 
 def ask(method: str, url: str, timeout: float, allow_private: bool) -> UrlResponse:
-    """Send one request without a body and read the head of the answer. Never raises for what a server does."""
+    """Send one request without a body and read the head of the answer. Never raises, whatever the server does."""
     try:
         parts = urlsplit(url)
         connection = _connection(parts, timeout, allow_private)
@@ -160,9 +160,9 @@ def _abort(connection: http.client.HTTPConnection, late: threading.Event) -> Non
 
 def _connection(parts: SplitResult, timeout: float, allow_private: bool) -> http.client.HTTPConnection:
     if parts.scheme not in ("http", "https"):
-        raise RefusedUrl(f"{parts.scheme or 'no'} scheme: only http and https are asked")
+        raise RefusedUrl(f"{parts.scheme or 'no'} scheme: only http and https are checked")
     if parts.username or parts.password:
-        raise RefusedUrl("the address holds credentials")
+        raise RefusedUrl("the address contains credentials")
     name = (parts.hostname or "").rstrip(".")
     if not name:
         raise ValueError("no host")
@@ -232,7 +232,7 @@ class _PinnedTLS(http.client.HTTPSConnection):
 
 
 class _ThroughProxy(http.client.HTTPConnection):
-    """Plain HTTP through a proxy, which is asked for the whole address."""
+    """Plain HTTP through a proxy, which is sent the whole address."""
 
 
 def _through(proxy: str, host: str, port: int, secure: bool, timeout: float) -> http.client.HTTPConnection:
@@ -280,11 +280,11 @@ def check_urls(
     allow_private: bool = False,
     now: Callable[[], float] = time.time,
 ) -> dict[str, UrlResult]:
-    """Ask for every address once; the results come in the order of the addresses.
+    """Request every address once; the results are in the order of the addresses.
 
     `timeout` (seconds) bounds each wait for a server; at most `per_host` requests to one host run at once, each
     `delay` seconds after the one before. Without `allow_private` nothing is sent to addresses that are not
-    public. What `cache_path` holds and is fresh is not asked again. Never raises for what a server does.
+    public. What is still fresh in `cache_path` is not requested again. Never raises, whatever the server does.
     """
     wanted = sorted(set(urls))
     pages = sorted({urldefrag(url).url for url in wanted})
@@ -310,7 +310,7 @@ def _pool(workers: int) -> Iterator[tuple[ThreadPoolExecutor, Event]]:
     try:
         yield pool, stop
     finally:
-        # An interrupt must wait for the requests under way only.
+        # An interrupt need only wait for the requests under way.
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -327,7 +327,7 @@ def _lane(pages: list[str], timeout: float, delay: float, allow_private: bool, s
 
 
 def check_url(url: str, timeout: float, allow_private: bool) -> UrlResult:
-    """Ask for one address, following up to five redirects."""
+    """Request one address, following up to five redirects."""
     at, final, permanent = url, url, True
     for _ in range(MAX_REDIRECTS + 1):
         answer = _best_answer(at, timeout, allow_private)
@@ -382,7 +382,7 @@ def _for(url: str, result: UrlResult) -> UrlResult:
 
 
 def with_urls(report: LintReport, result: LintResult, config: Config) -> LintReport:
-    """Ask for every external address of the skills in the report; add what is gone or has moved, and list all."""
+    """Check every external address of the skills in the report; add what is gone or has moved, and list them all."""
     rule = next(rule for rule in all_rules() if rule.code == dead_url.CODE)
     read = _skills(report, result, config)
     facts: dict[str, dict[str, Any]] = {s.path: {dead_url.CODE: dead_url.collect(s, context)} for s, context in read}

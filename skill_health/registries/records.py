@@ -70,7 +70,7 @@ def load_registries(root: str, sources: SourceGlobs) -> Registries:
 
 
 def from_json(kept: Mapping[str, Any]) -> Registries:
-    """What `_asdict` and JSON made of registries, as registries again."""
+    """The registries that `_asdict` and JSON were made of."""
     records = {
         kind: None if kept[kind] is None else tuple(RegistryRecord(*record) for record in kept[kind])
         for kind in ("claims", "mechanisms", "activation", "prompts", "tasks")
@@ -139,9 +139,9 @@ def _place(line: JsonLine, offset: int) -> tuple[int, int]:
 
 
 class Review(NamedTuple):
-    """A claim with the last day that somebody looked at its source, and the day it is due again.
+    """A claim with the last day on which somebody looked at its source, and the day it is due again.
 
-    `field` names the date that counts; `days` is how long the claim keeps by its volatility;
+    `field` names the date that counts; `days` is how long the claim stays fresh by its volatility;
     `overdue` is how many days past due it is (negative: days left).
     """
 

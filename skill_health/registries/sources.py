@@ -34,9 +34,9 @@ class SourceFile(NamedTuple):
 def read_sources(root: str, sources: SourceGlobs, marked: bool = True) -> tuple[SourceFile, ...]:
     """Every registry file below `root` that `sources` names, in the order of kinds and paths, with its bytes.
 
-    A literal path costs one look-up; only a pattern walks. A file found twice (by two patterns or
+    A literal path costs one lookup; only a pattern walks folders. A file found twice (by two patterns or
     through a link) is read once. A file that merely has one of the default names, and in which no record
-    of that kind occurs, is somebody else's and left out; with `marked` False that is for the caller to tell.
+    of that kind occurs, is not ours and is left out; with `marked` False the caller has to tell.
     """
     found: list[SourceFile] = []
     for kind in KINDS:
@@ -127,7 +127,7 @@ def _read(kind: str, root: str, path: str) -> SourceFile:
     try:
         state = os.stat(full)
         if stat.S_ISDIR(state.st_mode):
-            return SourceFile(kind, path, problem="a folder stands where the registry file is expected")
+            return SourceFile(kind, path, problem="the registry is a folder, not a file")
         if not stat.S_ISREG(state.st_mode):
             return SourceFile(kind, path, problem="the registry is not a regular file")
         if state.st_size > MAX_BYTES:

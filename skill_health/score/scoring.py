@@ -74,7 +74,7 @@ def examples(measures: Measures, _facts: SkillFacts, settings: Settings) -> Grad
 
 
 def links(_measures: Measures, facts: SkillFacts, settings: Settings) -> Grade:
-    """The share of links inside the repository that lead somewhere."""
+    """The share of links inside the repository that resolve."""
     if facts.links is None:
         return Grade(None, "links were not checked")
     total, broken = facts.links.get("total", 0), facts.links.get("broken", 0)
@@ -122,7 +122,7 @@ def mechanisms(_measures: Measures, facts: SkillFacts, settings: Settings) -> Gr
 
 
 def frontmatter(measures: Measures, _facts: SkillFacts, settings: Settings) -> Grade:
-    """Nothing where the frontmatter is invalid, else one less the deductions for lesser issues."""
+    """0 where the frontmatter is invalid, else 1 less the deductions for minor issues."""
     invalid = [issue for issue in measures.issues if issue in settings.get("invalid", ())]
     deduct = settings.get("deduct", {})
     lesser = [issue for issue in measures.issues if issue in deduct]
@@ -157,8 +157,8 @@ _DIGITS = 4
 class ScorePart:
     """One component of a score.
 
-    `weight` is the profile's; `share` is what it came to after the components that do not apply were left
-    out (0 for those). `value` lies between 0 and 1; None means that it does not apply, and `note` says why.
+    `weight` is the profile's; `share` is what it comes to once the components that do not apply are left
+    out (0 for those). `value` is between 0 and 1; None means that it does not apply, and `note` says why.
     `evidence` are the counts it was computed from.
     """
 

@@ -60,9 +60,9 @@ def test_the_command_line_speaks_before_the_configuration() -> None:
         ({"hint": "maybe"}, '"effectiveness.hint" must be one of no, also, only'),
         ({"reps": 0}, '"effectiveness.reps" must be a whole number of at least 1'),
         ({"margin": 1.5}, '"effectiveness.margin" must be a number from 0 to 1'),
-        ({"arms": ["target", ""]}, '"effectiveness.arms" must be a list of texts'),
-        ({"acp-env": {"A": 1}}, '"effectiveness.acp-env.A" must be text under the name of an environment variable'),
-        ({"acp-env": ["A"]}, '"effectiveness.acp-env" must be a table of texts'),
+        ({"arms": ["target", ""]}, '"effectiveness.arms" must be a list of non-empty strings'),
+        ({"acp-env": {"A": 1}}, '"effectiveness.acp-env.A" must be a string under the name of an environment variable'),
+        ({"acp-env": ["A"]}, '"effectiveness.acp-env" must be a table of strings'),
         (
             {"agent": ["scripted"]},
             'unknown key "effectiveness.agent"; did you mean "effectiveness.agents"?',

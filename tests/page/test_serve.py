@@ -477,7 +477,7 @@ def test_the_command(write: Write) -> None:
         assert process.stdout and process.stderr
         try:
             line = process.stdout.readline()
-            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the page; Ctrl-C ends it\n", line)
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/ shows the page; press Ctrl-C to stop\n", line)
             assert found, line
             with socket.create_connection(("127.0.0.1", int(found[1])), timeout=600) as connection:
                 connection.sendall(f"GET /events HTTP/1.1\r\nHost: localhost:{found[1]}\r\n\r\n".encode())
