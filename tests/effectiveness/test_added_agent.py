@@ -1,0 +1,74 @@
+"""An agent that is added as one file, the one in CONTRIBUTING.md: it is listed, tried, paid for and judged."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from agent_server import AgentServer, Play
+from run_made import SKILLS, rows, the_run, write_collection
+
+from skill_health.cli import main
+from skill_health.effectiveness import agents
+
+NAME = "skill_health.effectiveness.agents.acme"
+BLOCK = re.compile(r"^`effectiveness/agents/acme\.py`:\n\n````python\n(.*?)^````$", re.MULTILINE | re.DOTALL)
+PLAY = Play(
+    watched={name: f"Does {name}. Use when {name} is needed." for name in SKILLS},
+    folder=".acme/skills",
+    work="grep -c crate crates.txt > answer.txt",
+)
+
+
+@pytest.fixture(autouse=True)
+def _acme(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The agent in a folder of its own, which is one more of the package's, and its program on PATH."""
+    (code,) = BLOCK.findall((checkout / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    for folder in ("agents", "bin"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "agents/acme.py").write_text(code, encoding="utf-8")
+    program = tmp_path / "bin/acme-agent"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("acme_agent_program.py")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    monkeypatch.setattr(agents, "__path__", [*agents.__path__, str(tmp_path / "agents")])
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop(NAME, None)
+    vars(agents).pop("acme", None)
+
+
+def test_it_is_listed_with_its_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["effectiveness", "agents", "--format", "json"]) == 0
+    (row,) = (row for row in json.loads(capsys.readouterr().out)["agents"] if row["name"] == "acme")
+    assert (row["ready"], row["version"], row["checked_with"]) == (True, "3.1.0", "3.1.0")
+
+
+@pytest.mark.slow
+def test_a_benchmark_runs_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = write_collection(tmp_path / "c", 2, 1)
+    monkeypatch.chdir(collection)
+    monkeypatch.setenv("THE_KEY", "sk-live-0123456789abcdef")
+    with AgentServer(PLAY) as server:
+        (collection / "skill-health.toml").write_text(
+            f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n'
+            '[router.prices."here:m"]\ninput = 1\noutput = 5\n',
+            "utf-8",
+        )
+        command = ["effectiveness", "run", "tasks", "--agents", "acme:here:m", "--arms", "target", "--reps", "1"]
+        code = main([*command, "--sandbox", "none", "--max-budget-usd", "5", "--quiet"])
+    assert code == 0, capsys.readouterr().err
+    results = rows(the_run(collection / "reports") / "results.jsonl")
+    assert sorted((row["arm"], row["outcome"], row["invoked"]) for row in results) == [
+        *[("control", "fail", "no")] * 2, *[("target", "pass", "yes")] * 2,
+    ]  # fmt: skip
+    assert {row["cost_source"] for row in results} == {"gateway"}
+    for row in results:
+        assert row["usage"]["input_tokens"] > 0 and row["error"] == ""
