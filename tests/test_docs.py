@@ -194,9 +194,10 @@ def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout
         [sys.executable, "-m", "skill_health", "explain", rule], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
     )  # fmt: skip
     assert explained.stdout.startswith(f"# {rule} ")
+    written = [path for path in blocks if path.endswith(".py")]
     for tool in (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]):
         checked = subprocess.run(
-            [sys.executable, "-m", *tool, module, provider],
+            [sys.executable, "-m", *tool, *written],
             env=env,
             cwd=tmp_path,
             capture_output=True,
