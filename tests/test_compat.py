@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skill_health.lint.compat import SECTIONS, check_text
+from skill_health.lint.compat import SECTIONS, PlanSkill, check_text
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -19,13 +19,13 @@ GOTCHAS = "## Gotchas\n\n1. one\n2. two\n3. three\n\n"
 CODE = "```\na\n```\n```\nb\n```\n"
 
 
-def check(text: str, mechanisms: int = 1, cases: int = 1, root: str = "/nonexistent") -> dict[str, object]:
+def check(text: str, mechanisms: int = 1, cases: int = 1, root: str = "/nonexistent") -> PlanSkill:
     return check_text("tidy", "skills/tidy/SKILL.md", text, {"claim-known"}, mechanisms, cases, root)
 
 
 def test_everything_there_scores_one() -> None:
     skill = check(HEAD + WHOLE + GOTCHAS + CODE)
-    assert (skill["score"], skill["flagged"]) == (1.0, False)
+    assert (skill.score, skill.flagged) == (1.0, False)
 
 
 @pytest.mark.parametrize(
@@ -58,24 +58,24 @@ def test_everything_there_scores_one() -> None:
     ],
 )
 def test_a_quirk(text: str, key: str, value: object) -> None:
-    assert check(text)[key] == value
+    assert getattr(check(text), key) == value
 
 
 def test_the_ratio_of_claims_is_not_clamped_and_registries_give_a_whole_component() -> None:
-    assert check(HEAD + WHOLE + GOTCHAS + CODE + "9 ms claim-known claim-other claim-third\n")["score"] == 1.3
-    assert check(HEAD + WHOLE + GOTCHAS + CODE, mechanisms=0, cases=0)["score"] == 0.9
-    assert check(HEAD + WHOLE + GOTCHAS + CODE, mechanisms=9, cases=9)["score"] == 1.0
+    assert check(HEAD + WHOLE + GOTCHAS + CODE + "9 ms claim-known claim-other claim-third\n").score == 1.3
+    assert check(HEAD + WHOLE + GOTCHAS + CODE, mechanisms=0, cases=0).score == 0.9
+    assert check(HEAD + WHOLE + GOTCHAS + CODE, mechanisms=9, cases=9).score == 1.0
 
 
 def test_flags() -> None:
-    assert check(HEAD + GOTCHAS + CODE)["flagged"] is True
-    assert check((HEAD + WHOLE + GOTCHAS + CODE).replace("name: tidy", "name: other"))["flagged"] is True
+    assert check(HEAD + GOTCHAS + CODE).flagged is True
+    assert check((HEAD + WHOLE + GOTCHAS + CODE).replace("name: tidy", "name: other")).flagged is True
 
 
 def test_a_link_resolves_where_the_skill_is(tmp_path: Path) -> None:
     (tmp_path / "skills/other").mkdir(parents=True)
     (tmp_path / "skills/other/SKILL.md").write_text("")
-    assert check(HEAD + "[x](../skills/other/SKILL.md)\n", root=str(tmp_path))["internal_links_resolved"] == 1
+    assert check(HEAD + "[x](../skills/other/SKILL.md)\n", root=str(tmp_path)).internal_links_resolved == 1
 
 
 def test_the_report_is_key_for_key(run: Run, write: Write, tmp_path: Path) -> None:

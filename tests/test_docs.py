@@ -173,7 +173,6 @@ def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout
     shutil.copy(checkout / "tests/conftest.py", tmp_path / "tests")
     shutil.copy(checkout / "pyproject.toml", tmp_path)
     blocks = dict(BLOCK.findall(guide))
-    (module,) = (path for path in blocks if path.startswith("skill_health/rules/"))
     (cases,) = (path for path in blocks if path.startswith("tests/rules/"))
     rule = Path(cases).stem
     assert rule not in {known.code for known in all_rules()}
