@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from typing import NamedTuple
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
@@ -13,6 +14,21 @@ from skill_health.lint.report import BASELINE, LintReport
 from skill_health.rules._api import Finding
 
 _VERSION = 1
+
+
+class BaselineEntry(NamedTuple):
+    """A known finding, and why it is known."""
+
+    key: str
+    code: str = ""
+    path: str = ""
+    skill: str = ""
+    message: str = ""
+    reason: str = ""
+
+
+Baseline = dict[str, list[BaselineEntry]]
+"""The entries by their content key."""
 
 
 def with_baseline(report: LintReport, root: str, config: Config, reason: str | None, grow: bool) -> LintReport:
@@ -46,14 +62,15 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
     return report._replace(findings=tuple(left), baselined=matched, warnings=tuple(notes))
 
 
-def read_baseline(path: str) -> dict[str, list[dict[str, str]]]:
-    """The entries of a baseline by their content key. Raises UsageError for a missing or damaged file."""
+def read_baseline(path: str) -> Baseline:
+    """Read the file of a baseline. Raises UsageError for a missing or damaged file."""
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
-        known: dict[str, list[dict[str, str]]] = {}
-        for entry in document["findings"]:
-            known.setdefault(str(entry["key"]), []).append({k: str(v) for k, v in entry.items()})
+        known: Baseline = {}
+        for values in document["findings"]:
+            entry = BaselineEntry(**{name: str(values[name]) for name in BaselineEntry._fields if name in values})
+            known.setdefault(entry.key, []).append(entry)
     except FileNotFoundError as error:
         raise UsageError(f"no baseline at {path}; --write-baseline REASON creates one") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -63,33 +80,29 @@ def read_baseline(path: str) -> dict[str, list[dict[str, str]]]:
     return known
 
 
-def _rewritten(
-    report: LintReport, root: str, known: dict[str, list[dict[str, str]]], reason: str, grow: bool
-) -> dict[str, list[dict[str, str]]]:
-    kept: dict[str, list[dict[str, str]]] = {}
+def _rewritten(report: LintReport, root: str, known: Baseline, reason: str, grow: bool) -> Baseline:
+    kept: Baseline = {}
     checked = {entry.path for entry in report.skills}
     for finding in report.findings:
         before = known.get(finding.key, [])
         so_far = kept.setdefault(finding.key, [])
         if len(so_far) < len(before):
-            so_far.append({**_entry(finding), "reason": before[len(so_far)].get("reason", reason)})
+            so_far.append(_entry(finding, before[len(so_far)].reason or reason))
         elif grow:
-            so_far.append({**_entry(finding), "reason": reason})
+            so_far.append(_entry(finding, reason))
     for key, entries in known.items():
         # A run over part of the collection knows nothing of the rest.
-        unseen = [e for e in entries if e.get("skill") and e["skill"] not in checked]
+        unseen = [entry for entry in entries if entry.skill and entry.skill not in checked]
         if key not in kept:
-            kept[key] = [e for e in unseen if os.path.exists(os.path.join(root, e["skill"]))]
+            kept[key] = [entry for entry in unseen if os.path.exists(os.path.join(root, entry.skill))]
     return {key: entries for key, entries in kept.items() if entries}
 
 
-def _entry(finding: Finding) -> dict[str, str]:
-    return {
-        "key": finding.key, "code": finding.code, "path": finding.path, "skill": finding.skill,
-        "message": finding.message,
-    }  # fmt: skip
+def _entry(finding: Finding, reason: str) -> BaselineEntry:
+    return BaselineEntry(finding.key, finding.code, finding.path, finding.skill, finding.message, reason)
 
 
-def _dump(known: dict[str, list[dict[str, str]]]) -> str:
-    entries = sorted((e for group in known.values() for e in group), key=lambda e: (e["path"], e["code"], e["key"]))
-    return json.dumps({"version": _VERSION, "findings": entries}, indent=1, ensure_ascii=False) + "\n"
+def _dump(known: Baseline) -> str:
+    entries = sorted((e for group in known.values() for e in group), key=lambda e: (e.path, e.code, e.key))
+    document = {"version": _VERSION, "findings": [entry._asdict() for entry in entries]}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

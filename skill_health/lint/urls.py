@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import socket
 import ssl
@@ -16,9 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from threading import Event
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import SplitResult, quote, urldefrag, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+import msgspec
 
 from skill_health import __version__
 from skill_health.config.settings import Config
@@ -34,32 +35,48 @@ from skill_health.rules.ignores import _comments
 from skill_health.rules.links import dead_url
 from skill_health.skill.model import Skill
 
-FORMAT = 1
 DAY = 86_400
 # An address that answered is checked again after a week, any other after a day.
 FRESH_DAYS = {"ok": 7, "moved": 7, "gone": 1, "error": 1}
 
 
-def load(path: str | None, now: float) -> dict[str, dict[str, Any]]:
+class CachedUrl(msgspec.Struct, frozen=True, kw_only=True):
+    """What an address answered, and when."""
+
+    status: str
+    code: int
+    final: str
+    reason: str
+    at: float
+
+
+class UrlCache(msgspec.Struct, frozen=True):
+    """The file of the cache."""
+
+    format: Literal[1]
+    urls: Mapping[str, CachedUrl]
+
+
+def load(path: str | None, now: float) -> dict[str, CachedUrl]:
     """The entries that are still fresh, by address; {} without a file or where it is damaged."""
     if path is None:
         return {}
     try:
         with open(path, "rb") as file:
-            blob = json.loads(file.read())
+            known = msgspec.json.decode(file.read(), type=UrlCache)
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(blob, dict) or blob.get("format") != FORMAT or not isinstance(blob.get("urls"), dict):
-        return {}
-    return {url: entry for url, entry in blob["urls"].items() if _is_fresh(entry, now)}
+    return {
+        url: entry for url, entry in known.urls.items() if 0 <= now - entry.at < FRESH_DAYS.get(entry.status, 0) * DAY
+    }
 
 
-def save(path: str | None, entries: Mapping[str, Mapping[str, object]], now: float) -> None:
+def save(path: str | None, entries: Mapping[str, CachedUrl], now: float) -> None:
     """Add entries to the file. A cache that cannot be written is no reason to fail."""
     if path is None:
         return
-    merged = load(path, now) | {url: {**entry, "at": now} for url, entry in entries.items()}
-    blob = json.dumps({"format": FORMAT, "urls": dict(sorted(merged.items()))}, indent=1)
+    merged = UrlCache(1, dict(sorted({**load(path, now), **entries}.items())))
+    blob = msgspec.json.format(msgspec.json.encode(merged), indent=1).decode()
     folder = os.path.dirname(path) or "."
     try:
         os.makedirs(folder, exist_ok=True)
@@ -73,15 +90,6 @@ def save(path: str | None, entries: Mapping[str, Mapping[str, object]], now: flo
             raise
     except OSError:
         return
-
-
-def _is_fresh(entry: object, now: float) -> bool:
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in ("status", "final", "reason")):
-        return False
-    at, status = entry.get("at"), entry["status"]
-    if not isinstance(at, (int, float)) or not isinstance(entry.get("code"), int):
-        return False
-    return 0 <= now - at < FRESH_DAYS.get(status, 0) * DAY
 
 
 _HEADERS = {"User-Agent": f"skill-health/{__version__} (link checker)", "Accept": "*/*"}
@@ -299,8 +307,10 @@ def check_urls(
         with _pool(min(_WORKERS, len(lanes))) as (pool, stop):
             for results in pool.map(lambda lane: list(_lane(lane, timeout, delay, allow_private, stop)), lanes):
                 fresh |= {result.url: result for result in results}
-        save(cache_path, {url: _packed(result) for url, result in fresh.items()}, now())
-    found = {url: _unpacked(url, entry) for url, entry in known.items()} | fresh
+        save(cache_path, {url: _cached(result, now()) for url, result in fresh.items()}, now())
+    found = {
+        url: UrlResult(url, each.status, each.code, each.final, each.reason, True) for url, each in known.items()
+    } | fresh
     return {url: _for(url, found[urldefrag(url).url]) for url in wanted}
 
 
@@ -362,15 +372,8 @@ def _host(url: str) -> str:
         return ""
 
 
-def _packed(result: UrlResult) -> dict[str, object]:
-    return {"status": result.status, "code": result.code, "final": result.final, "reason": result.reason}
-
-
-def _unpacked(url: str, entry: dict[str, object]) -> UrlResult:
-    code = entry["code"]
-    return UrlResult(
-        url, str(entry["status"]), code if isinstance(code, int) else 0, str(entry["final"]), str(entry["reason"]), True
-    )
+def _cached(result: UrlResult, at: float) -> CachedUrl:
+    return CachedUrl(status=result.status, code=result.code, final=result.final, reason=result.reason, at=at)
 
 
 def _for(url: str, result: UrlResult) -> UrlResult:
