@@ -8,7 +8,6 @@ but it says that words are gone, or that another skill has taken them.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -16,6 +15,7 @@ from typing import cast
 from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, RouterSettings
 from skill_health.core.errors import UsageError
+from skill_health.core.git import run_git
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
@@ -226,14 +226,9 @@ def _commit(root: str, revision: str) -> str:
 def _git(root: str, *arguments: str, missing: int = 0) -> str:
     """What git prints, without the line's end; "" where it ends with the exit code `missing`.
 
-    Nothing that the repository configures is run. Raises UsageError for any other exit code.
+    Raises UsageError for any other exit code.
     """
-    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", root, *arguments]
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    except OSError:
-        raise UsageError("git is needed to tell what has changed, and is not installed") from None
-    if done.returncode not in (0, missing):
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(f"git cannot tell what has changed: {lines[0] if lines else 'no reason given'}")
-    return "" if done.returncode else done.stdout.decode("utf-8", "surrogateescape").strip()
+    done = run_git(root, *arguments)
+    if done.code not in (0, missing):
+        raise UsageError(f"git cannot tell what has changed: {done.reason}")
+    return "" if done.code else done.output.decode("utf-8", "surrogateescape").strip()

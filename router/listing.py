@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from skill_health.bench.collection import NamedCollection, Names, plain_name, re
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, blake2b, read_small
+from skill_health.core.git import run_git
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import OMITTED, Host, simulate
@@ -225,8 +225,8 @@ def collection_at(root: str, config: Config, revision: str, paths: Sequence[str]
 def _mark(top: str, root: str, base: str, place: str) -> None:
     """Mark the copies of the repository's top and of the root as such, so that they are searched as those are."""
     os.makedirs(os.path.join(base, ".git", "info"))
-    done = _git(top, "rev-parse", "--git-path", "info/exclude")
-    exclude = read_small(os.path.join(top, os.fsdecode(done.stdout.rstrip(b"\n"))))
+    done = run_git(top, "rev-parse", "--git-path", "info/exclude")
+    exclude = read_small(os.path.join(top, os.fsdecode(done.output.rstrip(b"\n"))))
     with open(os.path.join(base, ".git", "info", "exclude"), "wb") as file:
         file.write(exclude or b"")
     if is_certain(root) and os.path.isdir(place) and not is_certain(place):
@@ -236,10 +236,10 @@ def _mark(top: str, root: str, base: str, place: str) -> None:
 
 def _commit(top: str, revision: str) -> bytes:
     name = f"{revision}^{{commit}}"
-    done = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-    if done.returncode:
+    done = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+    if done.code:
         raise UsageError(f"git does not know the revision {revision!r}")
-    return done.stdout.strip()
+    return done.output.strip()
 
 
 def _lay_out(top: str, commit: bytes, inner: str, base: str) -> None:
@@ -286,10 +286,10 @@ def _drop_escaping(base: str, links: Sequence[str]) -> None:
 
 def _tree(top: str, commit: bytes) -> Iterator[_Blob]:
     """Every file and link of a commit, submodules left out."""
-    done = _git(top, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode("ascii"))
-    if done.returncode:
-        raise UsageError(f"git cannot list the files of {commit.decode('ascii')[:12]}: {_reason(done)}")
-    entries = [entry for entry in done.stdout.split(b"\0") if entry]
+    done = run_git(top, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode("ascii"))
+    if done.code:
+        raise UsageError(f"git cannot list the files of {commit.decode('ascii')[:12]}: {done.reason}")
+    entries = [entry for entry in done.output.split(b"\0") if entry]
     if len(entries) > MAX_ENTRIES:
         raise UsageError(f"{len(entries):,} files at that revision; {MAX_ENTRIES:,} can be looked at")
     for entry in entries:
@@ -301,26 +301,12 @@ def _tree(top: str, commit: bytes) -> Iterator[_Blob]:
 
 def _contents(top: str, blobs: Sequence[_Blob]) -> Iterator[bytes]:
     """The bytes of blobs, in their order."""
-    done = _git(top, "cat-file", "--batch", given=b"".join(blob.oid + b"\n" for blob in blobs))
+    done = run_git(top, "cat-file", "--batch", given=b"".join(blob.oid + b"\n" for blob in blobs))
     at = 0
     for blob in blobs:
-        head, _, _ = done.stdout[at : at + 200].partition(b"\n")
-        if done.returncode or head.split()[1:2] != [b"blob"]:
-            raise UsageError(f"git lacks the contents of {blob.path}: {_reason(done)}")
+        head, _, _ = done.output[at : at + 200].partition(b"\n")
+        if done.code or head.split()[1:2] != [b"blob"]:
+            raise UsageError(f"git lacks the contents of {blob.path}: {done.reason}")
         start = at + len(head) + 1
-        yield done.stdout[start : start + blob.size]
+        yield done.output[start : start + blob.size]
         at = start + blob.size + 1
-
-
-def _git(top: str, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", top, *arguments]
-    environment = os.environ | {"GIT_NO_LAZY_FETCH": "1"}
-    try:
-        return subprocess.run(command, input=given, capture_output=True, check=False, env=environment)
-    except OSError:
-        raise UsageError("git is needed to read an earlier revision, and is not installed") from None
-
-
-def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "no reason given"

@@ -433,3 +433,9 @@ def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path
     assert "markdown_it" in loaded_after(code, root)
     needed = {"dataclasses", "difflib", "markdown_it", "skill_health.lint.check", "subprocess", "yaml"}
     assert loaded_after(code, root) & (needed | HEAVY) == set()
+
+
+def test_git_is_started_in_one_place() -> None:
+    """What a repository configures must not run, and only there is that seen to."""
+    starting = [path for path in MODULES if re.search(r"\[\s*[\"']git[\"']", path.read_text(encoding="utf-8"))]
+    assert [path.relative_to(ROOT).as_posix() for path in starting] == ["skill_health/core/git.py"]

@@ -174,12 +174,16 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     A deleted file is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError outside
     a git repository and for a revision that git does not know.
     """
+    from skill_health.core.git import run_git
+
     if revision.startswith("-"):
         raise UsageError(f"{revision!r} is not a git revision")
     top = _git(root, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
-    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}", say=revision)
-    base = commit.decode().strip()
-    names = _git(top, "diff", "--name-only", "-z", "--no-renames", base, "--")
+    commit = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
+    if commit.code:
+        raise UsageError(f"git does not know the revision {revision!r}")
+    base = commit.output.decode().strip()
+    names = _git(top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "--")
     names += _git(top, "ls-files", "-z", "--others", "--exclude-standard")
     found = {os.path.join(top, os.fsdecode(name)) for name in names.split(b"\0") if name}
     wanted = [os.path.realpath(path) for path in paths]
@@ -209,16 +213,10 @@ def _owner(path: str, root: str) -> str:
     return ""
 
 
-def _git(folder: str, *arguments: str, say: str = "") -> bytes:
-    try:
-        import subprocess
+def _git(folder: str, *arguments: str) -> bytes:
+    from skill_health.core.git import run_git
 
-        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise UsageError("git is needed to tell what has changed, and is not installed") from error
-    if done.returncode:
-        if say:
-            raise UsageError(f"git does not know the revision {say!r}")
-        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(f"git cannot tell what has changed: {reason[-1] if reason else 'no reason given'}")
-    return done.stdout
+    done = run_git(folder, *arguments)
+    if done.code:
+        raise UsageError(f"git cannot tell what has changed: {done.reason}")
+    return done.output

@@ -1,11 +1,47 @@
-"""Which commit a collection is at, and whether its files are the commit's."""
+"""Git, asked so that nothing that a repository configures is run; and which commit a collection is at."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from skill_health.core.errors import UsageError
+
+# A bare repository inside a clone may be a trap: its configuration is the work of whoever wrote the clone.
+_SAFE = (
+    "--no-optional-locks", "--no-pager", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false",
+    "-c", f"core.hooksPath={os.devnull}",
+)  # fmt: skip
+_ENVIRONMENT = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+
+
+class GitOutput(NamedTuple):
+    """What git printed: its exit code, its output, and the line that says why it failed ("" where it did not)."""
+
+    code: int
+    output: bytes
+    reason: str = ""
+
+
+def run_git(folder: str, *arguments: str, given: bytes = b"") -> GitOutput:
+    """Run git in a folder, with `given` as its input. Raises UsageError where git is not installed.
+
+    No hook, file-system monitor, pager or fetch of a partial clone is started, and no lock is taken that can be left.
+    """
+    import subprocess
+
+    command = ["git", *_SAFE, "-C", folder, *arguments]
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, check=False, env=os.environ | _ENVIRONMENT)
+    except OSError:
+        raise UsageError("git is needed for this, and is not installed") from None
+    if not done.returncode:
+        return GitOutput(0, done.stdout)
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return GitOutput(done.returncode, done.stdout, next(iter([*fatal, *lines[-1:]]), "no reason given"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,28 +58,21 @@ class Revision:
 
 
 def read_revision(root: str, in_git: bool, own: Sequence[str] = ()) -> Revision:
-    """Ask git about `root`. Changes of the files or folders `own`, relative to it, are not counted as such.
-
-    Nothing that the repository configures is run, and its index is left as it is.
-    """
+    """Ask git about `root`. Changes of the files or folders `own`, relative to it, are not counted as such."""
     if not in_git:
         return Revision()
-    commit, reason = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     ignored = [f":(exclude,literal){path}" for path in own]
-    changes, why = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--", ".", *ignored)
-    # Without a commit yet, rev-parse fails silently while status works.
-    note = f"git cannot tell the state of {os.path.basename(root) or root}: {why or reason}" if changes is None else ""
-    found = commit.decode("ascii", "replace").strip() if commit else None
-    return Revision(found or None, None if changes is None else bool(changes), note)
-
-
-def _git(folder: str, *arguments: str) -> tuple[bytes | None, str]:
-    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", folder, *arguments]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    except OSError:
-        return None, "git is not installed"
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return None, lines[0] if lines else "no reason given"
-    return done.stdout, ""
+        commit = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        changes = run_git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--", ".", *ignored)
+    except UsageError:
+        return Revision(note=_note(root, "git is not installed"))
+    # Without a commit yet, rev-parse fails silently while status works.
+    found = "" if commit.code else commit.output.decode("ascii", "replace").strip()
+    if changes.code:
+        return Revision(found or None, None, _note(root, changes.reason))
+    return Revision(found or None, bool(changes.output))
+
+
+def _note(root: str, why: str) -> str:
+    return f"git cannot tell the state of {os.path.basename(root) or root}: {why}"

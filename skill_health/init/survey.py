@@ -2,13 +2,14 @@
 
 import json
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from skill_health.config.load import FILE_NAME
 from skill_health.config.settings import SourceGlobs
+from skill_health.core.errors import UsageError
+from skill_health.core.git import run_git
 from skill_health.discovery.corpus import Discovery
 from skill_health.discovery.listing import AGENT_FOLDERS
 from skill_health.lint.named import registry_paths
@@ -83,12 +84,11 @@ def _judge_group(root: str, folder: str) -> str:
 def _list_kept_files(root: str) -> Iterator[str]:
     """The JSON, JSONL and skill-health.toml files below the root that git keeps or would keep; none outside git."""
     names = ("*.jsonl", "*metadata.json", f"*{FILE_NAME}")
-    command = ["git", "-c", "core.fsmonitor=false", "-C", root, "ls-files", "-z", "--cached", "--others"]
     try:
-        done = subprocess.run([*command, "--exclude-standard", "--", *names], capture_output=True, check=False)
-    except OSError:
+        done = run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *names)
+    except UsageError:
         return
-    listed = dict.fromkeys(done.stdout.split(b"\0")) if not done.returncode else ()
+    listed = dict.fromkeys(done.output.split(b"\0")) if not done.code else ()
     for name in [*listed][:_MAX_FILES]:
         path = os.fsdecode(name)
         if name and os.path.isfile(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path)):

@@ -276,5 +276,5 @@ def test_without_git(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write(SKILLS)
     commit(root)
     monkeypatch.setenv("PATH", str(root))
-    with pytest.raises(UsageError, match="git is needed to read an earlier revision, and is not installed"):
+    with pytest.raises(UsageError, match="git is needed for this, and is not installed"):
         at(root, "HEAD")
