@@ -439,3 +439,9 @@ def test_git_is_started_in_one_place() -> None:
     """What a repository configures must not run, and only there is that seen to."""
     starting = [path for path in MODULES if re.search(r"\[\s*[\"']git[\"']", path.read_text(encoding="utf-8"))]
     assert [path.relative_to(ROOT).as_posix() for path in starting] == ["skill_health/core/git.py"]
+
+
+def test_a_file_is_replaced_in_one_place() -> None:
+    """A half-written file is nobody's to see, and only there is that seen to."""
+    replacing = [path for path in MODULES if re.search(r"os\.replace\(|mkstemp\(", path.read_text(encoding="utf-8"))]
+    assert [path.relative_to(ROOT).as_posix() for path in replacing] == ["skill_health/core/files.py"]

@@ -10,23 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.files import replace_file
 from skill_health.core.history import append_history, read_backwards
 
 
 def replace(path: str, data: bytes) -> None:
-    """Replace a file by these bytes, whole or not at all, also when the power fails. Raises OSError.
-
-    Only for folders that are locked: the temporary file beside it has a fixed name.
-    """
-    temporary = f"{path}.tmp"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o666)
-    try:
-        write_all(handle, data)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    os.replace(temporary, path)
-    sync_folder(os.path.dirname(path))
+    """Replace a file in a folder that is locked by these bytes, also when the power fails. Raises OSError."""
+    replace_file(path, data, durable=True, temporary=f"{path}.tmp")
 
 
 def open_to_append(path: str) -> int:
@@ -50,20 +40,6 @@ def check_there(path: str, handle: int) -> None:
         raise gone from None
     if not same:
         raise gone
-
-
-def sync_folder(folder: str) -> None:
-    """Make new names in a folder durable, where the system can."""
-    try:
-        handle = os.open(folder or ".", os.O_RDONLY)
-    except OSError:  # Windows opens no folders, and needs no sync of them
-        return
-    try:
-        os.fsync(handle)
-    except OSError:  # some file systems cannot
-        pass
-    finally:
-        os.close(handle)
 
 
 def to_json(record: Any) -> str:

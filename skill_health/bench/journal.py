@@ -14,6 +14,7 @@ from skill_health.bench import durable
 from skill_health.bench.durable import locked, read_objects
 from skill_health.bench.redact import redacted
 from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.files import sync_folder
 from skill_health.core.strict_json import JsonProblem, parse_object
 
 MANIFEST, ATTEMPTS, RESULTS = "manifest.json", "attempts.jsonl", "results.jsonl"
@@ -145,8 +146,8 @@ class Journal:
             for name in (ATTEMPTS, RESULTS):
                 self._handles[name] = durable.open_to_append(self._path(name))
                 self._stack.callback(os.close, self._handles[name])
-            durable.sync_folder(self.folder)
-            durable.sync_folder(os.path.dirname(self.folder))
+            sync_folder(self.folder)
+            sync_folder(os.path.dirname(self.folder))
             # Only a run needs them: who reads a journal does not wait for what a loop loads.
             import asyncio
             from concurrent.futures import ThreadPoolExecutor

@@ -56,25 +56,65 @@ def write_text(path: str, text: str) -> None:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Replace a file by these bytes, keeping its permissions; missing folders are made."""
-    import tempfile
+    """Replace a file by these bytes, keeping its permissions; missing folders are made.
 
+    Raises UsageError where that is not possible.
+    """
     target = os.path.realpath(path)
-    folder = os.path.dirname(target)
     try:
-        os.makedirs(folder, exist_ok=True)
-        mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o666 & ~_umask()
-        handle, temporary = tempfile.mkstemp(prefix=".skill-health-", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, mode)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        replace_file(target, data)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def replace_file(path: str, data: bytes, durable: bool = False, temporary: str = "", private: bool = False) -> None:
+    """Replace a file by these bytes, whole or not at all, keeping its permissions. Raises OSError.
+
+    Where it is `durable` they are on the disk when the call returns, also when the power fails then. The bytes are
+    first written to `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file
+    with a name of its own. A new file that is `private` is for its owner alone.
+    """
+    folder = os.path.dirname(path) or "."
+    try:
+        mode: int | None = os.stat(path).st_mode & 0o7777
+    except FileNotFoundError:
+        mode = 0o600 if private else None
+    if temporary:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+    else:
+        import tempfile
+
+        handle, temporary = tempfile.mkstemp(prefix=".skill-health-", suffix=".tmp", dir=folder)
+        mode = 0o666 & ~_umask() if mode is None else mode
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(handle)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    if durable:
+        sync_folder(folder)
+
+
+def sync_folder(folder: str) -> None:
+    """Make new names in a folder durable, where the system can."""
+    try:
+        handle = os.open(folder or ".", os.O_RDONLY)
+    except OSError:  # Windows opens no folders, and needs no sync of them
+        return
+    try:
+        os.fsync(handle)
+    except OSError:  # some file systems cannot
+        pass
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

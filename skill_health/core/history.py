@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import at_once
+from skill_health.core.files import at_once, replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +67,9 @@ def append_history(path: str, record: dict[str, Any]) -> None:
                     before = file.read()
             if before and not before.endswith(b"\n"):
                 before += b"\n"
-            _replace(path, folder, before + line.encode("utf-8", "surrogatepass"))
+            replace_file(path, before + line.encode("utf-8", "surrogatepass"), durable=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _replace(path: str, folder: str, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=".history-", suffix=".tmp", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 @contextmanager

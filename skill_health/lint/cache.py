@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from skill_health import __version__
 from skill_health.config.settings import Config, config_digest
-from skill_health.core.files import blake2b, read_bytes, read_small
+from skill_health.core.files import blake2b, read_bytes, read_small, replace_file
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.registries.sources import digest as sources_digest
 from skill_health.registries.sources import read_sources
@@ -222,19 +222,11 @@ def load(name: str) -> dict[str, Any]:
 
 def save(name: str, blob: dict[str, Any]) -> None:
     """Replace one cache file. A cache that cannot be written is no reason to fail."""
-    import tempfile
-
     folder = directory()
     try:
         os.makedirs(folder, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps({"format": FORMAT, **blob}, ensure_ascii=True).encode())
-            os.replace(temporary, os.path.join(folder, name + ".json"))
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        data = json.dumps({"format": FORMAT, **blob}, ensure_ascii=True).encode()
+        replace_file(os.path.join(folder, name + ".json"), data, private=True)
         _prune(folder)
     except OSError:
         return

@@ -6,7 +6,6 @@ import http.client
 import os
 import socket
 import ssl
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +22,7 @@ import msgspec
 
 from skill_health import __version__
 from skill_health.config.settings import Config
-from skill_health.core.files import read_bytes
+from skill_health.core.files import read_bytes, replace_file
 from skill_health.lint import cache, pipeline
 from skill_health.lint.check import FileContext, as_findings, load_skill
 from skill_health.lint.pipeline import LintResult
@@ -77,17 +76,9 @@ def save(path: str | None, entries: Mapping[str, CachedUrl], now: float) -> None
         return
     merged = UrlCache(1, dict(sorted({**load(path, now), **entries}.items())))
     blob = msgspec.json.format(msgspec.json.encode(merged), indent=1).decode()
-    folder = os.path.dirname(path) or "."
     try:
-        os.makedirs(folder, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(blob + "\n")
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        replace_file(path, f"{blob}\n".encode(), private=True)
     except OSError:
         return
 

@@ -64,7 +64,7 @@ def test_why_git_failed_is_its_own_word(tmp_path: Path) -> None:
 
 def test_a_machine_without_git_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="git is needed to tell what has changed, and is not installed"):
+    with pytest.raises(UsageError, match="git is needed for this, and is not installed"):
         run_git(str(tmp_path), "status")
     assert read_revision(str(tmp_path), True).note.endswith(": git is not installed")
 
