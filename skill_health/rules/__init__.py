@@ -1,1 +1,1 @@
-"""One rule is one file, in the folder of its family; nothing else knows its name."""
+"""Each rule is one file in the folder of its family; no other code names it."""

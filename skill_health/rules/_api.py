@@ -1,4 +1,4 @@
-"""What a rule is given and what it gives back.
+"""The interface of a rule: what it receives and what it returns.
 
 A rule is a module `rules/<family>/<name>.py` with a docstring (title, then the headings What, Why,
 Bad, Good, Fix, Source) and these names:
@@ -13,10 +13,9 @@ and one of
     def check(skill: Skill, context: Context) -> Iterator[Hit]
     def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]
 
-A rule of the second kind sees a summary of every skill. What it needs beyond the standard one it
-collects itself, once per skill, with `def collect(skill: Skill, context: Context) -> JSON value`;
-the value is cached and comes back as `summary.facts[CODE]`. `REDACT = True` keeps the source line
-of its hits out of every output.
+The second kind sees a summary of every skill. If it needs more, it collects that once per skill with `def
+collect(skill: Skill, context: Context) -> JSON value`; the value is cached and becomes `summary.facts[CODE]`. `REDACT =
+True` keeps the source line of its hits out of every output.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +23,7 @@ from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-# A run that finds everything in its cache parses nothing, and does without the model of a skill.
+# A run with a full cache parses nothing, so it never loads the model of a skill.
 if TYPE_CHECKING:
     from skill_health.config.settings import Config
     from skill_health.registries.records import Registries
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Severity(str, Enum):
-    """How bad: an error breaks a host or leaks, a warning costs quality, info is worth knowing."""
+    """How serious: an error breaks a host or leaks something, a warning costs quality, info is worth knowing."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -40,17 +39,17 @@ class Severity(str, Enum):
 
     @property
     def rank(self) -> int:
-        """0 for the worst."""
+        """The sort key: 0 is the most severe."""
         return ("error", "warning", "info").index(self.value)
 
 
 def named_by(selector: str, code: str, name: str, family: str = "") -> bool:
-    """Whether a selector means a rule: by its code, a prefix of the code, its name, its family, or ALL."""
+    """Whether a selector matches a rule: by its code, a prefix of the code, its name, its family, or ALL."""
     return selector in ("ALL", name) or selector == family or (selector[:1].isupper() and code.startswith(selector))
 
 
 class Edit(NamedTuple):
-    """Replace the text of `span` (in the decoded file, newlines as the file has them) by `text`."""
+    """Replace the text of `span` (in the decoded file, newlines as in the file) with `text`."""
 
     span: "Span"
     text: str
@@ -71,9 +70,9 @@ class Fix(NamedTuple):
 class Hit(NamedTuple):
     """What a rule yields: where, what is wrong, and what to do about it.
 
-    `path` is relative to the root; None means the skill's own file. `severity` overrides the
-    rule's where one rule has two strengths. `also` are the SKILL.md of other skills that a
-    collection-wide finding is about: it is shown when any of them was asked for.
+    `path` is relative to the root; None means the skill's own file. `severity` overrides the rule's own, for rules with
+    two severities. `also` lists the SKILL.md of the other skills that a collection-wide finding is about: it is shown
+    if any of them was asked for.
     """
 
     span: "Span"
@@ -88,8 +87,8 @@ class Hit(NamedTuple):
 class Finding(NamedTuple):
     """A hit with its rule: what every format prints. `source` is the line it points at.
 
-    `skill` is the path of the SKILL.md it belongs to ("" for a registry or the whole collection);
-    `key` identifies it by content, so that it survives moves of lines.
+    `skill` is the path of the SKILL.md it belongs to ("" for a registry or the whole collection); `key` identifies it
+    by content, so it survives when lines move.
     """
 
     code: str
@@ -150,7 +149,7 @@ class Corpus(NamedTuple):
 class CorpusContext(Protocol):
     """What a collection-wide rule may ask beyond the summaries; answers become part of the cache key.
 
-    `as_of` is the day that claims are judged at.
+    `as_of` is the day as of which claims are judged.
     """
 
     config: "Config"
@@ -165,7 +164,7 @@ class CorpusContext(Protocol):
 
 
 class Rule(NamedTuple):
-    """A rule module, loaded."""
+    """A loaded rule module."""
 
     code: str
     name: str

@@ -1,4 +1,4 @@
-"""Rules are found by walking this package; a new one touches no list."""
+"""Finds rules by walking this package; a new rule needs no registration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HERE = os.path.dirname(__file__)
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule of the package, sorted by code. Raises ValueError where two share a code."""
+    """Every rule of the package, sorted by code. Raises ValueError if two share a code."""
     rules = [_load(family, name) for family in families() for name in _modules(family)]
     rules.sort(key=lambda rule: rule.code)
     for one, two in itertools.pairwise(rules):

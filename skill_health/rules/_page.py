@@ -1,4 +1,4 @@
-"""The page of one rule: what `explain` prints and what stands in docs/rules."""
+"""The page of one rule: what `explain` prints and docs/rules/ contains."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
 
 @cache
 def precision() -> dict[str, dict[str, int]]:
-    """What was judged of each rule, by code (see docs/precision.md)."""
+    """The counts of each rule's judged sample, by code (see docs/precision.md)."""
     path = os.path.join(os.path.dirname(__file__), "precision.json")
     try:
         with open(path, encoding="utf-8") as file:

@@ -11,7 +11,7 @@ from skill_health.rules._api import Rule, named_by
 
 
 def selected(rules: Sequence[Rule], config: Config) -> tuple[Rule, ...]:
-    """The rules to run. `select` replaces the default set, `extend_select` adds to it, `ignore` has the last word.
+    """The rules to run. `select` replaces the default set, `extend_select` adds to it, `ignore` wins.
 
     A code of one rule beats a prefix, as in `select = ["FM"]`, `ignore = ["FM003"]`. Raises UsageError for a
     selector that matches no rule.
@@ -38,7 +38,7 @@ def matches(rule: Rule, selectors: Iterable[str]) -> bool:
 
 
 def check_selector(rules: Sequence[Rule], selector: str) -> None:
-    """Raise UsageError, with a suggestion, where a selector names no rule."""
+    """Raise UsageError, with a suggestion, if a selector names no rule."""
     if any(matches(rule, (selector,)) for rule in rules):
         return
     known = [*(r.code for r in rules), *sorted({r.family for r in rules}), *(r.name for r in rules)]

@@ -1,1 +1,1 @@
-"""Numbers and findings that a skill asserts: are they sourced, and is the source still good?"""
+"""Figures that a skill asserts: are they sourced, and is the source up to date?"""

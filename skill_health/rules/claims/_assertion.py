@@ -1,7 +1,7 @@
 """Whether a figure is asserted as a fact, or is a parameter, a threshold, a goal or an example.
 
 An assertion needs a positive sign in its own clause (a comparison, a finite verb of change or effect, a share of
-something with a verb, a study, a benchmark) and no sign of the contrary in its sentence.
+something with a verb, a study, a benchmark) and no sign to the contrary in its sentence.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _QUOTES = r"[\"“”]"
 
 
 def asserted(plain: str, figure: ClaimedFigure) -> tuple[int, int] | None:
-    """The bounds of the sentence that asserts `figure` in `plain`; None where it asserts nothing."""
+    """The bounds of the sentence that asserts `figure` in `plain`; None if none does."""
     start, end = sentence(plain, figure.start, figure.end)
     left, right = plain[start : figure.start], plain[figure.end : end]
     if _evident(left, right, plain[start:end], figure) and not _contrary(left, right, plain[start:end]):
@@ -48,7 +48,7 @@ def asserted(plain: str, figure: ClaimedFigure) -> tuple[int, int] | None:
 
 
 def stated(plain: str, figure: ClaimedFigure) -> bool:
-    """Whether nothing in its sentence makes a figure an order, a condition, a threshold, a goal or an example."""
+    """Whether nothing in its sentence makes a figure an instruction, a condition, a threshold, a goal or an example."""
     start, end = sentence(plain, figure.start, figure.end)
     return not _contrary(plain[start : figure.start], plain[figure.end : end], plain[start:end])
 

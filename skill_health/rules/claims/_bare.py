@@ -1,4 +1,4 @@
-"""Figures that nothing marks as a parameter and nothing sources: the material of the opt-in rule."""
+"""Figures that neither look like parameters nor have a source: what the opt-in rule reports."""
 
 from __future__ import annotations
 

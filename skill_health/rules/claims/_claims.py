@@ -1,4 +1,4 @@
-"""The claims of a skill: passages of its body that assert a figure, each with what sources it."""
+"""The claims of a skill: passages of its body that assert a figure, each with its sources."""
 
 from bisect import bisect_right
 from typing import NamedTuple
@@ -13,9 +13,9 @@ _last: "tuple[Skill, list[Claim]] | None" = None
 class Claim(NamedTuple):
     """One passage that asserts figures. `line` and `col` are those of the first figure, `figure` its text.
 
-    `where` names the passage in plain words; `quote` is the asserting sentence, shortened.
-    `cited` says whether a link or a citation stands in the passage, `ids` which claim ids do. `named` says that the
-    text names where the figure is from, though without a link: a study or product by name, or a vendor's offer.
+    `where` is the kind of passage in plain words; `quote` is the asserting sentence, shortened. `cited` says whether
+    the passage has a link or a citation, `ids` lists its claim ids. `named` says that the text names the figure's
+    source without linking it: a study or product by name, or a vendor's offer.
     """
 
     line: int
@@ -29,9 +29,9 @@ class Claim(NamedTuple):
 
 
 def claims(skill: Skill) -> list[Claim]:
-    """The claims of a skill's body, one per paragraph, list item, table row or heading, in their order.
+    """The claims of a skill's body, one per paragraph, list item, table row or heading, in order.
 
-    Several rules ask in a row for the same skill, so the last answer is kept.
+    Several rules in a row ask about the same skill, so the last answer is kept.
     """
     global _last
     if _last is None or _last[0] is not skill:

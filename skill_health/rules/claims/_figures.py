@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from skill_health.text.patterns import lazy
 
-# Benchmarks that model and agent claims are usually about (read 2026-11).
+# Benchmarks commonly cited for models and agents (read 2026-11).
 BENCHMARKS = (
     "SWE-bench", "SWE-Lancer", "Terminal-Bench", "BrowseComp", "WebArena", "VisualWebArena", "OSWorld", "AgentBench",
     "GAIA", "tau-bench", "BFCL", "LoCoMo", "LongMemEval", "LongBench", "RULER", "DMR", "HotPotQA", "MuSiQue",
@@ -38,7 +38,7 @@ class ClaimedFigure(NamedTuple):
 
 
 def figures(plain: str) -> list[ClaimedFigure]:
-    """The figures of a text, in their order. Dimensions (2x2), versions and ids are none."""
+    """The figures of a text, in order. Dimensions (2x2), versions and ids do not count."""
     return [ClaimedFigure(str(match.lastgroup), *match.span()) for match in _FIGURE.finditer(plain)]
 
 

@@ -1,4 +1,4 @@
-"""A first look for figures that costs next to nothing: most skills are done with it."""
+"""A cheap first look for figures; most skills need no more than this."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HINT = lazy(
 
 
 def candidate_lines(text: str) -> list[int]:
-    """The lines (from 1) of a text on which a figure may stand, in their order."""
+    """The lines (from 1) of a text that may contain a figure, in order."""
     lines: list[int] = []
     line, at = 1, 0
     for match in _HINT.finditer(text):

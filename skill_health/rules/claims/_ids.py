@@ -13,7 +13,7 @@ CLAIM_ID = lazy(r"(?<![\w/.-])claim-[a-z0-9][a-z0-9-]*[a-z0-9](?![\w/-])")
 
 
 class Id(NamedTuple):
-    """A claim id where it is cited. `marked` is true where it cannot be an ordinary hyphenated word.
+    """A cited claim id. `marked` is true if it cannot be an ordinary hyphenated word.
 
     An id in a comment also counts for the lines right beside the comment.
     """
@@ -26,14 +26,14 @@ class Id(NamedTuple):
 
 
 def claim_ids(skill: Skill) -> tuple[Id, ...]:
-    """The claim ids in the body (the first MAX_IDS), code blocks left out, in the order of their positions."""
+    """The claim ids in the body (the first MAX_IDS), outside code blocks, in order of position."""
     if "claim-" not in skill.text:
         return ()
     return tuple(sorted(islice(_ids(skill.body), MAX_IDS), key=lambda entry: (entry.line, entry.col)))
 
 
 def known_ids(registries: Registries) -> frozenset[str] | None:
-    """The ids of the claims registry, those of its broken lines among them; None where there is no registry."""
+    """The ids of the claims registry, including those of broken lines; None if there is no registry."""
     if registries.claims is None:
         return None
     broken = {entry.record_id for entry in registries.bad if entry.kind == "claims" and entry.record_id}

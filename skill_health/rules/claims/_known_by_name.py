@@ -7,7 +7,7 @@ import re
 from skill_health.rules.claims._words import pattern
 from skill_health.text.patterns import lazy
 
-# A name has a capital or digit after its first letter (SRFT, OpenAI, GPT-4), or capitals in a row of words; a plain
+# A name has a capital or digit after its first letter (SRFT, OpenAI, GPT-4), or is several capitalised words; a plain
 # capitalised word may be no more than the beginning of a sentence ("Customers report").
 _NAME = r"(?:[A-Za-z][\w-]{0,30}?[A-Z0-9][\w.-]{0,30}|[A-Z][a-z]{2,30}(?:\s(?:[A-Z][\w-]{1,30}|et al\.?|and|&)){1,4})"
 _REPORTS = lazy(
@@ -21,7 +21,7 @@ _TIMES = r"\+?[*_]*\s+(?:faster|cheaper|smaller|lighter|quicker)\b"
 
 
 def attributed(sentence: str, at: int) -> bool:
-    """Whether the figure at this offset of its sentence follows the name of a study, paper or product that found it."""
+    """Whether the figure at this offset of its sentence follows the name of the study, paper or product it is from."""
     before = sentence[:at]
     return _REPORTS.search(before) is not None or _ACCORDING.search(before) is not None
 
@@ -33,9 +33,9 @@ def offered(sentence: str, at: int, end: int) -> bool:
 
 
 def is_tagline(sentence: str, end: int, heading: str, product: str) -> bool:
-    """Whether a multiple is what the product that the skill is about says of itself.
+    """Whether a multiple is the tagline of the product that the skill is about.
 
-    So below a heading "What is uv?" or "uv vs other tools" in a skill called uv-...
+    For example, below a heading "What is uv?" or "uv vs other tools" in a skill called uv-...
     """
     if not product or pattern(_TIMES).match(sentence[end : end + 40]) is None:
         return False

@@ -1,4 +1,4 @@
-"""Passages (a paragraph, a list item, a table row) with what sources them: links, citations and claim ids."""
+"""Passages (a paragraph, a list item, a table row) and their sources: links, citations and claim ids."""
 
 import re
 from bisect import bisect_right
@@ -25,13 +25,13 @@ _FILE = lazy(r"[\w./-]*\w\.(?:md|csv|json|jsonl|tsv|pdf|ipynb|html|txt|ya?ml)(?:
 
 
 class PassageSources(NamedTuple):
-    """What can source a passage: the lines that carry a link, a path to a file or a citation, and the claim ids."""
+    """What can source a passage: the lines with a link, a file path or a citation, and the claim ids."""
 
     lines: frozenset[int]
     ids: tuple[Id, ...]
 
     def cited(self, lines: set[int]) -> bool:
-        """Whether a link or a citation stands in one of these lines."""
+        """Whether one of these lines has a link or a citation."""
         return not self.lines.isdisjoint(lines)
 
     def ids_in(self, lines: set[int]) -> set[str]:
@@ -44,7 +44,7 @@ class PassageSources(NamedTuple):
 
 
 def sources(skill: Skill) -> PassageSources:
-    """What can source a passage, by the line it stands in."""
+    """What can source a passage, by line."""
     body = skill.body
     lines = {link.line for link in body.links if link.kind != "image" and not link.target.startswith(("#", "mailto:"))}
     lines |= {code.line for code in body.codes if _FILE.fullmatch(code.text)}
@@ -55,10 +55,10 @@ def sources(skill: Skill) -> PassageSources:
 
 
 def extent(body: Document, index: int) -> set[int]:
-    """The lines that may source the passage that prose number `index` belongs to.
+    """The lines in which the passage of prose number `index` may be sourced.
 
-    Its own lines; the sentence that leads into its list or table where that ends with a colon, and a line
-    after it that begins with "Source"; for a heading, what stands below it up to the next one.
+    Its own lines; the sentence that introduces its list or table with a colon, and a line after it that begins with
+    "Source"; for a heading, everything up to the next one.
     """
     prose = body.prose[index]
     if prose.kind == "heading":
@@ -79,7 +79,7 @@ def extent(body: Document, index: int) -> set[int]:
 
 
 def column(body: Document, index: int, offset: int) -> tuple[int, int]:
-    """Where a character of prose number `index` stands: (line, column). A cell is found past the cells before it."""
+    """The (line, column) of a character of prose number `index`. A cell is looked for after the cells before it."""
     prose = body.prose[index]
     if prose.kind != "cell" or prose.line > len(body.lines):
         return body.position(prose, offset)
@@ -107,7 +107,7 @@ def _lines(prose: Prose) -> range:
 
 
 def _neighbour(body: Document, index: int, step: int) -> Prose | None:
-    """The paragraph that stands before or after the list or table that prose number `index` is in."""
+    """The paragraph before or after the list or table that contains prose number `index`."""
     at = index + step
     while 0 <= at < len(body.prose) and abs(at - index) < REACH:
         prose = body.prose[at]

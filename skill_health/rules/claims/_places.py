@@ -1,4 +1,4 @@
-"""Every figure in a skill's body with its place: outside examples, targets and table headers."""
+"""Every figure in a skill's body outside examples, targets and table headers, with its place."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -24,8 +24,8 @@ class FigurePlace(NamedTuple):
 def places(skill: Skill, lines: list[int]) -> Iterator[FigurePlace]:
     """Every figure outside examples, targets and table headers, with whether its sentence asserts it.
 
-    `lines` are those on which a figure may stand. A title (level 1) names the subject of the whole skill and
-    bars nothing.
+    `lines` are those that may contain a figure. A title (level 1) names the subject of the whole skill and excludes
+    nothing.
     """
     body = skill.body
     count, nth, headings, above = 0, 0, iter(body.headings), list[Heading]()
@@ -65,7 +65,7 @@ def places(skill: Skill, lines: list[int]) -> Iterator[FigurePlace]:
 
 
 def _scored(body: Document, index: int, figure: ClaimedFigure, header: list[str]) -> bool:
-    """Whether a cell that is hardly more than a number gives a result of a benchmark that its row or column names."""
+    """Whether a cell with little more than a number is the result of a benchmark that its row or column names."""
     prose = body.prose[index]
     if prose.kind != "cell" or figure.kind not in ("percent", "score") or len(prose.text) > 24:
         return False

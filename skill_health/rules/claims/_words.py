@@ -1,7 +1,7 @@
 """The words that tell an asserted figure from a parameter, a threshold, a goal or an example.
 
-Drawn up by reading every figure in 529 public skills, and checked on their 1,398 reference files (2026-11). Each is
-a list of regular expressions that stand between word boundaries, without regard to case.
+Drawn up by reading every figure in 529 public skills, and checked on their 1,398 reference files (2026-11). Each is a
+list of regular expressions, matched between word boundaries and ignoring case.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COMPARED = r"""
     faster slower fewer higher lower better worse cheaper smaller larger bigger longer shorter greater more less
     as\s+(?:much|many|likely|fast)
 """
-# "5x lower" is as often a setting as a finding: these count only after a verb.
+# "5x lower" is a setting as often as a finding, so these count only after a verb.
 DEGREE = frozenset("higher lower longer shorter larger smaller bigger greater more less".split())
 COPULA = "is are was were has have had runs? ran gets? became becomes feel sees? saw"
 # After a figure, with up to two words between: "60 % token reduction".
@@ -83,7 +83,7 @@ ORDERS = """
     charge bid offer pay spend hire invest save ship get let ask route move switch remove replace double
 """
 
-# Sections and columns whose figures are goals, limits or made up.
+# Sections and columns whose figures are goals, limits or invented.
 _HEADINGS = r"""
     examples? samples? templates? criteria targets? goals? objectives? kpis? thresholds? rubrics? scoring weights?
     checklists? acceptance budgets? slos? slas? red\s+flags warning\s+signs symptoms limits? success\s+metrics
@@ -98,7 +98,7 @@ def either(words: str) -> str:
 
 @cache
 def pattern(source: str) -> re.Pattern[str]:
-    """A regular expression without regard to case, compiled when it is first needed: most skills need few of them."""
+    """A case-insensitive regular expression, compiled on first use: most skills need few of them."""
     return lazy(source, re.IGNORECASE)
 
 

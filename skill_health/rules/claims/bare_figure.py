@@ -2,9 +2,9 @@
 
 ## What
 Every percentage, multiple, duration, number of tokens, amount of money and "as of" date that is neither sourced nor
-recognisably an instruction, a threshold, a condition, a goal or an example, and that the rule for asserted figures
-leaves alone. Opt-in: in real skills most of these are parameters or rules of thumb. One finding per paragraph, list
-item or table row.
+recognisably an instruction, a threshold, a condition, a goal or an example, and is not reported by `unsourced-claim`.
+Opt-in: in real skills most of these are parameters or rules of thumb. One finding per paragraph, list item or table
+row.
 
 ## Why
 For collections that want every number traced: benchmarks in tables, prices, salaries, running times.
@@ -20,7 +20,7 @@ For collections that want every number traced: benchmarks in tables, prices, sal
 ```
 
 ## Fix
-Link the source, cite a claim id, or say it without the number. Not done by `--fix`.
+Link the source, cite a claim id, or say it without the number. There is no automatic fix.
 
 ## Source
 opinion · This project; measured on 529 public skills (2026-11).
@@ -40,7 +40,7 @@ DEFAULT = False
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Stated figures and dates in passages that carry no source and assert nothing more strongly."""
+    """Report figures and dates in passages that have no source and assert no claim."""
     # Imported here because the rule is opt-in and its regular expressions take a while to compile.
     from skill_health.rules.claims._bare import bare
 

@@ -1,11 +1,11 @@
-"""A claim is cited that another skill owns
+"""The skill cites a claim that another skill owns
 
 ## What
 A claim id whose registry entry names another skill as its owner. Reported once per id and skill.
 
 ## Why
-Worth knowing, not wrong: two skills may rest on one finding. But only the owner's maintainer reviews it, so when the
-finding changes the other skill keeps the old number.
+Worth knowing, not wrong: two skills may rely on one finding. But only the owner's maintainer reviews it, so when the
+finding changes, the other skill keeps the old number.
 
 ## Bad
 ```markdown
@@ -18,8 +18,8 @@ Swap the order of both answers; see the skill `judge-design` for why.
 ```
 
 ## Fix
-Point to the owner instead of repeating the number, or make the skill that needs it most the owner. Not done by
-`--fix`.
+Point to the owner instead of repeating the number, or make the skill that needs it most the owner. There is no
+automatic fix.
 
 ## Source
 opinion · This project; the registry's field `owning_skill` says who reviews a claim (2026-05).
@@ -40,7 +40,7 @@ DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Known ids of the body whose owner is another skill."""
+    """Report known ids in the body whose owner is another skill."""
     if not context.registries.claims or "claim-" not in skill.text:
         return
     owners = {str(record.data["claim_id"]): str(record.data["owning_skill"]) for record in context.registries.claims}

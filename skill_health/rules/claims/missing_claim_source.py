@@ -1,11 +1,11 @@
 """The source of a registered claim does not exist
 
 ## What
-A `source_url` of the claims registry that is a path and not a URL, and that leads to nothing below the root of the
-collection. A part after `#` and a line number after `:` are ignored. URLs, DOIs and titles of books are left alone.
+A `source_url` of the claims registry that is a path, not a URL, and does not exist below the root of the collection. A
+part after `#` and a line number after `:` are ignored. URLs, DOIs and titles of books are left alone.
 
 ## Why
-The source cannot be read again, so the claim cannot be reviewed.
+Nobody can read the source again, so nobody can review the claim.
 
 ## Bad
 ```json
@@ -18,10 +18,10 @@ The source cannot be read again, so the claim cannot be reviewed.
 ```
 
 ## Fix
-Correct the path, commit the file, or give the public URL. Not done by `--fix`.
+Correct the path, commit the file, or give the public URL. There is no automatic fix.
 
 ## Source
-evidence · In the first published claims registry for skills 3 of 6 sources are files that the release does not hold
+evidence · In the first published claims registry for skills 3 of 6 sources are files that the release does not contain
 (2026-05).
 """
 
@@ -44,7 +44,7 @@ _LINE = lazy(r":\d+(?:[-:]\d+)?$")
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Entries whose source is a path to nothing, or a path that only one machine has."""
+    """Report entries whose source is a missing path, or a path that only one machine has."""
     for record in context.registries.claims or ():
         name, path = record.data["claim_id"], source_path(str(record.data["source_url"]).strip())
         absolute = path.startswith(("/", "~"))
@@ -59,7 +59,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
 
 
 def source_path(source: str) -> str:
-    """The path that a source is; "" for a URL, a host without scheme, a DOI or a title."""
+    """The source if it is a path; "" for a URL, a host without scheme, a DOI or a title."""
     if _ELSEWHERE.match(source) or "\n" in source or len(source) > 1024:
         return ""
     path = _LINE.sub("", source.partition("#")[0].strip()).removeprefix("./")

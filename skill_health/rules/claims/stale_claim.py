@@ -1,13 +1,13 @@
 """A registered claim is overdue for review
 
 ## What
-A line of the claims registry whose last look at the source, the later of `last_reviewed` and `retrieved_at`, is more
+A line of the claims registry whose source was last looked at (the later of `last_reviewed` and `retrieved_at`) more
 days ago than its volatility allows: `volatility.high` (30), `volatility.medium` (90) or `volatility.low` (365) days.
 "Ago" counts from today, or from the date given by `--as-of`.
 
 ## Why
-Prices, model versions and benchmark results change in weeks. A number that was right when it was written keeps being
-repeated with the same confidence.
+Prices, model versions and benchmark results change in weeks. A number that was right when written keeps being repeated
+with the same confidence.
 
 ## Bad
 ```json
@@ -20,7 +20,8 @@ repeated with the same confidence.
 ```
 
 ## Fix
-Read the source again, correct the claim and the skills that cite it, then set `last_reviewed`. Not done by `--fix`.
+Read the source again, correct the claim and the skills that cite it, then set `last_reviewed`. There is no automatic
+fix.
 
 ## Source
 opinion · This project; the default periods are the ones published with the first claims registry for skills
@@ -42,7 +43,7 @@ DEFAULT = True
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Claims past their due day, each with how many days."""
+    """Report claims past their due day, with the number of days."""
     for entry in reviews(context.registries, context.config.volatility, context.as_of):
         if entry.overdue > 0:
             verb = "reviewed" if entry.field == "last_reviewed" else "retrieved"

@@ -1,10 +1,10 @@
-"""A claim id is cited that the registry does not have
+"""The skill cites a claim id that is not in the registry
 
 ## What
-A `claim-...` id in the body of a skill, where the collection has a claims registry without that id. Ids in HTML
-comments, in back-ticks, in brackets and after `claim_id:` count; an id in running text counts only where it is a near
-miss of a known one, because `claim-based` is an ordinary word. Code blocks are left alone, as are ids of registry
-lines that are broken (they have their own finding). Reported once per id and skill.
+A `claim-...` id in the body of a skill, if the collection has a claims registry without that id. Ids in HTML comments,
+in back-ticks, in brackets and after `claim_id:` count; an id in running text counts only if it is a near miss of a
+known one, because `claim-based` is an ordinary word. Code blocks are left alone, as are ids of broken registry lines
+(which have their own finding). Reported once per id and skill.
 
 ## Why
 The reader takes the id for a source. An id that leads nowhere is worse than none: the number looks checked and is
@@ -21,7 +21,7 @@ Masking tool output saves about 60 % of the tokens `claim-masking-savings`.
 ```
 
 ## Fix
-Correct the id, or add the entry to the registry. Not done by `--fix`.
+Correct the id, or add the entry to the registry. There is no automatic fix.
 
 ## Source
 evidence · The best-known public health checker counts unknown ids as sources (2026-05).
@@ -45,7 +45,7 @@ MAX_UNKNOWN = 50  # per skill, because each is compared with every known id
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Ids of the body that no line of the registry has."""
+    """Report ids in the body that no line of the registry has."""
     known = known_ids(context.registries)
     if known is None:
         return

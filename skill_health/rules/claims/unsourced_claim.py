@@ -3,20 +3,20 @@
 ## What
 A sentence of the body that asserts a figure as a fact: a comparison ("3x faster", "40 % fewer tokens"), an effect
 ("reduces latency by 40 %", "costs cause 20-40 % of churn"), a share ("70 % of viewers leave"), a study with a number,
-or a named benchmark with a result. It is sourced by a claim id (`claim-...`), a link, the path of a file, or a
-citation ("[1]", "(Author, 2024)", "arXiv:...") in the same paragraph, list item or table row, in the sentence that
-leads into the list or table, or in a line "Source: ..." below it; under a heading that makes the claim, anywhere up
-to the next heading. One finding per passage, and one for all rows of a table.
+or a named benchmark with a result. It is sourced by a claim id (`claim-...`), a link, the path of a file, or a citation
+("[1]", "(Author, 2024)", "arXiv:...") in the same paragraph, list item or table row, in the sentence that introduces
+the list or table, or in a line "Source: ..." below it; for a claim in a heading, anywhere up to the next heading. One
+finding per passage, and one for all rows of a table.
 
-Where the text names the source without a link ("SRFT reports 32 %"), and for what a vendor publishes as its own ("up
-to 57 % savings", "10x faster" under "What is NAME?"), it is information.
+It is information if the text names the source without a link ("SRFT reports 32 %"), or if the figure is a vendor's own
+("up to 57 % savings", "10x faster" under "What is NAME?").
 
 Left alone: code, instructions, parameters, thresholds, goals, conditions, questions, quoted speech, and sections and
 columns named as examples, targets, criteria, budgets or the like.
 
 ## Why
-An agent repeats what a skill tells it. A number that nobody can trace is repeated to users as a fact, and nobody can
-tell when it has gone out of date.
+An agent repeats what a skill tells it. A number that nobody can trace is repeated to users as a fact, and nobody
+notices when it goes out of date.
 
 ## Bad
 ```markdown
@@ -29,12 +29,12 @@ Prompt caching cuts the cost of stable workloads by 90% ([measured in March](ref
 ```
 
 ## Fix
-Link the source, or cite the id of an entry in the claims registry; where there is none, say it without the number.
-Not done by `--fix`.
+Link the source, or cite the id of an entry in the claims registry; if there is none, say it without the number. There
+is no automatic fix.
 
 ## Source
-evidence · A health checker that divides cited by counted numbers rewards deleting them and counts parameters as
-claims; this rule reads every figure of 529 public skills the other way round (2026-11).
+evidence · A health checker that divides cited by counted numbers rewards deleting numbers and counts parameters as
+claims; this rule was drawn up by reading every figure in 529 public skills (2026-11).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Passages with neither a link nor a citation nor a claim id. An unknown id is left to its own rule."""
+    """Report passages without a link, a citation or a claim id. An unknown id is left to its own rule."""
     groups: dict[tuple[int, int], list[Claim]] = {}
     for claim in claims(skill):
         if not claim.cited and not claim.ids:
@@ -76,7 +76,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def collect(skill: Skill, context: Context) -> dict[str, Any]:
-    """How many claims the body makes, how many are sourced and how many carry a known id, and every id cited."""
+    """How many claims the body makes, how many are sourced and how many have a known id, and every id cited."""
     found, known = claims(skill), known_ids(context.registries)
     return {
         "total": len(found),
@@ -91,7 +91,7 @@ def _known(claim: Claim, known: frozenset[str] | None) -> bool:
 
 
 def _table(skill: Skill, claim: Claim) -> tuple[int, int]:
-    """What is reported once: a whole table, else the place of the claim itself."""
+    """The unit that is reported once: a whole table, else the claim itself."""
     if claim.where == "table row":
         for table in skill.body.tables:
             if table.line <= claim.line <= table.end_line:

@@ -1,10 +1,10 @@
-"""A registered claim is cited by no skill
+"""No skill cites a registered claim
 
 ## What
 A line of the claims registry whose id occurs in no SKILL.md and in none of the Markdown files bundled with a skill.
 
 ## Why
-Worth knowing: either the skill that makes the claim does not name its source, or the entry is reviewed for nothing.
+Worth knowing: either the skill that makes the claim does not name its source, or the entry is reviewed in vain.
 
 ## Bad
 ```json
@@ -17,7 +17,7 @@ Cached input costs a tenth `claim-cache-price`.
 ```
 
 ## Fix
-Cite the id where the claim is made, or remove the entry. Not done by `--fix`.
+Cite the id where the claim is made, or remove the entry. There is no automatic fix.
 
 ## Source
 evidence · In the first published claims registry for skills none of the 6 entries is cited by a skill (2026-05).
@@ -40,7 +40,7 @@ MAX_FILES = 200
 
 
 def collect(skill: Skill, context: Context) -> list[str]:
-    """The claim ids that occur anywhere in the skill's Markdown, sorted; nothing is read without a registry."""
+    """The claim ids that occur anywhere in the skill's Markdown, sorted; without a registry nothing is read."""
     if not context.registries.claims:
         return []
     found = set(CLAIM_ID.findall(skill.text)) if "claim-" in skill.text else set()
@@ -52,7 +52,7 @@ def collect(skill: Skill, context: Context) -> list[str]:
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Entries of the registry that no skill mentions."""
+    """Report entries of the registry that no skill mentions."""
     if not corpus.skills:
         return
     cited = {name for skill in corpus.skills for name in skill.facts.get(CODE, ())}

@@ -1,11 +1,11 @@
-"""A figure rests on weak evidence only
+"""A figure rests only on weak evidence
 
 ## What
 A passage that asserts a figure and cites claim ids of the registry, all of which have the evidence strength
 `anecdotal` or `derived`, without a link or a citation beside them. Opt-in.
 
 ## Why
-A calculated or once-observed number reads like a measured one. The reader should see which it is.
+A calculated or once-observed number reads like a measured one. The reader should be able to tell which it is.
 
 ## Bad
 ```markdown
@@ -18,7 +18,8 @@ In one project, handing over by file cut rework by about 40 % `claim-file-handof
 ```
 
 ## Fix
-Find a primary or secondary source, link what there is, or say in words how weak it is. Not done by `--fix`.
+Find a primary or secondary source, link to what is available, or say in words how weak it is. There is no automatic
+fix.
 
 ## Source
 opinion · This project; the strengths are those of the published claims registry (2026-05).
@@ -41,7 +42,7 @@ _WEAK = ("anecdotal", "derived")
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Claims of the body whose only sources are weak entries of the registry."""
+    """Report claims whose only sources are weak entries of the registry."""
     if not context.registries.claims or "claim-" not in skill.text:
         return
     strengths = {str(r.data["claim_id"]): str(r.data["evidence_strength"]) for r in context.registries.claims}

@@ -1,16 +1,16 @@
 """The skill gives a wrong number of skills in its collection
 
 ## What
-A number of skills that clearly speaks of the collection the skill belongs to: "this repository has 42 skills", "all
-42 skills", "28 skills total", or a description or paragraph that begins with "42 marketing skills". It is right if
-any folder above the skill holds that many skills, the skill itself counted or not; "40+" is right from 40 up. The
+A number of skills that clearly refers to the collection the skill belongs to: "this repository has 42 skills", "all 42
+skills", "28 skills total", or a description or paragraph that begins with "42 marketing skills". It is right if any
+folder above the skill contains that many skills, with or without the skill itself; "40+" is right from 40 up. The
 description, paragraphs, list items and headings are read; code, tables, quoted speech and counts of a part ("6
 orchestration skills", or any count that a list of exactly that many names follows) are not. Sample skills in folders
 called assets, examples, fixtures, tests, templates or samples need not be counted. Reported once per skill and number.
 
 ## Why
-A count is the first number in a collection to go wrong, and the one that every reader can check. An agent that trusts
-it tells users of skills that are not there.
+A count is the first number in a collection to go wrong, and the one every reader can check. An agent that trusts it
+tells users of skills that are not there.
 
 ## Bad
 ```markdown
@@ -23,7 +23,7 @@ One context file feeds all skills.
 ```
 
 ## Fix
-Correct the number, or leave it out. Not done by `--fix`.
+Correct the number, or leave it out. There is no automatic fix.
 
 ## Source
 evidence · Of the collections in 529 public skills, one with index skills has wrong counts in most of them (2026-11).
@@ -42,16 +42,16 @@ from skill_health.rules.claims._words import pattern
 from skill_health.skill.model import Prose, Skill, Span
 from skill_health.text.patterns import lazy
 
-MAX_LIST = 1200  # characters after a count in which its list may stand
+MAX_LIST = 1200  # characters after a count within which its list may begin
 
-# A colon, a dash or a full stop ends what belongs to the count itself ("skills for editors A, B and C. Names, ...").
+# A colon, a dash or a full stop ends the phrase of the count itself ("skills for editors A, B and C. Names, ...").
 _LIST_PART = lazy(r":\s|\.\s|\s[-\u2013\u2014]\s")
 _COMMA = lazy(r",\s*(?:and\s|&\s)?|\s(?:and|&)\s")
 _NAME = lazy(r"[\w&/+.-]++(?:\s[\w&/+.-]++){0,4}(?:\s?\([^()]{1,40}\))?")
 
 
 def names_listed(number: int, text: str, at: int) -> bool:
-    """Whether exactly that many names stand in a row in one of the two sentences that follow offset `at`."""
+    """Whether one of the two sentences after offset `at` lists exactly that many names."""
     if number < 2:
         return False
     for part in _LIST_PART.split(text[at : at + MAX_LIST])[:3]:
@@ -93,10 +93,10 @@ _BEFORE = (
     rf"\b(?:all(?:\s+of)?(?:\s+the)?|this\s+{_WHOLE}\b[^.;:()]{{0,40}}|{_WHOLE}\s+of(?:\s+over)?|total\s+of)[\s*_]*$"
 )
 _AFTER = rf"[\s*_]+(?:total\b|in\s+total\b|(?:are\s+)?in\s+(?:this|the)\s+(?:[\w-]+\s+)?{_WHOLE}\b|across\s+this\s+{_WHOLE}\b)"
-# What makes a count one of a part of the collection, or of something else.
+# Words that make a count one of a part of the collection, or of something else.
 _PART = r"\b(?:core|other|new|more|different|related|sibling|specialist|or|of|to|and|at|per|orchestration)\b"
 
-# Skills in these folders are samples or material: they count only for what lies in the same folder.
+# Skills in these folders are samples or material: they count only within the same folder.
 _SAMPLES = frozenset("assets example examples fixture fixtures sample samples template templates test tests".split())
 
 
@@ -122,7 +122,7 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Counts that fit no folder above the skill."""
+    """Report counts that match no folder above the skill."""
     everything = Counter(folder for skill in corpus.skills for folder in _above(skill.folder))
     below = Counter(folder for skill in corpus.skills for folder in _counting(skill.folder))
     for skill in corpus.skills:
@@ -168,7 +168,7 @@ def _above(folder: str) -> list[str]:
 
 
 def _counting(folder: str) -> list[str]:
-    """The folders above a skill's own for which it is a skill, not a sample: the path to it names no samples."""
+    """The folders above a skill's own from which the path to it passes no folder of samples."""
     folders = []
     for above in _above(folder):
         folders.append(above)

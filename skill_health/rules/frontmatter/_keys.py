@@ -1,4 +1,4 @@
-"""Which frontmatter keys somebody reads: the specification's, and the extensions of hosts.
+"""The known frontmatter keys: the specification's, and the extensions of hosts.
 
 Read in November 2026. Sources: agentskills.io/specification; code.claude.com/docs/en/skills, frontmatter reference
 (disallowed-tools since Claude Code 2.1.152); openai/codex, codex-rs/core-skills/src/loader.rs (name, description and
@@ -26,13 +26,13 @@ HOSTS = {
     "OpenHands": ("triggers", "paths", "inputs", "mcp_tools"),
     "Claude": ("dependencies", "version"),
 }  # fmt: skip
-# Words that skills use for things of their own too: another spelling of one is no slip of the pen.
+# Words that skills also use for things of their own: a variant spelling of one is no typo.
 _WORDS = frozenset(("triggers", "inputs", "dependencies", "version"))
 KNOWN = frozenset(SPECIFICATION).union(*HOSTS.values())
 
 _CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")
 _FOLDED = {key.replace("_", "-"): key for key in KNOWN - _WORDS}
-# Short words such as name, model or paths are one letter away from honest other keys (names, models, path).
+# Short words such as name, model or paths are one letter away from legitimate other keys (names, models, path).
 _FUZZY = tuple(key for key in sorted(KNOWN - _WORDS) if len(key) >= 9 or key in ("license", "metadata"))
 _LONGEST = 40
 

@@ -1,4 +1,4 @@
-"""What makes a skill's name valid, as the reference validator has it."""
+"""What makes a skill's name valid, according to the reference validator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOT_TEXT = frozenset("y n yes no on off true false null".split())
 
 
 def normalised(name: str) -> str:
-    """A name or folder as it is compared: NFKC, as skills-ref 0.1.1 does."""
+    """The form in which names and folders are compared: NFKC, as in skills-ref 0.1.1."""
     return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
@@ -44,7 +44,7 @@ def problems(name: str) -> list[str]:
 
 
 def suggestion(name: str) -> str:
-    """The nearest valid name: lower case, every run of other characters one hyphen; "" where nothing is left."""
+    """The nearest valid name: in lower case, with a hyphen for each run of other characters; "" if nothing is left."""
     lower = normalised(name).lower()
     words = "".join(char if char.isalnum() else " " for char in lower).split()
     slug = "-".join(words)[:MAX_LENGTH].strip("-")
@@ -52,7 +52,7 @@ def suggestion(name: str) -> str:
 
 
 def spelling(name: str, style: str = "plain") -> str:
-    """A valid name as a YAML value: in quotes where the old value had them or YAML would not read it as text."""
+    """A valid name as a YAML value: quoted if the old value was, or if YAML would not read it as text."""
     bare = style == "plain" and name not in _NOT_TEXT and not name[0].isdigit()
     return name if bare else f'"{name}"'
 
@@ -66,7 +66,7 @@ def repeats(description: str, name: str) -> bool:
 
 
 def is_placeholder(name: str) -> bool:
-    """Whether a name stands for one to be filled in: SKILL_NAME, {{name}}, <name>, [skill-name]."""
+    """Whether a name is a placeholder to be filled in: SKILL_NAME, {{name}}, <name>, [skill-name]."""
     return name[:1] in ("{", "<", "[", "$") or ("_" in name and name.isupper())
 
 

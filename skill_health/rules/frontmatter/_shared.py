@@ -1,7 +1,7 @@
-"""What several rules of this family need: defects as hits, and YAML values as text and back.
+"""Shared by the rules of this family: turns defects into hits, and YAML values into text and back.
 
-Their fixes replace a value where it stands and never write the block anew, which would lose comments, order and style:
-every other byte stays as its author wrote it.
+Fixes replace a value in place and never rewrite the block, which would lose comments, order and style: every other byte
+stays as its author wrote it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TAG_WORDS = {
     "int": "a number", "float": "a number", "bool": "a boolean", "null": "empty", "date": "a date",
     "seq": "a list", "map": "a mapping", "str": "a string",
 }  # fmt: skip
-# What a quoted scalar cannot hold as it is: control characters, line separators, non-characters.
+# What a quoted scalar cannot contain literally: control characters, line separators, non-characters.
 _UNSAFE = lazy("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _BLOCKING = frozenset({
     "no-frontmatter", "unclosed-frontmatter", "empty-frontmatter", "not-a-mapping", "yaml-error", "tab-indent",
@@ -29,22 +29,22 @@ _SAMPLES = frozenset(
 
 
 def below_samples(skill: Skill) -> bool:
-    """Whether the skill stands below a folder of samples."""
+    """Whether the skill is below a folder of samples."""
     return not _SAMPLES.isdisjoint(skill.folder.lower().split("/"))
 
 
 def below_templates(skill: Skill) -> bool:
-    """Whether the skill stands below a folder of templates."""
+    """Whether the skill is below a folder of templates."""
     return not {"template", "templates"}.isdisjoint(skill.folder.lower().split("/"))
 
 
 def defects(skill: Skill, kinds: Collection[str]) -> Iterator[Defect]:
-    """The defects of these kinds, in the order of the file."""
+    """The defects of these kinds, in file order."""
     return (defect for defect in skill.defects if defect.kind in kinds)
 
 
 def reported(skill: Skill, kinds: Mapping[str, str]) -> Iterator[Hit]:
-    """One hit per defect of these kinds; the mapping gives the remedy where the parser names none."""
+    """One hit per defect of these kinds; the mapping gives the remedy if the parser names none."""
     for defect in defects(skill, kinds):
         yield Hit(defect.span, defect.message, remedy(defect, kinds))
 
@@ -56,9 +56,9 @@ def remedy(defect: Defect, kinds: Mapping[str, str]) -> str:
 
 
 def readable(skill: Skill) -> Frontmatter | None:
-    """The frontmatter where its fields are certain: valid YAML, or YAML that only the colon trap broke.
+    """The frontmatter if its fields can be trusted: valid YAML, or YAML broken by the colon trap only.
 
-    None where a rule about the block itself speaks already, so that one cause gives one finding.
+    None if a rule about the block itself already reports it, so that one cause gives one finding.
     """
     if skill.frontmatter is None or any(defect.kind in _BLOCKING for defect in skill.defects):
         return None
@@ -66,14 +66,14 @@ def readable(skill: Skill) -> Frontmatter | None:
 
 
 def spelled(skill: Skill, span: Span) -> str | None:
-    """A value as the file spells it; None where it spans lines."""
+    """A value as the file spells it; None if it spans lines."""
     if span.end_line != span.line or not 0 < span.line <= len(skill.lines):
         return None
     return skill.lines[span.line - 1][span.col - 1 : span.end_col - 1]
 
 
 def quote(text: str) -> str:
-    """This text as a YAML flow scalar on one line: double quotes, or single ones where that saves escapes."""
+    """This text as a YAML flow scalar on one line: in double quotes, or single ones if that saves escapes."""
     if _UNSAFE.search(text):
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
         return '"' + _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", escaped) + '"'
@@ -83,7 +83,7 @@ def quote(text: str) -> str:
 
 
 def quoting(skill: Skill, *fields: Field) -> Fix | None:
-    """Quote the plain values of these fields as they are spelled (1.10 stays 1.10); None where there is none."""
+    """Quote the plain values of these fields as they are spelled (1.10 stays 1.10); None if there are none."""
     edits = []
     for field in fields:
         text = spelled(skill, field.span)

@@ -1,13 +1,13 @@
 """The allowed-tools field cannot be read as a list of tools.
 
 ## What
-`allowed-tools` is neither a text nor a list of texts, or a tool's parentheses do not match, such as `Bash(git:*`
-(warnings), or it is empty (information). Spaces, commas and YAML lists all pass, because hosts accept the three; the
-names of tools are not checked.
+`allowed-tools` is neither text nor a list of text values, or a tool's parentheses do not match, as in `Bash(git:*`
+(warnings), or it is empty (information). Spaces, commas and YAML lists all pass, because hosts accept all three; tool
+names are not checked.
 
 ## Why
-The field grants permissions. Where it cannot be read the grants are lost, and the skill stops at a question in the
-middle of its work.
+The field grants permissions. If it cannot be read, the grants are lost and the skill stops halfway to ask for
+permission.
 
 ## Bad
 ```markdown

@@ -1,12 +1,12 @@
-"""The compatibility field is not a text of 1 to 500 characters.
+"""The compatibility field is not text of 1 to 500 characters.
 
 ## What
-`compatibility` is longer than 500 characters, or a list or mapping (errors), or empty, or a value that YAML takes
-for a number, a boolean or a date (warnings).
+`compatibility` is longer than 500 characters or is a list or mapping (errors), or is empty or a value that YAML reads
+as a number, a boolean or a date (warnings).
 
 ## Why
-Hosts show the field to the user or the model, as text and within that length. The reference validator refuses a
-longer one.
+Hosts show the field to the user or the model, as text of at most that length. The reference validator rejects anything
+longer.
 
 ## Bad
 ```markdown

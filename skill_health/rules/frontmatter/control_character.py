@@ -1,14 +1,14 @@
-"""The file holds a control character.
+"""The file contains a control character.
 
 ## What
-A character below U+0020 other than tab and line ending, or U+007F to U+009F, anywhere in the file; the first one is
-named. NUL has its own rule (`encoding`); invisible Unicode such as zero-width and bidirectional marks is the
-business of the leakage family.
+A character below U+0020 other than tab and line ending, or U+007F to U+009F, anywhere in the file; the finding names
+the first one. NUL has its own rule (`encoding`); invisible Unicode such as zero-width and bidirectional marks is left
+to the leakage family.
 
 ## Why
-Nobody sees it, and everything reads it: YAML forbids these characters, so that one in the frontmatter loses the
-skill (an error); in the body an escape character can rewrite what a terminal shows (a warning). They come from
-copying out of a terminal or a PDF.
+People do not see it, but programs read it: YAML forbids these characters, so one in the frontmatter loses the skill (an
+error); in the body, an escape character can rewrite what a terminal shows (a warning). They come from copying out of a
+terminal or a PDF.
 
 ## Bad
 ```markdown

@@ -1,9 +1,9 @@
 """The description is a leftover of YAML or of a template.
 
 ## What
-The whole description is a block marker in quotes (`">"`, `"|-"`), a word such as `null`, `none`, `todo` or `tbd`,
-the beginning of a template's placeholder (`[TODO: ...`), or a value that YAML does not take for text: a list, a
-mapping, a number, a boolean, a date. An empty description is the business of `missing-description`.
+The whole description is a block marker in quotes (`">"`, `"|-"`), a word such as `null`, `none`, `todo` or `tbd`, the
+beginning of a template's placeholder (`[TODO: ...`), or a value that YAML does not read as text: a list, a mapping, a
+number, a boolean, a date. An empty description is left to `missing-description`.
 
 ## Why
 The file is valid and the skill is listed, with a description that says nothing. Codex rejects one that is not text.
@@ -49,7 +49,7 @@ _REMEDY = "Say what the skill does and when to use it."
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report a description that is not one."""
+    """Report a description that is a leftover, or not text."""
     field = skill.field("description")
     if field is None or field.tag == "null" or readable(skill) is None:
         return

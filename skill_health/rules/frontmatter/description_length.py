@@ -2,11 +2,11 @@
 
 ## What
 The description, as YAML reads it, has more than 1,024 characters. Shorter descriptions are never reported here;
-what a host cuts off earlier is the business of the routing family.
+truncation by hosts is left to the routing family.
 
 ## Why
 Codex does not load such a skill, Claude's upload refuses it, and the reference validator rejects it. 11 of 13,551
-public skills are beyond the limit.
+public skills exceed the limit.
 
 ## Bad
 ```markdown

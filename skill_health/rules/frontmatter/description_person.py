@@ -6,7 +6,7 @@ like. Imperatives ("Use when ..."), "you" inside a sentence, quoted phrases of u
 "example" are left alone.
 
 ## Why
-The description stands in the system prompt among those of all other skills. There "I" is the model and "you" is
+The description appears in the system prompt beside those of all other skills. There "I" is the model and "you" is
 nobody in particular; Anthropic's guide reports that a changing point of view makes skills harder to find.
 
 ## Bad
@@ -61,7 +61,7 @@ _EXAMPLES = ("example", "e.g.", "phrase", "says", "prompts such as", "queries su
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report the first sentence that speaks as or to somebody."""
+    """Report the first sentence in the first or second person."""
     field = skill.field("description")
     if field is None or field.tag != "str" or not _PERSON.search(field.value) or readable(skill) is None:
         return

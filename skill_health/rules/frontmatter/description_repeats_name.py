@@ -5,8 +5,8 @@ Every word of the description occurs in the skill's name, filler words such as "
 `api-design-reviewer` described as "API Design Reviewer".
 
 ## Why
-The host shows name and description side by side. A description that repeats the name adds nothing to route by:
-neither what the skill does nor when it is wanted.
+The host shows name and description side by side. A description that repeats the name adds nothing to route by: neither
+what the skill does nor when to use it.
 
 ## Bad
 ```markdown

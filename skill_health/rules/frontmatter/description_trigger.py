@@ -1,16 +1,15 @@
 """The description does not say when to use the skill.
 
 ## What
-The description holds nothing like "use when", "whenever", "if the user", "before", "for tasks that", "useful for",
-"helps" or "triggers". Not judged are skills that only a user calls (`disable-model-invocation: true`), slash commands
-(a `command` key, a description that begins with a command or says "slash command", a title such as `# /ship:run`),
-skills with a `when_to_use` field, descriptions in other than the Latin script, and what `description-artefact` or
+The description contains nothing like "use when", "whenever", "if the user", "before", "for tasks that", "useful for",
+"helps" or "triggers". Left alone: skills that only a user calls (`disable-model-invocation: true`), slash commands (a
+`command` key, a description that begins with a command or says "slash command", a title such as `# /ship:run`), skills
+with a `when_to_use` field, descriptions not in Latin script, and whatever `description-artefact` or
 `description-repeats-name` reports.
 
 ## Why
-The description answers one question of the host: load this skill for this request or not? A list of abilities
-leaves the answer to chance. About a third of public skills have no such clause; many of them work, so that this is
-information.
+The description answers one question for the host: load this skill for this request or not? A list of abilities leaves
+the answer to chance. About a third of public skills have no such clause; many of them work, so this is information.
 
 ## Bad
 ```markdown

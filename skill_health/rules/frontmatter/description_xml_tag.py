@@ -1,8 +1,8 @@
-"""The description holds something that Claude's upload takes for an XML tag.
+"""The description contains something that Claude's upload treats as an XML tag.
 
 ## What
 `<` followed by a letter, a slash or an exclamation mark, up to the next `>`: `<example>`, `<br/>`, and also
-placeholders such as `<name>` and type parameters such as `List<String>`, since the upload makes no difference.
+placeholders such as `<name>` and type parameters such as `List<String>`, since the upload does not tell them apart.
 Comparison signs (`a < b`), arrows (`<-`) and a `<` that is never closed are left alone.
 
 ## Why

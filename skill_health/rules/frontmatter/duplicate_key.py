@@ -1,11 +1,11 @@
 """A frontmatter key occurs twice.
 
 ## What
-The same key stands on two lines of the frontmatter, at the top or inside `metadata`. Both lines are named.
+The same key appears on two lines of the frontmatter, at the top level or inside `metadata`. The finding names both.
 
 ## Why
 YAML forbids it. Strict parsers reject the whole block, and with it the skill (js-yaml, serde_yaml, the reference
-validator); lenient ones silently keep the last value, so that an edit of the first one changes nothing.
+validator); lenient ones silently keep the last value, so editing the first one changes nothing.
 
 ## Bad
 ```markdown

@@ -1,7 +1,7 @@
 """The file is not plain UTF-8.
 
 ## What
-SKILL.md begins with a byte-order mark, is UTF-16, holds bytes that are not valid UTF-8, or holds NUL bytes.
+SKILL.md begins with a byte-order mark, is UTF-16, or contains NUL bytes or bytes that are not valid UTF-8.
 
 ## Why
 Hosts look for `---` as the first three characters of a UTF-8 text. After a byte-order mark they do not find it, and

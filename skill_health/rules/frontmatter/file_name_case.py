@@ -1,12 +1,12 @@
-"""The file is not named SKILL.md exactly.
+"""The file is not named exactly SKILL.md.
 
 ## What
 The skill's file is named `skill.md`, `Skill.md` or another spelling of SKILL.md.
 
 ## Why
-Hosts look for `SKILL.md`. On macOS and Windows any case is found, and the skill works for its author; on Linux, in
-containers and in CI it does not exist. Codex compares the name exactly everywhere. 35 of 13,551 public skills have
-it.
+Hosts look for `SKILL.md`. On macOS and Windows any case matches, so the skill works for its author; on Linux, in
+containers and in CI it does not exist. Codex compares the name exactly everywhere. 35 of 13,551 public skills have this
+fault.
 
 ## Bad
 ```markdown

@@ -1,10 +1,10 @@
 """The frontmatter is not valid YAML.
 
 ## What
-A strict YAML parser rejects the block: a bracket or quote that is never closed, text after a closing one, a value
-that starts with a reserved character, a wrong indent, a tab used for indentation, aliases that multiply into
-millions of values, or nesting beyond any use. The commonest mistake of all, a colon in an unquoted value, has its
-own rule, `unquoted-colon`.
+A strict YAML parser rejects the block: a bracket or quote that is never closed, text after a closing one, a value that
+starts with a reserved character, a wrong indent, a tab used for indentation, aliases that expand into millions of
+values, or absurdly deep nesting. The most common mistake, a colon in an unquoted value, has its own rule,
+`unquoted-colon`.
 
 ## Why
 Hosts read the block with a YAML parser. When that fails they skip the skill or drop every field of it, and most say so
@@ -58,7 +58,7 @@ _CONTROL = ("control-character", "nul")
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report what the YAML parser could not read, unless a control character is the cause."""
+    """Report YAML that the parser could not read, unless a control character is the cause."""
     for defect in defects(skill, KINDS):
         if defect.kind == "yaml-error" and _is_control(skill, defect):
             continue
@@ -72,7 +72,7 @@ def _is_control(skill: Skill, defect: Defect) -> bool:
 
 
 def _quoted(skill: Skill, defect: Defect) -> Fix | None:
-    """Quote the value on the line of the error, where the block is valid YAML afterwards."""
+    """Quote the value on the line of the error, if that makes the block valid YAML."""
     matter = skill.frontmatter
     field = next((f for f in matter.fields if f.span.line == defect.span.line), None) if matter else None
     text = spelled(skill, field.span) if field else None

@@ -1,10 +1,10 @@
 """The license field is not text.
 
 ## What
-`license` is empty, or a value that YAML takes for a number, a boolean, a date, a list or a mapping.
+`license` is empty, or a value that YAML reads as a number, a boolean, a date, a list or a mapping.
 
 ## Why
-Registries and hosts show the licence as a text. Anything else is dropped or shown as raw data.
+Registries and hosts show the licence as text. Anything else is dropped or shown as raw data.
 
 ## Bad
 ```markdown

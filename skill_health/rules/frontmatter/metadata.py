@@ -5,8 +5,8 @@
 dates, lists, mappings (information, one finding per skill).
 
 ## Why
-The specification defines a map from string to string. Codex cannot read a skill whose metadata is no mapping. A
-value that YAML takes for a date breaks a host's JSON, and `version: 1.10` becomes 1.1 on the way; both happen in
+The specification defines a map from string to string. Codex cannot read a skill whose metadata is not a mapping. A
+value that YAML reads as a date breaks a host's JSON, and `version: 1.10` becomes 1.1 on the way; both happen in
 thousands of public skills, mostly without harm.
 
 ## Bad
@@ -50,7 +50,7 @@ _REMEDY = "Quote numbers and dates; write a list as one text."
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report metadata that is no mapping, else its values that are not text."""
+    """Report metadata that is not a mapping, else its values that are not text."""
     field = skill.field("metadata")
     if field is None or readable(skill) is None:
         return

@@ -1,7 +1,7 @@
 """The skill has no description.
 
 ## What
-`description` is absent or empty, also where a block value (`>` or `|`) has no text below it.
+`description` is absent or empty; a block value (`>` or `|`) with no text below it is empty, too.
 
 ## Why
 The description is all that a host shows the model before the skill is loaded. Without one the skill cannot be chosen;

@@ -1,14 +1,14 @@
 """The file has no usable frontmatter.
 
 ## What
-SKILL.md does not begin with a YAML block between two lines `---`: there is no block, it is never closed, it is
-empty, it holds something other than `key: value` lines, or something stands before it. YAML that is present but
-broken is the business of `invalid-yaml` and `unquoted-colon`. Below a folder of samples (assets, examples, fixtures,
-tests, templates), where no host loads it, this is information.
+SKILL.md does not begin with a YAML block between two `---` lines: there is no block, it is never closed, it is empty,
+it holds something other than `key: value` lines, or something precedes it. YAML that is present but broken is left to
+`invalid-yaml` and `unquoted-colon`. Below a folder of samples (assets, examples, fixtures, tests, templates), where no
+host loads it, this is information.
 
 ## Why
-A host learns a skill's name and description from this block and from nothing else. Without it the skill is not
-listed, mostly without a word: 146 of 13,551 public skills are lost this way.
+A host learns a skill's name and description from this block and from nothing else. Without it the skill is not listed,
+and most hosts say nothing: 146 of 13,551 public skills are lost this way.
 
 ## Bad
 ```markdown
@@ -27,8 +27,8 @@ description: Writes release notes from merged pull requests. Use when a version 
 ```
 
 ## Fix
-Begin the file with the two fences and at least `name` and `description`. Where only blank lines stand before the
-first fence, `--fix` removes them (safe).
+Begin the file with the two fences and at least `name` and `description`. If only blank lines precede the first fence,
+`--fix` removes them (safe).
 
 ## Source
 MUST · Agent Skills specification, "Frontmatter", agentskills.io (2026-11); the reference validator skills-ref 0.1.1
@@ -57,7 +57,7 @@ KINDS = {
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each defect of the block's presence."""
+    """Report a block that is missing, unclosed, empty or misplaced."""
     severity = Severity.INFO if below_samples(skill) else None
     for defect in defects(skill, KINDS):
         fix = _without_blank_head(skill) if defect.kind == "leading-text" else None

@@ -24,8 +24,8 @@ description: Finds dead links. Use when a site is about to be published.
 ```
 
 ## Fix
-Write the name of the folder. `--fix` quotes a value that YAML does not read as text (safe); an absent name is added
-as the folder's (unsafe, since it may be meant to differ).
+Write the name of the folder. `--fix` quotes a value that YAML does not read as text (safe); an absent name is filled in
+from the folder (unsafe, since the two may be meant to differ).
 
 ## Source
 MUST · Agent Skills specification, "name field", agentskills.io (2026-11).

@@ -1,14 +1,14 @@
 """A frontmatter key is a misspelling of a known one.
 
 ## What
-A key that nobody reads differs from a known one only by case, underscores, camel case or a letter or two:
-`allowed_tools`, `descripton`, `Name`, `licence`, `user-invokable`. The known keys are those of the specification
-and of Claude Code, Codex, Copilot, Cursor and Gemini CLI, as of November 2026. Where the right key is there as
-well, nothing is lost, and the finding is information.
+An unknown key differs from a known one only by case, underscores, camel case or a letter or two: `allowed_tools`,
+`descripton`, `Name`, `licence`, `user-invokable`. The known keys are those of the specification and of Claude Code,
+Codex, Copilot, Cursor and Gemini CLI, as of November 2026. If the right key is there as well, nothing is lost, and the
+finding is information.
 
 ## Why
-Hosts ignore unknown keys without a word. The tools are not granted, the skill is listed without its description, the
-command stays callable: the opposite of what the file says.
+Hosts silently ignore unknown keys. The tools are not granted, the skill is listed without its description, the command
+stays callable: the opposite of what the file says.
 
 ## Bad
 ```markdown

@@ -22,7 +22,7 @@ name: release-notes\\n
 Convert the file with the editor, or let git do it: `* text=auto` in `.gitattributes`.
 
 ## Source
-opinion · no text of the specification; hosts differ in how they split lines (2026-11).
+opinion · the specification does not say; hosts differ in how they split lines (2026-11).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The name differs from the folder's.
 
 ## What
-`name` is valid and is not the name of the directory that holds SKILL.md. Where SKILL.md lies in the root that is
-being checked, the directory's name may be that of a checkout, and the finding is a warning.
+`name` is valid and is not the name of the directory that holds SKILL.md. If SKILL.md is in the root that is being
+checked, the directory's name may be that of a checkout, and the finding is a warning.
 
 ## Why
 The specification wants them equal, and hosts rely on it: Cline and the ADK do not load such a skill, VS Code warns,
@@ -24,8 +24,8 @@ name: release-notes
 ```
 
 ## Fix
-Change the one or the other. `--unsafe-fixes` sets the name to the folder's; where that is no valid name, it renames
-the folder. Unsafe, because links and users may go by either.
+Change one or the other. `--unsafe-fixes` sets the name to the folder's; if that is not a valid name, it renames the
+folder. Unsafe, because links and users may go by either.
 
 ## Source
 MUST · Agent Skills specification, "name field" ("must match the parent directory name"), agentskills.io (2026-11);

@@ -1,15 +1,15 @@
 """The name has characters or a length that a skill's name may not have.
 
 ## What
-The name is longer than 64 characters, is not in lower case, holds anything but letters, digits and hyphens, starts
-or ends with a hyphen, or holds two in a row. Letters of other scripts are accepted after Unicode normalisation
-(NFKC), as in the reference validator, and reported as information: the specification's text has a-z only. A
-placeholder such as `SKILL_NAME` is as it should be below a folder `templates`, and information below another folder
-that has the word in its name.
+The name is longer than 64 characters, is not in lower case, contains anything but letters, digits and hyphens, starts
+or ends with a hyphen, or has two in a row. Letters of other scripts are accepted after Unicode normalisation (NFKC), as
+in the reference validator, and reported as information: the specification's text allows a-z only. A placeholder such as
+`SKILL_NAME` is accepted below a folder `templates`, and is information below any other folder with that word in its
+name.
 
 ## Why
-The name becomes a command, a folder and an identifier. Hosts refuse what does not fit (Codex beyond 64 characters,
-Claude's upload on every other character) or list a skill that cannot be called by its name.
+The name becomes a command, a folder and an identifier. Hosts refuse a name that does not fit (Codex beyond 64
+characters, Claude's upload on every other character) or list a skill that cannot be called by its name.
 
 ## Bad
 ```markdown

@@ -1,12 +1,12 @@
 """The file is too large to be a skill.
 
 ## What
-SKILL.md is larger than 1 MiB (an error; its Markdown is not parsed), or holds a line of a length that no one wrote by
-hand (information). How long a readable skill may be is the business of the structure family.
+SKILL.md is larger than 1 MiB (an error; its Markdown is not parsed), or contains a line too long to be hand-written
+(information). Limits on the length of a readable skill are left to the structure family.
 
 ## Why
 A host puts the whole file into the context when the skill fires. A mebibyte is about 260,000 tokens: more than most
-models take at all.
+models accept.
 
 ## Bad
 ```markdown
@@ -53,7 +53,7 @@ KINDS = {
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report a file or a line beyond any use."""
+    """Report an oversized file or line."""
     for defect in defects(skill, KINDS):
         severity = Severity.INFO if defect.kind == "long-line" else None
         yield Hit(defect.span, defect.message, remedy(defect, KINDS), severity=severity)

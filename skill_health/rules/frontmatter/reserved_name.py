@@ -1,11 +1,11 @@
-"""The name holds a word that Claude's skill upload reserves.
+"""The name contains a word that Claude's skill upload reserves.
 
 ## What
 The name contains `anthropic` or `claude`.
 
 ## Why
-Anthropic's hosts reserve the two words for their own skills: an upload to claude.ai or the API refuses the name.
-Skills that live in a repository work all the same, so that this is information.
+Anthropic's hosts reserve the two words for their own skills: an upload to claude.ai or the API refuses the name. Skills
+that live in a repository work all the same, so this is information.
 
 ## Bad
 ```markdown

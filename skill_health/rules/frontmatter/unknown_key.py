@@ -6,9 +6,9 @@ Copilot, Cursor, Gemini CLI or OpenHands, as of November 2026. One finding per s
 have their own rule, `misspelled-key`.
 
 ## Why
-These hosts ignore such keys, and the reference validator rejects the skill for them: about four in ten public skills
+These hosts ignore the keys, and the reference validator rejects the skill for them: about four in ten public skills
 have at least one. They do no harm where another tool reads them (Hermes Agent has `author` and `platforms` at the top
-level), so that this is information. `version` alone is left alone: a template of Claude's makers has it.
+level), so this is information. `version` is left alone: a template by Anthropic has it.
 
 ## Bad
 ```markdown

@@ -1,7 +1,7 @@
-"""The frontmatter uses YAML that hosts do not read alike.
+"""The frontmatter uses YAML that hosts read differently.
 
 ## What
-Anchors and aliases (`&name`, `*name`), and keys that YAML does not take for text: `1:`, `yes:`, `2026-01-01:`.
+Anchors and aliases (`&name`, `*name`), and keys that YAML does not read as text: `1:`, `yes:`, `2026-01-01:`.
 
 ## Why
 Hosts use different YAML parsers. The reference validator's dialect has no anchors and rejects the file; a key that

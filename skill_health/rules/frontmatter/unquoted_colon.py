@@ -1,14 +1,13 @@
 """A colon in an unquoted value breaks the frontmatter.
 
 ## What
-The value of a field is written without quotes and holds a colon followed by a space (or ends with a colon). YAML
-takes such a colon for the start of another `key: value` and rejects the whole block. The other rules go on with the
-value that was meant.
+The value of a field is unquoted and contains a colon followed by a space (or ends with a colon). YAML reads that colon
+as the start of another `key: value` and rejects the whole block. The other rules go on with the intended value.
 
 ## Why
-This is the commonest way to lose a skill: 73 of the 86 YAML errors in 13,551 public skills. Codex, Antigravity and
-the installer `skills` skip the skill, mostly without a word. Gemini CLI (since January 2026) and some versions of
-Claude Code read such a file line by line, so that it works for its author and disappears for others.
+This is the most common way to lose a skill: 73 of the 86 YAML errors in 13,551 public skills. Codex, Antigravity and
+the installer `skills` skip the skill, mostly silently. Gemini CLI (since January 2026) and some versions of Claude Code
+read such a file line by line, so the skill works for its author and disappears for others.
 
 ## Bad
 ```markdown
@@ -27,7 +26,7 @@ description: "Writes release notes: features, fixes, thanks. Use when a version 
 ```
 
 ## Fix
-Put the value in quotes. `--fix` does it (safe); where the value also holds ` #`, which YAML would take for a comment,
+Put the value in quotes. `--fix` does it (safe); if the value also contains ` #`, which YAML would read as a comment,
 the fix is unsafe.
 
 ## Source
@@ -52,7 +51,7 @@ KINDS = {"colon-trap": "Put the value in quotes."}
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each value that holds an unquoted colon, with the quoted value as its fix."""
+    """Report each value with an unquoted colon, with the quoted value as its fix."""
     fields = skill.frontmatter.fields if skill.frontmatter else ()
     for defect in defects(skill, KINDS):
         field = next((field for field in fields if field.span.line == defect.span.line), None)

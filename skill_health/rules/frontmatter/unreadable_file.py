@@ -5,7 +5,7 @@ SKILL.md is a directory, a symbolic link to nothing or to itself, a file without
 any content.
 
 ## Why
-The folder looks like a skill and is none: no host lists it. A dangling link is the usual remnant of a skill that was
+The folder looks like a skill but is not one: no host lists it. A dangling link is the usual remnant of a skill that was
 moved; it works on the author's machine and nowhere else.
 
 ## Bad
@@ -48,5 +48,5 @@ KINDS = {
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report a SKILL.md that holds nothing to read."""
+    """Report a SKILL.md with nothing to read."""
     return reported(skill, KINDS)

@@ -15,7 +15,7 @@ _CODE = lazy(r"(?<![\w-])(?:[A-Z]{2}\d{0,3}|[a-z]+(?:-[a-z]+)+)\b")
 
 
 class Ignore(NamedTuple):
-    """One inline comment: the codes it silences on lines `first` to `last`, why, and where it stands."""
+    """One inline comment: the codes it silences on lines `first` to `last`, its reason and its position."""
 
     codes: tuple[str, ...]
     first: int
@@ -48,7 +48,7 @@ def _read(comment: "Comment", skill: "Skill") -> Ignore | None:
 
 
 def _next_block(body: "Document", comment: "Comment") -> tuple[int, int]:
-    """From the comment to the end of the block after it; a comment inside a paragraph means that paragraph."""
+    """From the comment to the end of the block after it; a comment inside a paragraph covers that paragraph."""
     blocks = [(p.line, p.line + p.text.count("\n")) for p in body.prose if p.kind != "cell"]
     for start, end in blocks:
         if start <= comment.line <= end:
@@ -70,7 +70,7 @@ def _next_block(body: "Document", comment: "Comment") -> tuple[int, int]:
 
 
 def apply(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> tuple[list[Finding], list[tuple[Ignore, str]]]:
-    """Drop what is ignored: (the findings left, the (ignore, code) pairs that silenced nothing)."""
+    """Drop ignored findings: return those left and the (ignore, code) pairs that silenced nothing."""
     if not ignores:
         return list(findings), []
     used: set[tuple[Ignore, str]] = set()
@@ -95,7 +95,7 @@ def report(
     ran: Sequence[tuple[str, str]],
     known: Sequence[tuple[str, str]],
 ) -> list[Finding]:
-    """The findings of the rule about these comments; `ran` and `known` are code and name of rules."""
+    """The findings of the rule about these comments; `ran` and `known` are (code, name) pairs of rules."""
     from skill_health.rules.ignores import unused_ignore as rule
 
     if not comments or not any(code == rule.CODE for code, _ in ran):

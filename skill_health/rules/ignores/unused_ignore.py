@@ -1,9 +1,9 @@
 """An inline comment ignores a rule that reports nothing there
 
 ## What
-An `<!-- skill-health: ignore CODE reason -->` (for the next block) or `ignore-file` comment that names no
-rule, an unknown one, or a rule that was run and found nothing in the lines that the comment covers. A rule that was not
-run says nothing about its comments.
+An `<!-- skill-health: ignore CODE reason -->` (for the next block) or `ignore-file` comment that names no rule, an
+unknown one, or a rule that was run and found nothing in the lines that the comment covers. Comments about a rule that
+did not run are not reported.
 
 ## Why
 A comment that outlives its finding hides the next one.
@@ -46,7 +46,7 @@ def check_ignores(
     ran: Sequence[tuple[str, str]],
     known: Sequence[tuple[str, str]],
 ) -> Iterator[tuple[Ignore, str]]:
-    """What to report: a comment without a code; a code of no rule; one that silenced nothing although its rule ran."""
+    """What to report: a comment without a code, an unknown code, or one that silenced nothing although its rule ran."""
     for ignore in comments:
         if not ignore.codes:
             yield ignore, "the comment names no rule to ignore"

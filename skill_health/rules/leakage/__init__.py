@@ -1,1 +1,1 @@
-"""What a skill must not carry: secrets, private details, hidden text and evaluation material."""
+"""What a skill must not contain: secrets, private details, hidden text and evaluation material."""

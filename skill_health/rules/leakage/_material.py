@@ -1,4 +1,4 @@
-"""Evaluation material: what stands in the task directories beside the skills, and must not stand in a skill."""
+"""Evaluation material: what the task directories beside the skills contain and a skill must not."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from skill_health.text.patterns import lazy
 
 PROMPT, VERIFIER, ORACLE, EXPECTED, RUBRIC = "prompt", "verifier", "oracle", "expected output", "rubric"
 
-# Where task formats keep their parts (SkillsBench 1.3, Harbor 1.4 and plain directories; read 2026-11).
+# Where the task formats keep their parts (SkillsBench 1.3, Harbor 1.4 and plain directories; read 2026-11).
 _PLACES = {
     PROMPT: ("task.md", "instruction.md"),
     VERIFIER: (
@@ -37,7 +37,7 @@ class TaskText(NamedTuple):
 
 
 class TaskMaterial(NamedTuple):
-    """One task directory. `given` is what the agent is told or gets: the prompt and the starting files named in it."""
+    """One task directory. `given` is what the agent receives: the prompt and the starting files it names."""
 
     name: str
     folder: str
@@ -46,7 +46,7 @@ class TaskMaterial(NamedTuple):
 
 
 def load_tasks(records: tuple[RegistryRecord, ...], context: CorpusContext) -> tuple[TaskMaterial, ...]:
-    """The task directories of the registry, read; one without any readable part is left out."""
+    """Read the task directories of the registry; leave out those without a readable part."""
     return tuple(task for record in records if (task := _load(record, context)).parts)
 
 
@@ -79,7 +79,7 @@ def _add(found: dict[str, TaskText], path: str, kind: str, context: CorpusContex
 
 
 def _named_files(parts: Any) -> list[str]:
-    """The files that the parts name, as paths inside the task; none that would leave it."""
+    """The files that the parts name, as paths inside the task; paths that leave it are dropped."""
     names: dict[str, None] = {}
     for part in parts:
         for match in _FILE.finditer(part.text):
@@ -90,7 +90,7 @@ def _named_files(parts: Any) -> list[str]:
 
 
 def _strings_of(text: str) -> str:
-    """A JSON text with its keys blanked, on the same lines; the text itself where it is no JSON."""
+    """A JSON text with its keys blanked, on the same lines; the text itself if it is not JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

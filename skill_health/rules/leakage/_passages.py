@@ -1,4 +1,4 @@
-"""Passages that a text shares with evaluation material, by fingerprints first and word by word then."""
+"""Passages that a text shares with evaluation material, found by fingerprints, then compared word by word."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -10,13 +10,13 @@ from skill_health.skill.model import Span
 from skill_health.text import fingerprints as prints
 from skill_health.text.fingerprints import SharedWords, Words
 
-# How many words in a row count, by what they are. Measured on 17,000 pairs of unrelated public skills (2026-11): shared
-# runs of 8 to 11 words without function words are idioms ("import numpy as np from typing import ..."), and those dense
-# in brackets and quotes are idioms up to 22 words; with these limits two are left, both stock phrases.
+# How many words in a row count, by kind. Measured on 17,000 pairs of unrelated public skills (2026-11): shared runs of
+# 8 to 11 words without function words are idioms ("import numpy as np from typing import ..."), and those dense in
+# brackets and quotes are idioms up to 22 words; with these limits two remain, both stock phrases.
 LEAST_PROSE, LEAST_COMMAND, LEAST_CODE = prints.GUARANTEE, 12, 24
 LEAST_PROMPT = 12
 _MARKS = "()[]{}=;:<>|\"'`"
-# Words of prose that are no words of programming languages.
+# Words of prose that do not occur in programming languages.
 _FUNCTION_WORDS = frozenset(
     "a an the of to this that these those was were are be been its it they their which who what how why whether at into than "
     "must should would have had every between after before only very also".split()
@@ -24,15 +24,15 @@ _FUNCTION_WORDS = frozenset(
 
 MOST_SKILLS = 3
 MOST_TASKS = 3
-# A fingerprint that recurs more often within one text is repetition (tables, padding), and would cost quadratic time.
+# A fingerprint that recurs more often within one text is repetition (tables, padding) and would take quadratic time.
 MOST_HERE = 16
 MOST_THERE = 8
 
 
 class Passage(NamedTuple):
-    """What a text and a part of a task share: `words` words at `span`, quoted as they stand here and there.
+    """What a text and a part of a task share: `words` words at `span`, quoted as each of the two has them.
 
-    `least` is how many words a passage of this sort must have to be told at all.
+    `least` is how many words a passage of this kind must have to be reported.
     """
 
     span: Span
@@ -54,7 +54,7 @@ class PassageIndex(NamedTuple):
 
     @classmethod
     def of(cls, tasks: Iterable[TaskMaterial]) -> "PassageIndex":
-        """Index every part of every task. What more than half of the tasks share is boilerplate."""
+        """Index every part of every task, except boilerplate, which more than half of the tasks share."""
         tasks = tuple(tasks)
         texts = tuple((task, part, prints.split(part.text)) for task in tasks for part in task.parts)
         places: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -69,9 +69,9 @@ class PassageIndex(NamedTuple):
 def passages(
     text: str, index: PassageIndex, skills_with: Mapping[int, int], own_files: Collection[str]
 ) -> list[Passage]:
-    """The passages of one text, longest first where they overlap, in the order of the text.
+    """The passages of one text, in order; of overlapping ones the longest.
 
-    `skills_with` says in how many skills a fingerprint occurs; `own_files` are names of files of the skill.
+    `skills_with` says how many skills contain a fingerprint; `own_files` are the names of the skill's own files.
     """
     words = prints.split(text)
     best: list[tuple[int, int, SharedWords]] = []
@@ -108,7 +108,7 @@ def _sparse(found: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
 
 
 def _least(text: str, words: tuple[str, ...]) -> int:
-    """How many words a passage must have to be more than an idiom or a repetition; out of reach if it says nothing."""
+    """How many words a passage must have to be more than an idiom or a repetition; unattainable if it says nothing."""
     different = set(words)
     if len(different) < 5 or sum(len(word) >= 4 and not word.isdigit() for word in different) < 3:
         return len(words) + 1

@@ -1,13 +1,13 @@
-"""A person's e-mail address stands in the instructions
+"""The instructions contain a person's e-mail address
 
 ## What
-Reports e-mail addresses in the body of SKILL.md. Left alone: the frontmatter (authors and maintainers sign there),
-addresses under a heading or label of contact, author, maintainer, support, licence or security, reserved and
-made-up domains (`example.com`, `company.com`, `acme.com`, `your...`), role addresses (`support@`, `security@`,
-`noreply@`, `git@` ...), and things that only look like one (`package@1.2.3`, `git@host:path`).
+Reports e-mail addresses in the body of SKILL.md. Left alone: the frontmatter (where authors and maintainers are named),
+addresses under a heading or label for contact, author, maintainer, support, licence or security, reserved and made-up
+domains (`example.com`, `company.com`, `acme.com`, `your...`), role addresses (`support@`, `security@`, `noreply@`,
+`git@` ...), and things that only look like one (`package@1.2.3`, `git@host:path`).
 
 ## Why
-An agent may send to the address or put it into what it writes, and a published skill is read by everybody.
+An agent may send to the address or put it into what it writes, and anyone can read a published skill.
 
 ## Bad
 ```markdown

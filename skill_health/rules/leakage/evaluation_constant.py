@@ -1,11 +1,11 @@
-"""The skill holds a value that only the tests of a task know
+"""The skill contains a value that only the tests of a task know
 
 ## What
-Reports numbers, checksums and file names that stand in a skill and in the verifier, the oracle, the expected output
-or the rubric of a task beside it, but neither in the task's prompt nor in its starting files. Only rare values
-count: integers of five or more digits that are not round, decimals with four or more significant digits,
-hexadecimal strings of eight or more, and file names that are neither common nor the skill's own; of these, such as
-at most two skills hold.
+Reports numbers, checksums and file names that occur in a skill and in the verifier, the oracle, the expected output or
+the rubric of a task beside it, but neither in the task's prompt nor in its starting files. Only rare values count:
+integers of five or more digits that are not round, decimals with four or more significant digits, hexadecimal strings
+of eight or more, and file names that are neither common nor the skill's own; and only if at most two skills contain
+them.
 
 ## Why
 Nobody needs the number except to pass the test: the skill was written, or tuned, with the answers at hand.
@@ -53,7 +53,7 @@ _TOKEN = lazy(
     r"|(?<![\w.-])(?P<file>[A-Za-z0-9][\w-]{2,60}\.(?:csv|tsv|jsonl?|xlsx?|parquet|txt|xml|html?|pdf|docx|pptx|png|db|log))(?![\w-])"
 )
 _PARTS = lazy(r"[-_]+|(?<=[a-z])(?=\d)")
-# Words that make up the names of files whatever these are about.
+# Words common in file names, whatever the file is about.
 _COMMON = frozenset(
     "readme skill skills agent agents task tasks metadata rubric verify verifier solve test tests unit outputs output out input inputs "
     "result results report reports data dataset config settings package lock requirements main index app server client helper "
@@ -94,7 +94,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
 
 
 def rare_values(text: str) -> Iterator[tuple[str, int, int]]:
-    """The values of a text that hardly occur by chance, as (value, start, end); numbers without their commas."""
+    """The values of a text unlikely to occur by chance, as (value, start, end); numbers without their commas."""
     for match in _TOKEN.finditer(text):
         value = match.group().replace(",", "") if match["number"] else match.group()
         if _is_rare(value, match.lastgroup or ""):
@@ -121,7 +121,7 @@ def _regular(number: int) -> bool:
 
 
 def _hidden_values(task: TaskMaterial) -> dict[str, str]:
-    """The rare values of a task that its agent is not given, each with where it stands."""
+    """The rare values of a task that its agent is not given, each with its place."""
     given = {value for value, _, _ in rare_values(task.given)}
     found: dict[str, str] = {}
     for part in task.parts:

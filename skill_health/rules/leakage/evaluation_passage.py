@@ -1,15 +1,15 @@
-"""The skill quotes the material that it is tested with
+"""The skill quotes the material it is tested with
 
 ## What
 Compares every skill, bundled text files included, with the task directories beside it (prompt, verifier, oracle,
-expected output, rubric) and reports each passage that they share, whatever its case and punctuation: every run of
-at least 8 words of prose, 12 words of a command, or 24 words of code is found, and of 12 words where only the
-prompt has it. From one and a half times that on it is an error. Both places are given. Left alone: passages that
-more than three skills share or more than half of the tasks (boilerplate), and commands that call a file of the
-skill itself, which the oracle has from the skill.
+expected output, rubric) and reports each passage that they share, ignoring case and punctuation: every run of at least
+8 words of prose, 12 words of a command, 24 words of code, or 12 words if only the prompt has it. From one and a half
+times that length it is an error. The finding gives both places. Left alone: passages that more than three skills share
+or more than half of the tasks (boilerplate), and commands that call a file of the skill itself, which the oracle takes
+from the skill.
 
 ## Why
-A skill that holds the answers passes its tests and helps nobody; every number measured with those tasks is
+A skill that contains the answers passes its tests and helps nobody; every number measured with those tasks is
 worthless.
 
 ## Bad
@@ -23,11 +23,11 @@ Write the totals that the task asks for, one `name=value` a line.
 ```
 
 ## Fix
-Remove the passage, or replace the task. Where the skill is right to say it, the task measures copying. There is no
+Remove the passage, or replace the task. If the skill is right to say it, the task measures copying. There is no
 automatic fix.
 
 ## Source
-evidence · by chance 0.03 % of the pairs of unrelated public skills share 8 words, nearly all of it boilerplate
+evidence · 0.03 % of the pairs of unrelated public skills share 8 words by chance, nearly all of it boilerplate
 (measured on 529 skills, 2026-11); fingerprints after Schleimer, Wilkerson and Aiken, "Winnowing", SIGMOD 2003.
 """
 
@@ -66,7 +66,7 @@ def collect(skill: Skill, context: Context) -> Any:
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Report each passage once, with the longest of the places that it is from."""
+    """Report each passage once, with the source that shares most of it."""
     facts = {skill.path: skill.facts[CODE] for skill in corpus.skills if skill.facts.get(CODE)}
     if not facts or not context.registries.tasks:
         return

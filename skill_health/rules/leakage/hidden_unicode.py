@@ -1,10 +1,10 @@
-"""The text holds characters that nobody sees
+"""The text contains invisible characters
 
 ## What
 Reports, in SKILL.md and in the text files beside it:
 
 - tag characters (U+E0000 to U+E007F), which spell a hidden message, shown in the finding; error;
-- bidirectional overrides and embeddings, which show text in another order than it is read; error;
+- bidirectional overrides and embeddings, which display text in a different order from the one it is read in; error;
 - two or more variation selectors in a row, which can carry any bytes; error;
 - zero-width and filler characters (U+200B, U+2060, U+FEFF inside the text, Hangul fillers ...); warning.
 
@@ -13,8 +13,8 @@ scripts, Thai ...), isolates and embeddings on a line of Hebrew or Arabic, a sin
 byte-order mark at the start.
 
 ## Why
-A person reviews what is shown; the model reads what is there. Hidden instructions are smuggled into skills that
-way, and even a stray zero-width space breaks a command that is copied.
+A person reviews what is shown; the model reads what is there. That is how hidden instructions are smuggled into skills,
+and even a stray zero-width space breaks a copied command.
 
 ## Bad
 ```markdown
@@ -65,7 +65,7 @@ _EMOJI = frozenset(("So", "Sk"))
 
 
 def may_hide(text: str) -> bool:
-    """Whether a text holds any hidden run at all: a quick test, which looks at what is not ASCII only."""
+    """Whether a text contains any hidden run: a quick test, which looks at non-ASCII characters only."""
     if text.isascii():
         return False
     rest = text.encode("utf-8", "replace").translate(None, _ASCII).decode("utf-8", "replace")

@@ -7,8 +7,7 @@ the agent and tell it what it must do (info). Ordinary comments are left alone: 
 and generator markers, linter directives, comments inside code blocks.
 
 ## Why
-A rendered page does not show the comment and the model reads it: what it orders happens without the reviewer or the
-user knowing.
+A rendered page does not show the comment, but the model reads it and obeys, without the reviewer or the user knowing.
 
 ## Bad
 ```markdown
@@ -66,7 +65,7 @@ _HELP = "Say it in the visible text, where a reviewer sees it, or delete the com
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each comment that orders something."""
+    """Report each comment that gives orders."""
     for comment in skill.body.comments:
         span = Span(comment.line, comment.col, comment.end_line, comment.col + 4)
         yield from _judge(comment.text, span)

@@ -7,7 +7,7 @@ SKILL.md and in the text files beside it. Left alone: `~` and `$HOME`, placehold
 and addresses such as `/users/42` or `https://host/home/news`.
 
 ## Why
-The path exists on one machine. An agent that follows it fails or invents a replacement, and it tells every reader
+The path exists on one machine. An agent that follows it fails or invents a replacement, and the path tells every reader
 who wrote the skill.
 
 ## Bad
@@ -45,7 +45,7 @@ DEFAULT = True
 _UNIX = lazy(r"(?<![\w/.:}>)\]*~-])/(?P<root>Users|home)/(?P<name>[A-Za-z0-9_.-]{2,64})(?=/[\w.@~-])")
 _WINDOWS = lazy(r"(?<![\w/])[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)(?P<name>[A-Za-z0-9_.-]{2,64})(?=\\|/)")
 
-# Names of nobody: what documentation writes, and the accounts of images, services and examples.
+# Names of nobody in particular: those in documentation, and the accounts of images, services and examples.
 _NOBODY = frozenset(
     "user users username user-name user_name your you yourname your-name your_name your-username your_username yourusername "
     "yourself me myself name myname my-name myuser my-user someone somebody foo bar baz xxx xx example demo sample test tester "

@@ -1,4 +1,4 @@
-"""An address points into a private network
+"""An address belongs to a private network
 
 ## What
 Reports URLs and `user@host` targets whose host is a private address (10.x, 172.16-31.x, 192.168.x) or a name that
@@ -8,7 +8,7 @@ of containers and clouds (`host.docker.internal`, `metadata.google.internal` ...
 brackets, braces or capitals.
 
 ## Why
-Nobody outside can reach it, so the step that uses it fails there; and it tells outsiders how the network is built.
+Nobody outside can reach it, so the step that uses it fails there; and it reveals how the network is built.
 
 ## Bad
 ```markdown

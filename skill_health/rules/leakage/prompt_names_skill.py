@@ -1,9 +1,9 @@
 """A prompt names the skill that it tests
 
 ## What
-Reports router prompts and activation cases that contain the name of the skill they expect: as it is written, if it
-has a hyphen (`context-compression`), or marked as a name (`/report`, `$report`, "the report skill"). The words of a
-name in plain text ("compress the context", "context compression") are what users say, and are left alone.
+Reports router prompts and activation cases that contain the name of the skill they expect: as it is written, if it has
+a hyphen (`context-compression`), or marked as a name (`/report`, `$report`, "the report skill"). The words of a name in
+plain text ("compress the context", "context compression") are left alone: users say them.
 
 ## Why
 The prompt gives the answer away: whatever the descriptions say, the router gets it right.
@@ -22,7 +22,7 @@ The prompt gives the answer away: whatever the descriptions say, the router gets
 Say what the user wants instead of the name. There is no automatic fix.
 
 ## Source
-opinion · a prompt that holds its label tests nothing, whatever the descriptions say (2026-11).
+opinion · a prompt that contains its label tests nothing, whatever the descriptions say (2026-11).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DEFAULT = True
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Report each prompt that holds its expected skill's name."""
+    """Report each prompt that contains its expected skill's name."""
     for record in (*(context.registries.prompts or ()), *(context.registries.activation or ())):
         prompt, name = record.data.get("prompt"), record.data.get("expected_primary_skill")
         if not isinstance(prompt, str) or not isinstance(name, str) or not name.strip():

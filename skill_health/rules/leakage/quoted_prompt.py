@@ -1,13 +1,13 @@
 """A description quotes the prompts that test it
 
 ## What
-Reports a router prompt or activation case of which six or more words in a row, or nearly all words
-(`limits.containment`, of at least eight that carry meaning), stand in a description or in a section on when to use
-the skill. Runs of everyday words are left alone, and so are runs that more than three skills share.
+Reports a router prompt or activation case if a description, or a section on when to use the skill, contains six or more
+of its words in a row, or nearly all of its words (`limits.containment`, of at least eight meaningful ones). Runs of
+everyday words are left alone, and so are runs that more than three skills share.
 
 ## Why
-A description tuned on the test prompts scores well on them and no better on what users say: the router's figures
-then measure memory.
+A description tuned on the test prompts scores well on them and no better on what users say: the routing figures then
+measure memorisation.
 
 ## Bad
 ```markdown

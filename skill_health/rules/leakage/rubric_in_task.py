@@ -1,12 +1,12 @@
 """The task's prompt gives a rubric item away
 
 ## What
-Reports the prompt of a task (task.md or instruction.md) that holds an item of the task's own rubric word for word:
+Reports the prompt of a task (task.md or instruction.md) that contains an item of the task's own rubric word for word:
 eight words or more in a row that make up at least four fifths of the item.
 
 ## Why
-The rubric judges what the agent does unasked. An item that the prompt states is followed by every arm, with the
-skill or without, and measures nothing.
+The rubric judges what the agent does unasked. Every arm follows an item that the prompt states, with or without the
+skill, so the item measures nothing.
 
 ## Bad
 ```markdown
@@ -23,7 +23,7 @@ task.md:     Clean this export so that it can be imported again.
 State the goal in the prompt and leave the criterion to the rubric. There is no automatic fix.
 
 ## Source
-opinion · a criterion known to the control arm cannot tell the arms apart; read 2026-11.
+opinion · a criterion known to the control arm cannot separate the arms; read 2026-11.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A credential stands in the skill
+"""The skill contains a credential
 
 ## What
 Reports a value whose format alone says that it is a credential: access keys and tokens of well-known services (AWS,
@@ -10,7 +10,7 @@ signed web tokens have no such format and are not looked for.
 The value is never shown whole: only its first four characters and its length.
 
 ## Why
-A skill is published and copied, and everything in it enters the context of a model. A credential in it is lost.
+A skill is published and copied, and everything in it enters the context of a model. A credential in it is compromised.
 
 ## Bad
 ```markdown
@@ -23,8 +23,8 @@ Run `curl -H "Authorization: Bearer $GITHUB_TOKEN"`.
 ```
 
 ## Fix
-Revoke the credential first: it is in the history of the repository. Then read it from the environment. There is no
-automatic fix.
+Revoke the credential first: it stays in the repository's history. Then read the new one from the environment. There is
+no automatic fix.
 
 ## Source
 MUST · GitHub, "Secret scanning patterns" and the issuers' own token formats, read 2026-11.
@@ -45,7 +45,7 @@ SINCE = "0.1.0"
 DEFAULT = True
 REDACT = True
 
-_HELP = "Revoke it, since it is in the history too, and read it from the environment instead."
+_HELP = "Revoke it, since it stays in the history, and read the new one from the environment."
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

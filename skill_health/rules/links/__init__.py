@@ -1,1 +1,1 @@
-"""Links, anchors, bundled paths and references between skills: what they point at exists."""
+"""Links, anchors, bundled paths and references between skills: does what they point at exist?"""

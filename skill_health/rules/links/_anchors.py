@@ -17,7 +17,7 @@ MARKDOWN = (".md", ".markdown", ".mdx")
 
 
 def is_checkable(fragment: str) -> bool:
-    """Whether a fragment names a heading; not so for the top of a page, line numbers and text fragments."""
+    """Whether a fragment should name a heading, unlike the top of a page, line numbers and text fragments."""
     return bool(fragment) and fragment != "top" and not fragment.startswith(":~:") and not _LINES.match(fragment)
 
 
@@ -28,7 +28,7 @@ def anchors_of(document: Document, text: str) -> frozenset[str]:
 
 
 def has_anchor(fragment: str, anchors: frozenset[str]) -> bool:
-    """Whether a fragment is among the anchors. Letter case does not count: hosts of Markdown fold it."""
+    """Whether a fragment is among the anchors. Letter case is ignored, as Markdown hosts ignore it."""
     return fragment.lower().removeprefix("user-content-") in anchors
 
 
@@ -46,10 +46,10 @@ def nearest(fragment: str, anchors: frozenset[str]) -> str:
 
 
 def likely_anchors(text: str) -> frozenset[str]:
-    """The slugs of all lines that look like headings: a cheap reading that spares the parser.
+    """The slugs of all lines that look like headings: a cheap scan that saves parsing.
 
-    Headings inside code are among them, and neither the numbering of repeated ones nor Setext headings: a fragment
-    that is in here exists for all we care, of any other only the parser knows.
+    It includes headings inside code, but neither Setext headings nor the numbering of repeated ones: a fragment found
+    here is taken to exist; for any other, ask the parser.
     """
     titles = _HEADING.findall("\n" + text) if "#" in text else ()
     return frozenset([make_slug(title) for title in titles])
@@ -64,7 +64,7 @@ class Files:
         self._known: dict[str, frozenset[str]] = {}
 
     def lacks(self, path: str, fragment: str) -> frozenset[str] | None:
-        """All anchors of a file where this one is not among them; None where it is, or cannot be known."""
+        """All anchors of a file if this one is not among them; None if it is, or if that is unknown."""
         text = self._context.read(path)
         if text is None:
             return None
@@ -91,7 +91,7 @@ class BrokenAnchor(NamedTuple):
 
 @remembered
 def anchors_checked(skill: Skill, context: Context) -> tuple[int, tuple[BrokenAnchor, ...]]:
-    """How many links of SKILL.md carry a fragment that can be checked, and those that lead nowhere."""
+    """How many links of SKILL.md have a checkable fragment, and those that lead nowhere."""
     total = 0
     broken: list[BrokenAnchor] = []
     own: frozenset[str] | None = None

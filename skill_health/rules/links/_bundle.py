@@ -1,4 +1,4 @@
-"""Links in the Markdown files that come with a skill, found by a scan that costs far less than the parser."""
+"""Links in the Markdown files bundled with a skill, found by a scan that is far cheaper than the parser."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _RUN_OR_BLOCK = lazy(r"`++|\n[ \t>]*+(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \
 
 
 class Hidden:
-    """The half-open ranges of offsets whose links are none. Inline code is looked for only where it is asked for."""
+    """The half-open ranges of offsets where links do not count. Inline code is looked for on demand."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         ranges = sorted((*_fences(text), *_comments(text)))
         self._starts = [start for start, _ in ranges]
-        # A range can lie inside an earlier one, so that the furthest end so far decides.
+        # A range can lie inside an earlier one, so the furthest end so far decides.
         self._ends: list[int] = []
         for _, end in ranges:
             self._ends.append(max(end, self._ends[-1]) if self._ends else end)
@@ -34,7 +34,7 @@ class Hidden:
         self._read = 0
 
     def covers(self, at: int) -> bool:
-        """Whether an offset, which is beyond those asked for before, stands in code or a comment."""
+        """Whether an offset is in code or a comment; offsets must be asked for in ascending order."""
         nth = bisect_right(self._starts, at)
         if nth > 0 and at < self._ends[nth - 1]:
             return True
@@ -69,7 +69,7 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
 def _block_start(text: str, low: int, at: int) -> int:
     """Where the last empty line before `at` begins, or `low`.
 
-    Only an empty line after a line with text will do: of several in a row, `_RUN_OR_BLOCK` may begin at any.
+    Only an empty line after a line with text counts: of several in a row, `_RUN_OR_BLOCK` may begin at any.
     """
     start = text.rfind("\n\n", low, at)
     while start > low and text[start - 1] in "\n \t>":
@@ -78,7 +78,7 @@ def _block_start(text: str, low: int, at: int) -> int:
 
 
 def _spans(text: str, start: int, at: int) -> tuple[list[tuple[int, int]], int]:
-    """Inline code of the block that holds `at`, and the end of that block; `start` begins a block at or before it.
+    """Inline code of the block that contains `at`, and the end of that block; `start` begins a block at or before it.
 
     Inline code reaches from a run of backticks to the next run of the same length in the same block.
     """
@@ -112,7 +112,7 @@ def _paired(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 _TARGET = lazy(r"\]\(\s{0,8}<?([^)\s>]+)")
 _DEFINITION = lazy(r"\n\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s>]+)")
-# Folders and names of files whose links are meant for another place.
+# Folders and names of files whose links are resolved elsewhere.
 _FOREIGN = lazy(
     r"(?:\A|/)(?:templates?|examples?|samples?|tests?|evals?|fixtures|expected[^/]*|assets|scripts|node_modules|\.[^/]*)/|"
     r"template|example|sample|(?:\A|/)(?:README|CHANGELOG|CONTRIBUTING|LICENSE|SKILL|AGENTS|CLAUDE)[^/]*\Z",
@@ -120,7 +120,7 @@ _FOREIGN = lazy(
 )
 
 
-# Enough for any real file; looking up the line of each costs time that grows with the file.
+# Enough for any real file; looking up the line of each takes time proportional to the file.
 _MAX_SUSPECTS = 1000
 
 
@@ -139,7 +139,7 @@ class BrokenLink(NamedTuple):
 
 
 def markdown_files(skill: Skill) -> Iterator[str]:
-    """The bundled Markdown files that are read in place, relative to the skill's folder."""
+    """The bundled Markdown files that are used in place, relative to the skill's folder."""
     if is_template(skill):
         return
     for file in own_files(skill):
@@ -148,7 +148,7 @@ def markdown_files(skill: Skill) -> Iterator[str]:
 
 
 def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[BrokenLink]:
-    """The links of one bundled file that lead nowhere, the first of each target, in the order of the file."""
+    """The links of one bundled file that lead nowhere, the first to each target, in file order."""
     text = context.read(full)
     if text is None:
         return []

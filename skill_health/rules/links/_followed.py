@@ -14,7 +14,7 @@ _NAME = lazy(r"[\w\-]+\Z")
 
 
 def skill_of(path: str) -> str:
-    """The folder name of the skill that a relative path leads to by its form, or "".
+    """The folder name of the skill that a relative path names by its form, or "".
 
     The forms are `<anything>/other/SKILL.md`, `../other/` and `skills/other/`, the last slash optional.
     """
@@ -29,7 +29,7 @@ def skill_of(path: str) -> str:
 
 
 class Followed(NamedTuple):
-    """A link whose target is a relative path, where it leads, and the skill it means by its form ("" for none)."""
+    """A link whose target is a relative path, where it leads, and the skill it names by its form ("" for none)."""
 
     link: Link
     target: Target
@@ -39,7 +39,7 @@ class Followed(NamedTuple):
 
 @remembered
 def followed(skill: Skill, context: Context) -> tuple[Followed, ...]:
-    """Every link and image of SKILL.md with a relative path, in the order of the file."""
+    """Every link and image of SKILL.md with a relative path, in file order."""
     found = []
     for link in skill.body.links:
         target = read_target(link.target)

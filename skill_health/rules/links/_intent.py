@@ -1,4 +1,4 @@
-"""Whether the prose around a path speaks of a bundled file, or of one that is elsewhere or yet to be made."""
+"""Whether the prose around a path refers to a bundled file, or to one that is elsewhere or yet to be created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAKES = lazy(
     r"e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file)",
     re.I,
 )
-# At the head of a list, these make its items files to be made, unless the item itself tells to read or run one.
+# Before a list, these make its items files to be created, unless the item itself says to read or run one.
 _MAKES_LISTED = lazy(
     r"\b(?:creat(?:e|es|ing)|mov(?:e|es|ing)|split(?:s|ting)?|extract(?:s|ing)?|add(?:s|ing)?|put(?:s|ting)?|"
     r"writ(?:e|es|ing)|generat(?:e|es|ing)|scaffold(?:s|ing)?|relocat(?:e|es|ing)|break(?:s|ing)?|refactor(?:s|ing)?)\b",
@@ -32,16 +32,16 @@ _TEMPLATES = frozenset(("template", "templates", "_template", "_templates", "ski
 
 
 def is_template(skill: Skill) -> bool:
-    """Whether the skill is a form for others to fill in, so that its references are made up."""
+    """Whether the skill is a template for others to fill in, so that its references are invented."""
     return not _TEMPLATES.isdisjoint(skill.folder.split("/"))
 
 
 def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
-    """Whether a path that is not there was meant to be a bundled file of this very skill.
+    """Whether a missing path was meant to be a bundled file of this very skill.
 
-    Not so where the sentence up to it speaks of making a file, of the user's project or of another skill, where the
-    line that leads into its list tells to make what is listed, where its paragraph names a skill beside this one that
-    has the file, and where this skill is a template for others.
+    It was not if the sentence up to it speaks of creating a file, of the user's project or of another skill, if the
+    line that introduces its list says to create what is listed, if its paragraph names a sibling skill that has the
+    file, or if this skill is a template for others.
     """
     if is_template(skill):
         return False
@@ -62,7 +62,7 @@ def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
 
 
 def _prose_at(line: int, text: str, skill: Skill) -> Prose | None:
-    """The paragraph or cell that holds this inline code."""
+    """The paragraph or cell that contains this inline code."""
     prose = skill.body.prose
     at = bisect_right(prose, line, key=lambda entry: entry.line) - 1
     # The cells of a row share a line, and a paragraph may have begun some lines above.

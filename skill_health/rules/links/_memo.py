@@ -1,4 +1,4 @@
-"""Rules of one family ask the same questions of the same skill, one after the other."""
+"""Remembers the last answer: rules of one family ask the same questions of the same skill in a row."""
 
 from __future__ import annotations
 

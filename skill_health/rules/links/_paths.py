@@ -20,10 +20,10 @@ _EDGES = "\"'`,;:.()[]"
 
 
 class CodePath(NamedTuple):
-    """A path in inline code; `path` is relative to the skill's folder, `offset` where it starts in the code.
+    """A path in inline code; `path` is relative to the skill's folder, `offset` is where it starts in the code.
 
     `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or elsewhere: missing
-    here, but the skill that the plugin is named after has it, as `actual`.
+    here, but present in the skill that the plugin is named after, as `actual`.
     """
 
     path: str
@@ -35,7 +35,7 @@ class CodePath(NamedTuple):
 
 @remembered
 def bundled_paths(skill: Skill, context: Context) -> tuple[CodePath, ...]:
-    """The paths in inline code that can only mean a bundled file, in the order of the file.
+    """The paths in inline code that can only mean a bundled file, in file order.
 
     Their first folder is one of the skill's own or one that the specification names, they end in a known
     extension, and nothing in them is a pattern.
@@ -59,7 +59,7 @@ def bundled_paths(skill: Skill, context: Context) -> tuple[CodePath, ...]:
 
 
 def bundled_path(word: str, folder_name: str) -> str:
-    """The path inside the skill that a word of a command or sentence spells, or ""."""
+    """The path inside the skill that a word of a command or sentence stands for, or ""."""
     path = word.rpartition("=")[2].strip(_EDGES.replace(".", "") if word.startswith(".") else _EDGES)
     for prefix in _SKILL_DIRS:
         path = path.removeprefix(prefix)
@@ -74,7 +74,7 @@ def bundled_path(word: str, folder_name: str) -> str:
 
 
 def state_of(path: str, skill: Skill, context: Context) -> tuple[str, str]:
-    """The state of a path inside the skill (see CodePath) and, where it has one, its actual name."""
+    """The state of a path inside the skill (see CodePath) and its actual name, if it has one."""
     place = locate(path, skill, context)
     if place.state != "missing":
         return place.state, place.actual
@@ -90,7 +90,7 @@ def state_of(path: str, skill: Skill, context: Context) -> tuple[str, str]:
 
 
 def span_in_code(found: CodePath, skill: Skill) -> Span:
-    """The region of the path; inline code may be wrapped, so it can stand on the line after."""
+    """The region of the path; inline code may be wrapped, so it can be on the next line."""
     line, col = found.code.line, found.code.col + found.offset
     if not skill.lines[line - 1].startswith(found.path, col - 1) and line < len(skill.lines):
         after = skill.lines[line].find(found.path)

@@ -1,4 +1,4 @@
-"""The imports of bundled Python scripts, read and never run."""
+"""The imports of bundled Python scripts, which are read and never run."""
 
 import re
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ _SKIPPED = lazy(
 
 
 class Import(NamedTuple):
-    """One import of a script: `level` counts the leading dots, `names` are what `from` takes.
+    """One import of a script: `level` counts the leading dots, `names` are those that `from` imports.
 
-    It is `guarded` where its failure is caught or it only serves type checkers.
+    It is `guarded` if its failure is caught or only type checkers see it.
     """
 
     module: str
@@ -42,8 +42,8 @@ def scripts_of(skill: Skill, context: Context) -> Iterator[tuple[str, str, str]]
 
 
 def imports_of(text: str) -> list[Import]:
-    """The imports of a Python text in its order; none where it is not valid Python."""
-    # Imported here because both are slow to load and only suspects come this far.
+    """The imports of a Python text, in order; none if it is not valid Python."""
+    # Imported here because both are slow to load and few scripts get this far.
     import ast
     import warnings
 

@@ -8,12 +8,12 @@ from skill_health.rules._api import Context
 from skill_health.rules.links._targets import index_of
 from skill_health.skill.model import Skill
 
-# Guessing compares with every file; a file with hundreds of broken links has one cause, which a few guesses show.
+# Guessing compares with every file; hundreds of broken links in one file have one cause, which a few guesses show.
 GUESSES = 40
 
 
 def remedy(path: str, skill: Skill, context: Context, base: str = "", guess: bool = True) -> str:
-    """One line of help: the path that was probably meant (with `guess`), else what can be done."""
+    """One line of help: the path that was probably meant (with `guess`), else what to do."""
     meant = meant_path(path, skill, context, base) if guess else ""
     if meant:
         return f"did you mean {meant}?"

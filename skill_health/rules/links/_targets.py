@@ -15,7 +15,7 @@ _STAND_IN = lazy(
     r"[<>{}$*|]|\.\.\.|\u2026|\bpath/to\b|\b(?:your|my|some|example|sample|foo|bar)[-_.]|\bYYYY|\bN{2,}\b|\bX{2,}\b",
     re.I,
 )
-# What authors write for "any target" when they show the form of a link.
+# What authors write as a dummy target when they show the form of a link.
 _DUMMIES = frozenset(
     "url uri link path href target file filename src source image img doc page here relative-path file-path "
     "image-url image.png image.jpg img.png file.md filename.md page.md doc.md path.md link.md name.md other.md "
@@ -37,9 +37,9 @@ class Target(NamedTuple):
 class LinkTarget(NamedTuple):
     """What a relative path leads to.
 
-    `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or vague: missing,
-    but a pattern, a made-up name or no file name at all. `path` is relative to the root; `inside` says whether
-    it stays in the skill.
+    `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or vague: missing, but a
+    pattern, a made-up name or not a file name at all. `path` is relative to the root; `inside` says whether it stays in
+    the skill.
     """
 
     state: str
@@ -57,7 +57,7 @@ class FileIndex(NamedTuple):
 
 
 def read_target(text: str) -> Target:
-    """Take a link target apart."""
+    """Parse a link target."""
     text = text.strip()
     if not text:
         return Target("empty")
@@ -98,7 +98,7 @@ _last: list[tuple[Skill, FileIndex]] = []
 
 
 def index_of(skill: Skill) -> FileIndex:
-    """The files of the skill for look-up; remembered for the last skill, since every rule asks."""
+    """The index of a skill's files; remembered for the last skill, since every rule asks."""
     if _last and _last[0][0] is skill:
         return _last[0][1]
     files = frozenset((*skill.files, skill.file_name))

@@ -2,9 +2,8 @@
 
 ## What
 Link and image targets that start at the file system's root, at a home folder or at a drive (`/Users/...`, `~/...`,
-`C:\\...`) and `file:` addresses. Only targets of links: paths in prose and code, such as `/etc/hosts` or `~/.config`,
-are what skills talk about. Targets like `/docs/...` count too: a reader of a skill has no web site's root to start
-from.
+`C:\\...`) and `file:` addresses. Only link targets count: paths in prose and code, such as `/etc/hosts` or `~/.config`,
+are what skills talk about. Targets like `/docs/...` count too: a skill has no web site root to resolve them against.
 
 ## Why
 The path exists on the author's machine at best. A skill's own files are reached by relative paths on any machine.

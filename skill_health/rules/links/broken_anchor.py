@@ -7,7 +7,7 @@ or an explicit `<a id="...">` or `{#...}`. Left alone: letter case, `#top`, line
 not Markdown.
 
 ## Why
-The reader lands at the top of a long file instead of the section that was meant; usually a heading was renamed.
+The reader lands at the top of a long file instead of the intended section; usually a heading was renamed.
 
 ## Bad
 ```markdown
@@ -48,7 +48,7 @@ DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each fragment that names no heading once, where it first occurs, with the number of links to it."""
+    """Report each fragment that names no heading, once, at its first link, with the number of links."""
     groups: dict[tuple[str, str], list[BrokenAnchor]] = {}
     for broken in anchors_checked(skill, context)[1]:
         file = normpath(broken.file) if broken.file else ""

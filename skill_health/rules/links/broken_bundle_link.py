@@ -1,13 +1,13 @@
 """Broken link in a bundled file: a link of a reference file leads nowhere.
 
 ## What
-Relative links, images and anchors in the Markdown files that come with the skill, whose file does not exist or has no
-such heading, once per file. A target that exists when read from the skill's own folder is accepted, since that
-is what the specification asks for. Left alone: templates, examples, tests and expected outputs, whose links are
-meant for another place, and files called README, CHANGELOG and the like.
+Relative links, images and anchors in the Markdown files bundled with the skill, whose file does not exist or has no
+such heading, once per file. A target that exists relative to the skill's own folder is accepted, as the specification
+asks for that. Left alone: templates, examples, tests and expected outputs, whose links are resolved elsewhere, and
+files called README, CHANGELOG and the like.
 
 ## Why
-References are read in the middle of a task; a link that leads nowhere costs turns or knowledge there as in SKILL.md.
+References are read in the middle of a task; a broken link costs turns or knowledge there just as in SKILL.md.
 
 ## Bad
 ```markdown

@@ -1,14 +1,14 @@
 """Broken command: a shell block runs a bundled script that does not exist.
 
 ## What
-Commands in fenced shell blocks that run `scripts/x.py`, `./scripts/x.sh` and the like, where the skill has other
-scripts, but not this one, and the block clearly means the skill's: it runs one that exists, or the missing name is
-nearly that of one. Left alone: sections about installing or contributing, blocks that change the folder, fetch or
-write something first (`cd`, `git clone`, `cp`) or name folders of a project that the skill does not have (`tests/`,
-`src/`, `k8s/`), patterns, skills without a `scripts` folder and templates.
+Commands in fenced shell blocks that run `scripts/x.py`, `./scripts/x.sh` and the like, if the skill has other scripts,
+but not this one, and the block clearly means the skill's scripts: it runs one that exists, or the missing name is close
+to an existing one. Left alone: sections about installing or contributing, blocks that first change the folder, fetch or
+write something (`cd`, `git clone`, `cp`) or name project folders that the skill does not have (`tests/`, `src/`,
+`k8s/`), patterns, skills without a `scripts` folder and templates.
 
 ## Why
-The agent copies the command, it fails, and the agent writes a script of its own instead of the tested one.
+The agent copies the command, which fails, and writes a script of its own instead of using the tested one.
 
 ## Bad
 ````markdown
@@ -94,7 +94,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 def _runs(block: CodeBlock, folder_name: str) -> Iterator[tuple[str, str, int]]:
     """The scripts that the lines of a block run: (path, as written, line)."""
     lines = block.text.split("\n")
-    # Where some lines have a prompt, the others are what the commands printed.
+    # If some lines have a prompt, the others are output.
     prompted = any(line.lstrip().startswith("$ ") for line in lines)
     for nth, text in enumerate(lines):
         if "scripts/" not in text or (prompted and not text.lstrip().startswith("$ ")):
@@ -105,5 +105,5 @@ def _runs(block: CodeBlock, folder_name: str) -> Iterator[tuple[str, str, int]]:
             path = bundled_path(word, folder_name)
             if path.startswith("scripts/"):
                 yield path, word, block.line + nth + block.fenced
-            # Only the first word that is neither a runner nor a flag can be what is run.
+            # Only the first word that is neither a runner nor a flag can be the script.
             break

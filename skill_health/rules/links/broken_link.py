@@ -1,9 +1,9 @@
 """Broken link: a relative link or image leads to a file that does not exist.
 
 ## What
-Relative links and images of SKILL.md whose file or folder does not exist, once per target. Targets are
-percent-decoded, and a query or fragment is dropped. Left alone: patterns and made-up names (`<name>.md`,
-`path/to/file.md`, `[text](url)`), words that look like no file, and links to other skills (LI011 reports those).
+Relative links and images of SKILL.md whose file or folder does not exist, once per target. Targets are percent-decoded,
+and a query or fragment is dropped. Left alone: patterns and made-up names (`<name>.md`, `path/to/file.md`,
+`[text](url)`), words that do not look like a file, and links to other skills (LI011 reports those).
 
 ## Why
 An agent follows the link, fails to read the file and goes on without the knowledge, or spends turns on searching.
@@ -42,7 +42,7 @@ from skill_health.skill.model import Link, Skill
 def census(skill: Skill, context: Context) -> dict[str, int]:
     """Count links, images, anchors and bundled paths of SKILL.md: `total` checkable, `broken` among them.
 
-    A link to `file.md#heading` counts twice, once for the file and, where that exists, once for the heading.
+    A link to `file.md#heading` counts twice, once for the file and, if that exists, once for the heading.
     """
     total, lost = anchors_checked(skill, context)
     broken = len(lost)

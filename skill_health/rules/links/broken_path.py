@@ -2,14 +2,14 @@
 
 ## What
 Paths in inline code, alone or in a command (`python scripts/check.py --all`), whose first folder is `scripts`,
-`references`, `assets` or another folder of this skill, that end in a known extension, and that exist neither in
-the skill, nor in a folder above it, nor in a sibling skill named beside them. Left alone: patterns and made-up
-names (`<name>`, `{lang}`, `*`, `$VAR`, `path/to/...`), files that the sentence, or the line that leads into the list
-("Create ...:", "Split it into:"), tells the agent to make, files of the user's project or of another skill, and skills
-in a folder called `templates`. A file that only the main skill of the same plugin has is information.
+`references`, `assets` or another folder of this skill, that end in a known extension, and that exist neither in the
+skill, nor in a folder above it, nor in a sibling skill named beside them. Left alone: patterns and made-up names
+(`<name>`, `{lang}`, `*`, `$VAR`, `path/to/...`), files that the sentence, or the line that introduces the list ("Create
+...:", "Split it into:"), tells the agent to create, files of the user's project or of another skill, and skills in a
+folder called `templates`. A file that only the main skill of the same plugin has is information.
 
 ## Why
-The agent tries to read or run the file, fails, and improvises what the script or reference should have told it.
+The agent tries to read or run the file, fails, and improvises what the script or reference should have provided.
 
 ## Bad
 ```markdown

@@ -1,14 +1,14 @@
 """Dead address: an external link answers "not found".
 
 ## What
-External addresses that cannot exist (no host, a port that is no number), and `http` and `https` links of SKILL.md and
-of the bundled Markdown files that answer 404 or 410, to HEAD and to GET. Permanent redirects are information.
-Everything else, a time-out, a refusal, a server's fault, an unknown host, says nothing about the link and is only
-listed in the report. Only `skill-health lint --check-urls` asks the network; addresses that stand for others
-(`example.com`, `localhost`, `{placeholder}`) are never asked.
+External addresses that cannot exist (no host, an invalid port), and `http` and `https` links of SKILL.md and of the
+bundled Markdown files that answer 404 or 410, to HEAD and to GET. Permanent redirects are information. Everything else
+(a time-out, a refusal, a server error, an unknown host) says nothing about the link and is only listed in the report.
+Only `skill-health lint --check-urls` uses the network; placeholder addresses (`example.com`, `localhost`,
+`{placeholder}`) are never requested.
 
 ## Why
-The agent fetches the page, gets an error page and may take that for the answer; a reader cannot check the source.
+The agent fetches the page, gets an error page and may take it for the answer; a reader cannot check the source.
 
 ## Bad
 ```markdown
@@ -24,7 +24,7 @@ See the [style guide](https://docs.acme.dev/style).
 Link to where the page is now, or to an archived copy, or drop the link. Not fixed automatically.
 
 ## Source
-evidence · RFC 9110, sections 15.5.5 and 15.5.11: 404 and 410 are how a server says that a page is not there (2022-06).
+evidence · RFC 9110, sections 15.5.5 and 15.5.11: with 404 and 410 a server says that a page is not there (2022-06).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _STAND_IN = lazy(
 
 
 class UrlStatus(Protocol):
-    """What the network said of one address."""
+    """The result of requesting one address."""
 
     @property
     def status(self) -> str:
@@ -81,7 +81,7 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Report what is no address. The engine asks no network; the command does, and turns answers into hits."""
+    """Report what is not an address. Only the command uses the network; it turns the answers into hits."""
     for summary in corpus.skills:
         for url, file, line, col, end_col in summary.facts.get(CODE) or ():
             if not _is_address(url):
@@ -95,7 +95,7 @@ def addresses(facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def hits_for(results: Mapping[str, UrlStatus], facts: Mapping[str, Mapping[str, Any]]) -> Iterator[Hit]:
-    """The hits that follow from what the network said, each address once per file."""
+    """The hits that follow from the results, each address once per file."""
     for path in sorted(facts):
         seen: set[tuple[str, str]] = set()
         for url, file, line, col, end_col in facts[path].get(CODE) or ():

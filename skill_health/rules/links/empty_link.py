@@ -1,11 +1,11 @@
 """Empty link: a link or image has no target.
 
 ## What
-`[text]()` and `![text]()`: the parentheses are empty, or hold blanks only. Left alone: brackets that follow a word
+`[text]()` and `![text]()`: the parentheses are empty or contain only blanks. Left alone: brackets that follow a word
 directly, as in `handlers[name]()`, which are code.
 
 ## Why
-Something was meant to be filled in. The reader, human or agent, is promised a place and gets none.
+Something was meant to be filled in. The reader, human or agent, is promised a target and gets none.
 
 ## Bad
 ```markdown

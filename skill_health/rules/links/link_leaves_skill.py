@@ -1,13 +1,13 @@
 """Link leaves the skill: a link leads to a file outside the skill's own folder.
 
 ## What
-Relative links and images of SKILL.md that climb out of the skill's folder to something that exists and that belongs to
-no skill, once per target. Links into other skills (`../other/SKILL.md`, `../other/references/steps.md`) are left alone:
-they hand over to a skill, and are not material of this one.
+Relative links and images of SKILL.md that lead out of the skill's folder to something that exists and belongs to no
+skill, once per target. Links into other skills (`../other/SKILL.md`, `../other/references/steps.md`) are left alone:
+they hand off to another skill and are not material of this one.
 
 ## Why
-A skill is copied, packaged and installed as one folder. What lies outside stays behind, and the link breaks without
-anyone having changed it.
+A skill is copied, packaged and installed as one folder. What is outside stays behind, and the link breaks although
+nobody changed it.
 
 ## Bad
 ```markdown

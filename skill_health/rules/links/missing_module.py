@@ -1,10 +1,10 @@
-"""Missing module: a bundled script imports a module of its own that is not there.
+"""Missing module: a bundled script imports a module of the skill that does not exist.
 
 ## What
-Imports in bundled Python scripts that can only mean a file of the skill, and whose file does not exist: relative ones
+Imports in bundled Python scripts that can only mean a file of the skill, if that file does not exist: relative ones
 (`from .parsing import ...`) and those from a folder of the skill or beside the script (`from scripts.parsing import
-...`). Left alone: imports whose failure is caught, tests, examples, templates and what is no valid Python.
-The scripts are read, never run.
+...`). Left alone: imports whose failure is caught, tests, examples, templates and invalid Python. The scripts are read,
+never run.
 
 ## Why
 The script stops at its first line with an ImportError, and the agent rewrites it from memory or gives up.
@@ -61,7 +61,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _missing(entry: Import, file: str, skill: Skill) -> str:
-    """The file that an import needs and the skill lacks, without its suffix; "" where all is well or unknown."""
+    """The file that an import needs and the skill lacks, without suffix; "" if nothing is known to be missing."""
     parts = entry.module.split(".") if entry.module else []
     if entry.level:
         base = dirname(file)
@@ -85,7 +85,7 @@ def _missing(entry: Import, file: str, skill: Skill) -> str:
         return f"{base}/{lacking[0]}".lstrip("/") if lacking else ""
     for upto in range(1, len(parts)):
         if f"{base}/{'/'.join(parts[:upto])}.py".lstrip("/") in index_of(skill).files:
-            # A module can put further modules in place of its attributes, as six does.
+            # A module can provide further modules as attributes, as six does.
             return ""
     path = "/".join((base, *parts)).lstrip("/")
     return "" if _exists(path, skill) else path

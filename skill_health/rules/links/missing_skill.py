@@ -1,12 +1,12 @@
-"""Missing skill: a link leads to another skill that is not there.
+"""Missing skill: a link leads to another skill that does not exist.
 
 ## What
 Links of SKILL.md of the forms `../other/SKILL.md`, `../other/` and `skills/other/` whose target does not exist, once
-per target. Where a skill of that name is found beside or near this one, the help gives the path to it.
+per target. If a skill of that name is nearby, the help gives the path to it.
 
 ## Why
-A hand-off between skills works only if the other one can be found. Such links break when a collection is flattened,
-split or renamed, all of them at once.
+A hand-off between skills works only if the other one can be found. When a collection is flattened, split or renamed,
+all such links break at once.
 
 ## Bad
 ```markdown
@@ -19,10 +19,10 @@ For tables, use [the table skill](../csv-tables/SKILL.md).
 ```
 
 ## Fix
-Correct the path, or name the skill without a link. `--fix --unsafe-fixes` writes the path of the skill found near by.
+Correct the path, or name the skill without a link. `--fix --unsafe-fixes` writes the path of the skill found nearby.
 
 ## Source
-evidence · 50 of the 90 skills of one public collection link to siblings at places where these once stood (2026-11).
+evidence · 50 of the 90 skills of one public collection link to siblings at their former places (2026-11).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-# Where a skill of that name may have gone to, seen from the folder of the skill that links to it.
+# Where a skill of that name may have moved to, relative to the skill that links to it.
 _PLACES = ("..", "../..", "../skills", "../../skills", "../../..", "../../../skills")
 
 
@@ -62,7 +62,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _elsewhere(name: str, skill: Skill, context: Context) -> str:
-    """The path to a skill of this name near by, relative to the skill's folder, or ""."""
+    """The path to a nearby skill of this name, relative to the skill's folder, or ""."""
     for place in _PLACES:
         candidate = f"{place}/{name}/SKILL.md"
         full = normpath(f"{skill.folder}/{candidate}" if skill.folder else candidate)

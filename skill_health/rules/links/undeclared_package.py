@@ -7,7 +7,7 @@ caught, scripts with inline metadata (`# /// script`), tests, examples and templ
 
 ## Why
 The script fails on any machine that happens not to have the package, and the agent has to guess what to install; import
-names and package names differ often enough (`yaml` is PyYAML).
+names and package names often differ (`yaml` is PyYAML).
 
 ## Bad
 ```markdown
@@ -44,7 +44,7 @@ DEFAULT = True
 
 _IMPORT = lazy(r"^(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_][^\n#]*))", re.M)
 _MENTIONS = (".md", ".mdx", ".txt", ".toml", ".cfg", ".yaml", ".yml", ".sh", ".in", ".lock")
-# Import names whose package is called otherwise; the packages' own documentation, read 2026-11.
+# Import names that differ from the name of their package; the packages' own documentation, read 2026-11.
 _PACKAGES = {
     "bs4": "beautifulsoup4", "cv2": "opencv", "dateutil": "python-dateutil", "docx": "python-docx",
     "dotenv": "python-dotenv", "fitz": "pymupdf", "git": "gitpython", "google": "google-", "jwt": "pyjwt",

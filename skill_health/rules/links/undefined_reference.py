@@ -6,7 +6,7 @@ alone are ordinary brackets in most prose. Left alone: what follows a word direc
 that are numbers, single letters or made up, and everything in code.
 
 ## Why
-Markdown shows the brackets as they are, and the place that was meant is nowhere in the file.
+Markdown shows the brackets literally, and the intended target is nowhere in the file.
 
 ## Bad
 ```markdown
@@ -62,5 +62,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _grammar(text: str, label: str) -> bool:
-    """Whether two brackets are slots of a form to fill in, `[Company][Product]`, or flags, `[OPTIONS][FILE]`."""
+    """Whether two brackets are slots to fill in, `[Company][Product]`, or arguments, `[OPTIONS][FILE]`."""
     return text.isupper() or label.isupper() or (text.istitle() and label.istitle() and " " not in text + label)

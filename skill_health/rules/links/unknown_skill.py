@@ -1,14 +1,14 @@
 """Unknown skill: a section on related skills names one that the collection does not have.
 
 ## What
-Names at the head of list items and table rows in sections titled Integration, Related skills, See also, Works with
-and the like, where they are written as skill names (lower case with hyphens). A name that nearly equals an existing
-skill's is a warning; any other is information, since it may be a skill of another collection, and is reported only
-where most of the names found in such places are skills of this one. Left alone: links (see LI011), names that the
-item calls a plugin, a tool or part of something else, and those of a widely known public collection.
+Names at the head of list items and table rows in sections titled Integration, Related skills, See also, Works with and
+the like, if they are written as skill names (lower case with hyphens). A name close to an existing skill's is a
+warning; any other is information, since it may be a skill of another collection, and is reported only if most of the
+names in such places are skills of this one. Left alone: links (see LI011), names that the item calls a plugin, a tool
+or part of something else, and those of a widely known public collection.
 
 ## Why
-The agent is told to hand over to a skill that it cannot load; after a rename this is the usual left-over.
+The agent is told to hand off to a skill that it cannot load; this is the usual leftover of a rename.
 
 ## Bad
 ```markdown
@@ -28,7 +28,7 @@ The agent is told to hand over to a skill that it cannot load; after a rename th
 Correct the name, or say in words what the other skill is and where it comes from. Not fixed automatically.
 
 ## Source
-evidence · Left-over names after renames in two of four public collections (2026-11).
+evidence · Leftover names after renames in two of four public collections (2026-11).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ELSEWHERE = lazy(
     r"(?:cli|command-line) tool|from the|part of|separate (?:repo|repository|collection)|installed separately)\b",
     re.I,
 )
-# Skills of github.com/anthropics/skills (read 2026-11): named in many collections that do not hold them.
+# Skills of github.com/anthropics/skills (read 2026-11): named in many collections that do not contain them.
 _WELL_KNOWN = frozenset(
     "algorithmic-art brand-guidelines canvas-design claude-api doc-coauthoring frontend-design internal-comms "
     "mcp-builder skill-creator slack-gif-creator theme-factory web-artifacts-builder webapp-testing".split()

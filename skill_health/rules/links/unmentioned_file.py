@@ -1,10 +1,10 @@
-"""Unmentioned file: the skill carries files that nothing in it mentions.
+"""Unmentioned file: the skill bundles files that nothing in it mentions.
 
 ## What
-Bundled files whose name occurs neither in SKILL.md nor in any other text file of the skill, nor stands in a folder that
-SKILL.md mentions as a whole (`references/`, `assets/*.json`), as one piece of information per skill. Letter case does
-not count. Left alone: licences, read-me files and instructions for people (HOW_TO_USE, USAGE, INSTALL), change logs,
-tests and evaluations, hidden files, package metadata, signatures and `__init__.py`.
+Bundled files whose name occurs neither in SKILL.md nor in any other text file of the skill, and that are not in a
+folder that SKILL.md mentions as a whole (`references/`, `assets/*.json`); one finding per skill. Letter case is
+ignored. Left alone: licences, READMEs and instructions for people (HOW_TO_USE, USAGE, INSTALL), changelogs, tests and
+evaluations, hidden files, package metadata, signatures and `__init__.py`.
 
 ## Why
 An agent opens what SKILL.md points it to. A file that nothing mentions is not read, but is shipped, reviewed and kept
@@ -105,7 +105,7 @@ def _in_mentioned_folder(file: str, text: str, known: dict[str, bool]) -> bool:
 
 
 def _mentions_folder(folder: str, text: str) -> bool:
-    """Whether a text speaks of a folder as such, not merely of a file in it."""
+    """Whether a text mentions a folder itself, not merely a file in it."""
     at = text.find(folder + "/")
     while at >= 0:
         end = at + len(folder) + 1

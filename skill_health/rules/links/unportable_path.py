@@ -1,7 +1,7 @@
-"""Unportable path: a link or path finds its file only on some systems.
+"""Unportable path: a link or path resolves only on some systems.
 
 ## What
-Links of SKILL.md and paths in inline code that name an existing file of the skill with other letter case or with
+Links of SKILL.md and paths in inline code that name an existing file of the skill with different letter case or with
 backslashes.
 
 ## Why
@@ -42,7 +42,7 @@ DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each path that is spelled otherwise than its file."""
+    """Report each path that is spelled differently from its file."""
     for link, target, place, _ in followed(skill, context):
         if place.state == "spelled":
             source = skill.lines[link.line - 1]

@@ -1,4 +1,4 @@
-"""Which skills stand side by side, and how names and descriptions are compared."""
+"""Which skills are listed together, and how names and descriptions are compared."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def collection_of(skill: SkillSummary) -> str:
 
 
 def name_key(name: str) -> str:
-    """The name as hosts compare it: NFKC, without regard to case."""
+    """The form in which hosts compare names: NFKC, ignoring case."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def quote_name(name: str) -> str:
-    """A name as messages quote it; a hostile one may be a megabyte long."""
+    """A name quoted for a message, and cut: a hostile one may be a megabyte long."""
     return repr(name if len(name) <= 80 else name[:77] + "...")
 
 
 def names_other(description: str, name: str) -> bool:
-    """Whether a description names this skill, as a hand-over such as "use NAME instead" does.
+    """Whether a description names this skill, as a hand-off such as "use NAME instead" does.
 
-    A name of one word (review) counts only where it is marked as a name, since it is a word of the language too.
+    A name of one word (review) counts only if it is marked as a name, since it is also an ordinary word.
     """
     if name not in description:
         return False
@@ -47,5 +47,5 @@ def names_other(description: str, name: str) -> bool:
 
 
 def tied(a: SkillSummary, b: SkillSummary) -> bool:
-    """Whether one of two skills hands over to the other by name."""
+    """Whether one of two skills hands off to the other by name."""
     return names_other(a.description, b.name) or names_other(b.description, a.name)

@@ -1,14 +1,14 @@
 """The description tells the router what to choose
 
 ## What
-Reports descriptions that order the model to choose the skill, or not to choose others, whatever the request is:
-"always use this skill first", "ignore other skills", "takes precedence over all other skills", "must be used for
-every request". An emphatic trigger with a condition ("always use this skill when a PDF is attached") and a
-hand-over ("those belong to other skills") are left alone.
+Reports descriptions that order the model to choose the skill, or not to choose others, whatever the request: "always
+use this skill first", "ignore other skills", "takes precedence over all other skills", "must be used for every
+request". An emphatic trigger with a condition ("always use this skill when a PDF is attached") and a hand-off ("those
+belong to other skills") are left alone.
 
 ## Why
-A description is read with those of all the other skills. One that gives orders wins requests that it does not
-serve, which is how a malicious skill gets loaded; hosts and reviewers treat it as an injection.
+A description is read alongside those of all other skills. One that gives orders wins requests that it does not serve,
+which is how a malicious skill gets loaded; hosts and reviewers treat it as an injection.
 
 ## Bad
 ```markdown

@@ -2,12 +2,12 @@
 
 ## What
 Reports a name that two skills of one collection declare (the collection is the folder that holds the folders of the
-skills); case and Unicode form do not count. The same name in different collections, such as two plugins, is
-information only: hosts tell them apart by the plugin, unless both are installed as plain skills. The finding names
-the others, up to three.
+skills); case and Unicode form are ignored. The same name in different collections, such as two plugins, is information
+only: hosts tell them apart by the plugin, unless both are installed as plain skills. The finding names the others, up
+to three.
 
 ## Why
-A host keeps one of them, without saying which; a user who calls the name cannot know what runs.
+A host keeps one of them, without saying which; a user who calls the name cannot know which one runs.
 
 ## Bad
 ```markdown

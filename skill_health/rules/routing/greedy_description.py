@@ -2,12 +2,12 @@
 
 ## What
 Reports descriptions that claim whatever the user asks: "use for any task", "helps with anything", "in every
-conversation", "general-purpose assistant". A claim that goes on to say of what ("any request involving GStreamer",
-"all tasks that touch the schema") is left alone.
+conversation", "general-purpose assistant". A claim that is narrowed at once ("any request involving GStreamer", "all
+tasks that touch the schema") is left alone.
 
 ## Why
-Such a skill is loaded for requests that belong to its siblings, and costs its tokens every time. Those that are
-wide on purpose are better placed in the host's standing instructions.
+Such a skill is loaded for requests that belong to its siblings, and costs its tokens every time. If it is broad on
+purpose, it belongs in the host's standing instructions.
 
 ## Bad
 ```markdown
@@ -40,7 +40,7 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
-# The claim must end there: what follows would say of what.
+# The claim must end there: what follows would narrow it.
 _END = r"(?=\s*(?:[.,;:!)\]]|$|[-–—]{1,2}\s|and\b|or\b|regardless\b|no matter\b))"
 _ALL = (
     r"(?:any|every|all)(?: and (?:all|every|any))?(?: (?:kinds?|types?|sorts?) of)?(?: of)?(?: the)?"

@@ -1,9 +1,8 @@
 """The description says too late when to use the skill
 
 ## What
-Reports a description whose first words on when to use the skill ("use when", "when the user", "trigger on", "use
-for" ...) stand after `limits.trigger_within` characters (350). A description that never says it is reported by
-another rule.
+Reports a description whose first words on when to use the skill ("use when", "when the user", "trigger on", "use for"
+...) come after `limits.trigger_within` characters (350). A description that never says it is reported by another rule.
 
 ## Why
 Hosts may cut the descriptions of a long listing from the end: one was seen to cut all of them at 350 characters. The
@@ -50,7 +49,7 @@ _TRIGGER = lazy(
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report where the trigger clause begins."""
+    """Report a trigger clause that begins too late."""
     limit = context.config.limits.trigger_within
     description = " ".join(skill.description.split())
     if len(description) <= limit:

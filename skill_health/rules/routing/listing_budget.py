@@ -2,13 +2,13 @@
 
 ## What
 Simulates, for each host with a known listing budget (Claude Code, Codex, Copilot CLI; a dated table that the
-configuration overrides under `hosts`), what a model is shown of the skills of one folder: in full, cut, by name
-only, or not at all. Reports one finding for each host that would cut or drop some, with the counts, the first
-names, the budget and the context window that it was worked out for, and the estimated tokens that the listing adds to
-every request. Budgets and entries are estimates, so that a listing must be over by 10 %. A single description over a
-host's cap is reported where the cap is below the 1,024 characters of the specification; beyond those it is the
-business of `description-length`. Skills with `disable-model-invocation: true` are not listed. What else a user has
-installed is not known; it takes from the same budget.
+configuration overrides under `hosts`), how much of the skills of one folder a model is shown: in full, cut, by name
+only, or not at all. Reports one finding for each host that would cut or drop some, with the counts, the first names,
+the budget and the context window that it was worked out for, and the estimated tokens that the listing adds to every
+request. Budgets and entries are estimates, so a listing is reported only if it is over by 10 %. A single description
+over a host's cap is reported where the cap is below the 1,024 characters of the specification; above that it is left to
+`description-length`. Skills with `disable-model-invocation: true` are not listed. Whatever else a user has installed is
+not known, but shares the same budget.
 
 ## Why
 What is not listed is not chosen. Users report 36 of 92 skills shown, and descriptions cut before the clause that
@@ -29,7 +29,7 @@ Shorten the longest descriptions, put the deciding words first, split the collec
 used skills out of the listing with `disable-model-invocation: true`. There is no automatic fix.
 
 ## Source
-evidence · hosts' documentation and source, and reports of their users; the table says where each number was read
+evidence · hosts' documentation and source, and reports of their users; the table gives the source of each number
 (2026-11).
 """
 
@@ -46,7 +46,7 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
-# By how much a listing must exceed an estimated budget.
+# The factor by which a listing must exceed an estimated budget.
 _OVER = 1.1
 # Longer descriptions are an error by the specification, whatever a host does with them.
 _ALLOWED = 1024
@@ -91,7 +91,7 @@ def _hit(folder: str, listed: list[SkillSummary], listing: Catalog) -> Hit:
 
 
 def _budget(host: Host) -> str:
-    """The budget with the window that it assumes, where it is a share of one."""
+    """The budget, with the context window assumed where it is a share of one."""
     if host.budget > 0:
         return f"{host.limit:,}"
     share = f"{host.limit:,}, {host.budget_percent:g} % of a {host.context_tokens:,.0f} token window"

@@ -1,14 +1,14 @@
 """Two descriptions say nearly the same
 
 ## What
-Reports pairs of descriptions whose TF-IDF cosine is at least `limits.similarity` (0.75), or of which the one holds
-at least `limits.containment` (0.9) of the other's words, with the words that they share. Words that every
-description has (use, when, user ...) do not count, nor do descriptions of fewer than six others. Pairs in which one
-names the other ("for X use NAME instead") are left alone, and so are skills of the same name, which
-`duplicate-name` reports. One finding per skill names the closest of the earlier ones.
+Reports pairs of descriptions whose TF-IDF cosine is at least `limits.similarity` (0.75), or one of which contains at
+least `limits.containment` (0.9) of the other's words, with the words that they share. Words common to all descriptions
+(use, when, user ...) do not count, and descriptions with fewer than six other words are left alone. Pairs in which one
+names the other ("for X use NAME instead") are left alone, and so are skills of the same name, which `duplicate-name`
+reports. One finding per skill names the closest of the earlier ones.
 
 ## Why
-The description is all that a model sees when it chooses. Two that say the same are chosen between by chance.
+The description is all that a model sees when it chooses. Between two that say the same it chooses by chance.
 
 ## Bad
 ```markdown
@@ -26,8 +26,8 @@ description: Writes end-to-end browser tests with Playwright. For single functio
 Say what sets each apart, name the other as the boundary, or merge the two. There is no automatic fix.
 
 ## Source
-evidence · among 529 public skills of four publishers the closest pair of different skills has a cosine of 0.63, so
-that 0.75 is met by near-copies only (measured 2026-11).
+evidence · among 529 public skills of four publishers the closest pair of different skills has a cosine of 0.63, so only
+near-copies reach 0.75 (measured 2026-11).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ SINCE = "0.1.0"
 DEFAULT = True
 
 _LEAST = 6
-# Stands for the skills that a user has besides: a pair is judged alike in a collection of two and of two hundred.
+# Stands in for a user's other skills: a pair is judged alike in a collection of two and of two hundred.
 _BACKGROUND = 200
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Report each skill whose description is close to an earlier one, with the closest."""
+    """Report each skill whose description is close to an earlier one, naming the closest."""
     limits = context.config.limits
     texts: dict[tuple[str, ...], list[SkillSummary]] = {}
     for skill in corpus.skills:

@@ -25,7 +25,7 @@ skills/security-review/SKILL.md
 Rename one by what sets it apart, or merge the two. There is no automatic fix.
 
 ## Source
-opinion · names are read by models in pieces of words, where a plural or an order is easily lost (2026-11).
+opinion · models read names as word pieces, in which a plural or the word order is easily lost (2026-11).
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
 
 
 def _keys(name: str) -> list[str]:
-    """Two names that are alike share one of these: the name with a letter less, and its words in order."""
+    """Similar names share one of these: the name, whole or less one letter, its words sorted, its words joined."""
     shorter = {name[:at] + name[at + 1 :] for at in range(len(name))}
     return sorted({name, *shorter, "words:" + " ".join(sorted(name.split("-"))), "joined:" + name.replace("-", "")})
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether they differ, and not in a number."""
+    """Whether two names differ, but only slightly and not in a number."""
     if a == b or [char for char in a if char.isdigit()] != [char for char in b if char.isdigit()]:
         return False
     if sorted(a.split("-")) == sorted(b.split("-")) or a.replace("-", "") == b.replace("-", ""):

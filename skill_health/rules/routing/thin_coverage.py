@@ -1,10 +1,10 @@
 """Too few router prompts test a skill
 
 ## What
-Where the collection has router prompts: reports each skill with fewer than `limits.positives` (5) prompts that
-expect it or fewer than `limits.negatives` (3) near misses, which are prompts that list it among the rejected
-skills. Skills with `disable-model-invocation: true` need none; a folder of skills of which no prompt speaks and a skill
-whose frontmatter gives no valid name, which no prompt could name, are left alone.
+Where the collection has router prompts: reports each skill with fewer than `limits.positives` (5) prompts that expect
+it or fewer than `limits.negatives` (3) near misses, that is, prompts that reject it. Skills with
+`disable-model-invocation: true` need none; folders whose skills no prompt mentions are left alone, and so are skills
+without a valid name in the frontmatter, which no prompt could name.
 
 ## Why
 With two or three prompts a skill's routing score moves by a third when one answer changes, and without near misses

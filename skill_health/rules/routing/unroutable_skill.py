@@ -42,7 +42,7 @@ DEFAULT = True
 
 
 def collect(skill: Skill, context: Context) -> Any:
-    """Where the key stands, for a skill that is hidden."""
+    """The position of the key, for a hidden skill."""
     flag = skill.field("disable-model-invocation")
     if flag is None or flag.value is not True:
         return None
@@ -50,7 +50,7 @@ def collect(skill: Skill, context: Context) -> Any:
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
-    """Report each hidden skill that is expected, with how often and where first."""
+    """Report each hidden skill that is expected, with the count and the first place."""
     hidden = [skill for skill in corpus.skills if skill.facts.get(CODE)]
     if not hidden:
         return

@@ -1,1 +1,1 @@
-"""Structure: length, sections, examples, fences, placeholders, references and what will not stay true."""
+"""Structure: length, sections, examples, fences, placeholders, references and time-bound text."""

@@ -1,21 +1,22 @@
-"""When a SKILL.md is too long: what the rules on lines and on tokens share, so that only one of them speaks."""
+"""When a SKILL.md is too long: shared by the rules on lines and on tokens, so that only one of them reports it."""
 
 from __future__ import annotations
 
 from skill_health.skill.measure import estimate_tokens
 from skill_health.skill.model import Skill
 
-# So far beyond the limit of lines a file is merely long; nobody has shown that 520 lines do harm where 500 do none.
+# Up to this factor over the line limit a file is merely long; nobody has shown that 520 lines do harm where 500 do
+# none.
 MARGIN = 1.2
 
 
 def far_too_long(skill: Skill, limit: int) -> bool:
-    """Whether the lines of the file are beyond the margin of their limit."""
+    """Whether the file exceeds the line limit by more than the margin."""
     return len(skill.lines) > limit * MARGIN
 
 
 def tokens_beyond(skill: Skill, limit: int) -> int:
-    """The estimated tokens of the body where they are over the limit, else 0."""
+    """The estimated tokens of the body if they exceed the limit, else 0."""
     most = len(skill.text) * (0.6 if skill.text.isascii() else 1)
     if most <= limit:
         return 0

@@ -1,8 +1,8 @@
 """There are no instructions after the frontmatter.
 
 ## What
-Nothing but headings and comments follows the frontmatter. A file without a readable frontmatter is left to the rules
-about that.
+Nothing but headings and comments follows the frontmatter. A file without readable frontmatter is left to the
+frontmatter family.
 
 ## Why
 A host loads the skill, and the agent learns nothing but its name.
@@ -47,7 +47,7 @@ DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report a body with nothing in it."""
+    """Report a body without instructions."""
     if skill.frontmatter is None or any(defect.kind == "unclosed-frontmatter" for defect in skill.defects):
         return
     body = skill.body

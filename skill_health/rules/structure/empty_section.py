@@ -1,12 +1,11 @@
 """A section is empty.
 
 ## What
-A heading is followed at once by another of its level or above, or by the end of the file. A heading with subsections
-is not empty, and neither is one that is followed by a comment. Opt-in.
+A heading is followed directly by another of the same or a higher level, or by the end of the file. A heading with
+subsections is not empty, and neither is one followed by a comment. Opt-in.
 
 ## Why
-It is a template that was never filled, text that was moved and left its title behind, or a heading that was not meant
-to be one.
+It is a template that was never filled in, text that was moved and left its title behind, or an accidental heading.
 
 ## Bad
 ```markdown
@@ -44,7 +43,7 @@ DEFAULT = False
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each heading with nothing below it; a body of headings only is another rule's."""
+    """Report each heading with nothing below it; a body of nothing but headings is left to another rule."""
     body = skill.body
     if not body.blocks and all(prose.kind == "heading" for prose in body.prose):
         return

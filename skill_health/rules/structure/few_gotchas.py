@@ -1,14 +1,13 @@
-"""A section of gotchas has hardly any.
+"""A gotchas section lists hardly any.
 
 ## What
-The skill has a section of gotchas under one of its usual titles (gotchas, pitfalls, common mistakes, troubleshooting,
-caveats, anti-patterns, limitations ...), and all such sections together list fewer than 3 things: list items,
-numbered or not, subheadings, table rows or paragraphs with a bold label. A skill without such a section is left
-alone, and so is one that writes its gotchas as plain paragraphs. Opt-in.
+The skill has a gotchas section under one of its usual titles (gotchas, pitfalls, common mistakes, troubleshooting,
+caveats, anti-patterns, limitations ...), and all such sections together list fewer than 3 entries: list items, numbered
+or not, subheadings, table rows or paragraphs with a bold label. A skill without such a section is left alone, and so is
+one that writes its gotchas as plain paragraphs. Opt-in.
 
 ## Why
-What goes wrong in practice is what a model cannot know. One or two entries are often a template that was never
-filled.
+A model cannot know what goes wrong in practice. One or two entries are often a template that was never filled in.
 
 ## Bad
 ```markdown
@@ -25,7 +24,7 @@ filled.
 ```
 
 ## Fix
-Add what went wrong the last times, or fold the section into the step that it belongs to.
+Add what has gone wrong lately, or fold the section into the step that it belongs to.
 
 ## Source
 opinion · Benchmark Architecture Plan, stage 1, "gotcha_count, target >= 3" (2026-05).
@@ -47,11 +46,13 @@ TARGET = 3
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report the first section of gotchas where all of them together list something, but too little."""
+    """Report the first gotchas section if all of them together list something, but too little."""
     tagged = [(section, roles_of(section.heading.title)) for section in governing(skill.body)]
     sections = list(outermost(tagged, "gotchas"))
     count = sum(entries(skill.body, section) for section in sections)
     if sections and 0 < count < TARGET:
         heading = sections[0].heading
         message = f"'{heading.title}' lists {count} of at least {TARGET} expected entries"
-        yield Hit(Span(heading.line, heading.col), message, "Add what went wrong the last times, or fold it in.")
+        yield Hit(
+            Span(heading.line, heading.col), message, "Add what has gone wrong lately, or fold the section into a step."
+        )

@@ -5,7 +5,7 @@ A heading is more than one level below the heading before it, such as `####` aft
 of levels is fine, and so is a file that begins below level 1. Opt-in.
 
 ## Why
-Outlines, tables of contents and tools that cut a file at its headings put such a section in the wrong place.
+Outlines, tables of contents and tools that cut a file at its headings put the section in the wrong place.
 
 ## Bad
 ```markdown

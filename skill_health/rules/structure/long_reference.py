@@ -2,12 +2,12 @@
 
 ## What
 A bundled Markdown file for reading on demand has more lines than `limits.reference-lines` (300) and at least four
-headings, and none of its first 60 lines are contents: a heading or label "Contents", or a list of three links to its
-own headings. Assets, templates, examples, scripts and the like are left alone, and so are README, CHANGELOG and
-LICENSE.
+headings, and its first 60 lines contain no table of contents: no heading or label "Contents", and no list of three
+links to its own headings. Assets, templates, examples, scripts and the like are left alone, and so are README,
+CHANGELOG and LICENSE.
 
 ## Why
-Agents preview long files by their first lines. Without contents they read the wrong part, or all of it.
+Agents preview long files by their first lines. Without a table of contents they read the wrong part, or all of it.
 
 ## Bad
 ```markdown
@@ -58,7 +58,7 @@ _TITLE = lazy(
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each long reference file without contents."""
+    """Report each long reference file without a table of contents."""
     limit = context.config.limits.reference_lines
     for name in reference_files(skill):
         path = below(skill, name)

@@ -1,11 +1,11 @@
-"""The skill does not say one of the things that make a skill work.
+"""The skill leaves out one of the things that make a skill work.
 
 ## What
-No section, under any of its usual titles, plays one of the parts that the default profile looks for: when to use the
-skill, the workflow, its boundaries (when not to use it, what it does not cover), and how to verify the result. "When
-to use" and the boundaries may stand in the description instead, and numbered steps count as a workflow under any
-title. Gotchas and examples have rules of their own. Opt-in: nearly half of good public skills have no section of
-boundaries or of verification.
+No section, under any of its usual titles, covers one of the topics that the default profile looks for: when to use the
+skill, the workflow, its boundaries (when not to use it, what it does not cover), and how to verify the result. "When to
+use" and the boundaries may be in the description instead, and numbered steps count as a workflow under any title.
+Gotchas and examples have rules of their own. Opt-in: nearly half of good public skills have no section on boundaries or
+verification.
 
 ## Why
 Skills gain most where they spell out a procedure, and the three ways in which skills made agents worse share one
@@ -58,7 +58,7 @@ _WANTED = {
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each part that no section plays."""
+    """Report each topic that no section covers."""
     if not skill.body.prose:
         return
     there = measure(skill).roles

@@ -6,8 +6,8 @@ link, not by path, not by its name or folder. A path of three folders or more be
 SKILL.md links to it.
 
 ## Why
-Agents follow references from SKILL.md; what hangs on another reference is often read in part or not at all. The
-specification asks for one level.
+Agents follow references from SKILL.md; a file that only another reference links to is often read in part or not at all.
+The specification asks for one level.
 
 ## Bad
 ```markdown
@@ -41,11 +41,11 @@ SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 _FOLDERS = 3
-_MOST = 200  # a folder with more is a library, and comparing all with all would take too long
+_MOST = 200  # a folder with more is a library, and comparing all pairs would take too long
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report references of references, where they are made, and links that lead too deep."""
+    """Report links that lead too deep, and links from one reference file to another that SKILL.md does not mention."""
     files = frozenset(skill.files)
     for link in skill.body.links:
         if link.target.count("/") < _FOLDERS or ".md" not in link.target:
@@ -78,6 +78,6 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 
 def _mentioned(name: str, text: str) -> bool:
-    """Whether SKILL.md names the file, its stem or the folder that it lies in."""
+    """Whether SKILL.md names the file, its stem or its folder."""
     folder, _, base = name.rpartition("/")
     return base in text or base[:-3] in text or (folder.count("/") > 0 and folder + "/" in text)

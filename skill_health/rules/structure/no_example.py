@@ -2,7 +2,7 @@
 
 ## What
 SKILL.md has no fenced code block with anything in it and no section of examples or templates, and the folder bundles
-nothing below `scripts/`, `assets/`, `templates/` or `examples/`. Opt-in: a skill of judgement may well do without.
+nothing below `scripts/`, `assets/`, `templates/` or `examples/`. Opt-in: a skill about judgement may well need none.
 
 ## Why
 Of the five patterns found in the ten skills that helped most, the first is an executable script with calibrated
@@ -43,7 +43,7 @@ DEFAULT = False
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report a skill with prose and nothing that shows what is meant."""
+    """Report a skill with prose but no example, template or script."""
     if not skill.body.prose:
         return
     measures = measure(skill)

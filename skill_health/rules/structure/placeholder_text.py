@@ -1,4 +1,4 @@
-"""Text of a template was never filled in.
+"""Template text was never filled in.
 
 ## What
 Prose outside code that is a placeholder by its form: a paragraph, list item, heading or cell that is, begins or ends
@@ -23,7 +23,7 @@ TODO: collect these.
 ```
 
 ## Fix
-Write the text or remove its place.
+Write the text or remove the placeholder.
 
 ## Source
 evidence · the template that Anthropic's skill-creator writes, github.com/anthropics/skills (2026-11).
@@ -85,16 +85,16 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         yield Hit(
             Span(line, col, line, col + len(text)),
             f"a placeholder was never filled in: '{text[:60]}'",
-            "Write the text or remove its place.",
+            "Write the text or remove the placeholder.",
         )
 
 
 def _quoted(text: str, match: re.Match[str]) -> bool:
-    """Whether the match stands in quotation marks: then the text speaks about placeholders."""
+    """Whether the match is in quotation marks, so that the text is about placeholders."""
     before = text[match.start() - 1 : match.start()] if match.start() else ""
     return any(mark and mark in _QUOTES for mark in (before, match[0].lstrip("*_ ")[:1]))
 
 
 def _state(prose: Prose, match: re.Match[str]) -> bool:
-    """Whether "TODO" is all that a heading or a cell says: it may well be the name of a state or a column."""
+    """Whether "TODO" is all that a heading or a cell says: it may be the name of a state or a column."""
     return prose.kind != "paragraph" and not match[0].strip("*_ ").removeprefix("TODO")

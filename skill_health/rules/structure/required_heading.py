@@ -6,8 +6,8 @@ match exactly; its place does not matter. The default profile `standard` require
 it; `plan` requires six.
 
 ## Why
-Readers and tools of a collection with a house style look for a section by its name. The score of such a profile flags
-the skill.
+Readers and tools of a collection with a house style look for a section by its name. With such a profile the score flags
+the skill, too.
 
 ## Bad
 ```markdown
@@ -63,6 +63,6 @@ def _required(name: str, context: Context) -> tuple[str, ...]:
 
     if not name.endswith(".toml"):
         return load_profile("plan" if name == COMPAT else name).headings
-    # Read through the context, so that a change of the file is a change of the result.
+    # Read through the context, so that a change to the file invalidates the cached result.
     text = context.read(name)
     return parse_profile(text, name).headings if text is not None else ()

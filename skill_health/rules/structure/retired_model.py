@@ -1,12 +1,12 @@
 """The skill names a model that its vendor no longer serves.
 
 ## What
-An exact API identifier of a model of Anthropic, OpenAI or Google that was retired before November 2026 stands in the
-text or in code. Names of families ("GPT-4", "Claude 3") are left alone, and so is a line that speaks of the
-retirement itself: deprecated, legacy, migrate, replace, instead of, an arrow. Where the identifier is an argument of a
-bundled script or only names a tokenizer, no request need fail: that is information. Each identifier is reported once.
-The list, with its dates and sources, is `retired_models.json`; resellers such as Bedrock, Vertex AI and Azure keep
-some models longer.
+An exact API identifier of a model of Anthropic, OpenAI or Google that was retired before November 2026 appears in the
+text or in code. Family names ("GPT-4", "Claude 3") are left alone, and so is a line that speaks of the retirement
+itself: deprecated, legacy, migrate, replace, instead of, an arrow. Where the identifier is an argument of a bundled
+script or only names a tokenizer, no request need fail, so it is information. Each identifier is reported once. The
+list, with its dates and sources, is `retired_models.json`; resellers such as Bedrock, Vertex AI and Azure keep some
+models longer.
 
 ## Why
 A request to a retired model fails. An agent that copies the identifier writes code that cannot work.
@@ -44,7 +44,7 @@ CODE = "ST013"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
-# What every identifier holds, and how far before it the identifier may begin.
+# What every identifier contains, and how far before it the identifier may begin.
 _HINTS = {
     "claude-": (0,), "gpt-": (0, 4), "gemini-": (0,), "davinci-": (5,), "o1-": (0,), "o3-m": (0,), "o4-m": (0,),
 }  # fmt: skip
@@ -54,7 +54,7 @@ _HISTORY = lazy(
     r"|outdated|upgrad|→|->|=>|\bwas\b|not (?:use|available|supported)",
     re.IGNORECASE,
 )
-# Before the identifier on its line: it is handed to a script of the skill, or chooses how tokens are counted.
+# Before the identifier on its line: it is passed to a script of the skill, or selects a tokenizer.
 _HANDED = lazy(r"\bscripts/|encoding_for_model\(|\bcount[_-]?tokens\b")
 
 

@@ -23,7 +23,7 @@ The v1 endpoint answered the same requests until it was removed.
 ```
 
 ## Fix
-Say what holds, how to check it, and move what no longer holds to a section of old patterns.
+Say what is true now and how to check it; move what no longer is to a section of old patterns.
 
 ## Source
 SHOULD · Claude documentation, "Skill authoring best practices", section "Avoid time-sensitive information",
@@ -80,12 +80,12 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         yield Hit(
             Span(line, col, line, col + len(phrase)),
             f"'{phrase}' will not stay true",
-            "Say what holds and how to check it; move what no longer holds to a section of old patterns.",
+            "Say what is true now and how to check it; move what no longer is to a section of old patterns.",
         )
 
 
 def _likely(text: str) -> bool:
-    """Whether the phrase occurs anywhere: looks only around the words that every phrase has one of."""
+    """Whether the phrase may occur: looks only around a few words, one of which every phrase contains."""
     for hint in _HINTS:
         at = text.find(hint)
         while at >= 0:

@@ -7,7 +7,7 @@ than that is a warning, one that is over by less is information. A file that is 
 20 % is left to `too-many-lines`.
 
 ## Why
-The body is read whole each time the skill is loaded, and stays in the context. Wide tables and long lines reach the
+The whole body is read each time the skill is loaded, and stays in the context. Wide tables and long lines reach the
 limit long before they reach 500 lines.
 
 ## Bad

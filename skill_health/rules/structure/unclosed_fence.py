@@ -1,8 +1,8 @@
 """A code fence is never closed.
 
 ## What
-A fenced code block has no closing fence of its own kind and length, so that it runs to the end of the file, quote or
-list item that it stands in.
+A fenced code block has no closing fence of its own kind and length, so it runs to the end of the enclosing file, quote
+or list item.
 
 ## Why
 Everything after it is code: headings vanish, links are not links, instructions read as a sample. An inner fence with
@@ -28,7 +28,7 @@ make test
 ````
 
 ## Fix
-Close the fence where the code ends. Around a sample that holds fences itself, use four marks.
+Close the fence where the code ends. Use four marks around a sample that contains fences itself.
 
 ## Source
 evidence · CommonMark specification 0.31.2, "fenced code blocks" (2024-01).
@@ -48,7 +48,7 @@ DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report each fence that has no end, with how much it swallows."""
+    """Report each fence that has no end, and how much it swallows."""
     for block in skill.body.blocks:
         if block.fenced and not block.closed:
             inside = block.end_line - block.line
