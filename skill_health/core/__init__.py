@@ -1,1 +1,1 @@
-"""The ground floor: reading skills, configuration, histories. Imports nothing of ours outside core."""
+"""The base layer: errors, files, git, histories, JSON and extras. It imports no other room of ours but text."""

@@ -1,10 +1,10 @@
 """The exception tree and its exit codes.
 
-SkillHealthError            never raised itself
+SkillHealthError            never raised directly
     UsageError      2       the user's mistake: a bad option, a bad configuration, a missing file
-    AbortedError    3       the run could not go on
-    GateError       1       a gate failed before the work that it guards was begun
-Anything else that escapes is our bug, and exits with 3 too. An interrupt exits with 130.
+    AbortedError    3       the run could not continue
+    GateError       1       a gate failed before the work that it guards began
+Any other exception that escapes is our bug and exits with 3 too. An interrupt exits with 130.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CLEAN, FINDINGS, USAGE, ABORTED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class SkillHealthError(Exception):
-    """A failure with one clear line: what is wrong, where, and what to do."""
+    """A failure with a one-line message: what is wrong, where, and what to do."""
 
     exit_code = ABORTED
 
@@ -25,12 +25,12 @@ class UsageError(SkillHealthError):
 
 
 class AbortedError(SkillHealthError):
-    """A run that could not go on."""
+    """A run that could not continue."""
 
     exit_code = ABORTED
 
 
 class GateError(SkillHealthError):
-    """A gate that failed before the work that it guards was begun."""
+    """A gate that failed before the work that it guards began."""
 
     exit_code = FINDINGS

@@ -14,33 +14,33 @@ MODULES = {
     "report": ("jinja2", "markupsafe", "vl_convert"),
     "acp": ("acp",),
 }
-"""The modules that each extra brings; where several bring one, the extra that is named for it."""
+"""The modules that each extra brings; a module that several bring is listed under the one to suggest."""
 STATISTICS = ("numpy", "scipy")
 
 
 def missing_modules(modules: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the top-level modules that cannot be imported here."""
+    """The top-level modules of these that cannot be imported here."""
     return tuple(name for name in modules if find_spec(name) is None)
 
 
 def require_modules(what: str, modules: tuple[str, ...]) -> None:
-    """Raise UsageError, which names the extra and how to install it, where one of the modules is missing."""
+    """Raise UsageError, which names the extra and how to install it, if one of the modules is missing."""
     missing = missing_modules(modules)
     if missing:
         raise UsageError(f"{what} needs {', '.join(missing)}: {installation(extra_of(missing[0]))}")
 
 
 def extra_of(module: str) -> str:
-    """The extra that brings a module, "" for a module of none."""
+    """The extra that brings a module, or ""."""
     top = module.partition(".")[0]
     return next((extra for extra, modules in MODULES.items() if top in modules), "")
 
 
 def installation(extra: str) -> str:
-    """The command that installs an extra, from where this installation came.
+    """The command that installs an extra from the same source as this installation.
 
-    An installer records that (PEP 610); without such a record it came from a package index by its name. What runs from
-    a folder that was not installed has neither.
+    Installers record the source (PEP 610); without a record it is a package index. Code run from a folder without
+    installation has neither.
     """
     from importlib.metadata import PackageNotFoundError, distribution
 

@@ -1,4 +1,4 @@
-"""Reading files without surprises, and writing them so that nobody ever sees half of one."""
+"""Reads files without surprises, and writes them so that nobody ever sees half of one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_BYTES = 1 << 20
 
 
 def here(path: str) -> str:
-    """A path as the user would name it: relative where it is below the current directory."""
+    """A path as the user would name it: relative if it is below the current directory."""
     try:
         short = os.path.relpath(path)
     except ValueError:  # another drive
@@ -20,12 +20,12 @@ def here(path: str) -> str:
 
 
 def at_once(path: str, flags: int) -> int:
-    """An opener for `open` that does not wait for somebody to write into a named pipe."""
+    """An opener for `open` that does not block on a named pipe without a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_bytes(path: str) -> tuple[bytes, str]:
-    """Read a file: (its bytes, "" or the kind of defect that kept it from being read)."""
+    """Read a file: (its bytes, "" or the kind of defect that made it unreadable)."""
     try:
         with open(path, "rb", opener=at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -40,7 +40,7 @@ def read_bytes(path: str) -> tuple[bytes, str]:
 
 
 def read_small(path: str) -> bytes | None:
-    """The bytes of a file of at most 1 MiB; None where it is missing, larger or unreadable."""
+    """The bytes of a file of at most 1 MiB; None if it is missing, larger or unreadable."""
     try:
         if os.path.getsize(path) > MAX_BYTES:
             return None
@@ -51,7 +51,7 @@ def read_small(path: str) -> bytes | None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Replace a file by this text (UTF-8, line endings as given). Raises UsageError where that is not possible."""
+    """Replace a file by this text (UTF-8, line endings as given). Raises UsageError if that fails."""
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
@@ -132,10 +132,9 @@ __all__ = ["blake2b"]
 
 
 def check(path: str, head: bytes) -> None:
-    """Raise UsageError where something is at `path` that is neither empty nor a regular file that begins with `head`.
+    """Raise UsageError if `path` exists and is neither empty nor a regular file that begins with `head`.
 
-    An output may be a link in somebody else's repository, that leads to a file of the user's, or to where there will
-    be one.
+    In somebody else's repository, an output path may be a link to a present or future file of the user's.
     """
     if not os.path.lexists(path):
         return
@@ -149,5 +148,5 @@ def check(path: str, head: bytes) -> None:
 
 
 def foreign(path: str) -> UsageError:
-    """What is said of a file that somebody else wrote."""
+    """The error for a file that this command did not write."""
     return UsageError(f"{path} was not made by this command, and is left as it is: name another --output")

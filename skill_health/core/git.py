@@ -1,4 +1,4 @@
-"""Git, asked so that nothing that a repository configures is run; and which commit a collection is at."""
+"""Runs git without running anything that a repository configures, and says which commit a collection is at."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> GitOutput:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """`commit` is None outside git, before the first commit and where git is absent.
+    """The git state of a collection. `commit` is None outside git, before the first commit and without git.
 
-    `dirty` is whether the root differs from the commit, None where that is not known. `note` says why git could not
-    tell, where somebody should know.
+    `dirty` says whether the root differs from the commit; None if unknown. `note` says why git could not tell, if users
+    should know.
     """
 
     commit: str | None = None
@@ -58,7 +58,7 @@ class Revision:
 
 
 def read_revision(root: str, in_git: bool, own: Sequence[str] = ()) -> Revision:
-    """Ask git about `root`. Changes of the files or folders `own`, relative to it, are not counted as such."""
+    """Ask git about `root`. Changes to the files or folders `own`, relative to it, do not count."""
     if not in_git:
         return Revision()
     ignored = [f":(exclude,literal){path}" for path in own]

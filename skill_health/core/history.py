@@ -1,8 +1,8 @@
-"""Versioned JSONL histories: an append is a whole line or nothing, also under kill -9 and with two writers.
+"""Versioned JSONL histories: an append writes a whole line or nothing, even under kill -9 or with two writers.
 
-A single write to a file opened for appending can be cut short by SIGKILL between two pages. So an append
-writes the whole new file beside the old one and renames it into place, under an advisory lock on the folder;
-readers need no lock. A line that some other program left torn stays where it is and is reported.
+A single write to a file opened for appending can be cut short by SIGKILL between two pages. So an append writes the
+whole new file beside the old one and renames it into place, under an advisory lock on the folder; readers need no lock.
+A line left torn by another program stays in place and is reported.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from skill_health.core.files import at_once, replace_file
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The records of a history, oldest first, and one line for each line of the file that is none."""
+    """The records of a history, oldest first, and a warning for each line of the file that is not one."""
 
     records: tuple[dict[str, Any], ...]
     problems: tuple[str, ...] = ()
 
 
 def read_history(path: str) -> History:
-    """Read a history; an absent file is an empty one. Raises UsageError where the file cannot be read."""
+    """Read a history; an absent file is an empty one. Raises UsageError if the file cannot be read."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -55,7 +55,7 @@ def read_history(path: str) -> History:
 
 
 def append_history(path: str, record: dict[str, Any]) -> None:
-    """Append one record as one line of JSON with sorted keys. Raises UsageError where the file cannot be written."""
+    """Append one record as one line of JSON with sorted keys. Raises UsageError if the file cannot be written."""
     line = json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
     folder = os.path.dirname(os.path.abspath(path))
     try:
@@ -92,15 +92,15 @@ _LONGEST = 64 << 20
 
 
 def read_backwards(path: str, block: int = _BLOCK) -> Iterator[tuple[int, bytes]]:
-    """The number, from 1, and the bytes of every line that is not blank, the last one first.
+    """The number, from 1, and the bytes of every non-blank line, last one first.
 
-    An absent file has none. A file that is replaced meanwhile is read as it was. Raises UsageError where it cannot be
+    An absent file has none. If the file is replaced meanwhile, the old one is read. Raises UsageError if it cannot be
     read.
     """
     try:
         with open(path, "rb", opener=at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"cannot read {path}: it is no regular file")
+                raise UsageError(f"cannot read {path}: it is not a regular file")
             yield from _backwards(file, block)
     except FileNotFoundError:
         return
@@ -125,7 +125,7 @@ def _backwards(file: BinaryIO, block: int) -> Iterator[tuple[int, bytes]]:
             number -= 1
         rest.append(head)
         if len(rest) * block > _LONGEST + block:
-            raise UsageError(f"cannot read {file.name}: a line of it is longer than {_LONGEST >> 20} MiB")
+            raise UsageError(f"cannot read {file.name}: a line is longer than {_LONGEST >> 20} MiB")
     first = b"".join(reversed(rest))
     if first.strip():
         yield number, first

@@ -1,6 +1,6 @@
-"""Plug-ins: the modules of a folder, by their names; an underscore at the beginning marks a helper of the others.
+"""Plug-ins: the modules of a folder, by name; a leading underscore marks a helper.
 
-Looked for by `os.scandir`: `pkgutil` takes as long to load as a cached lint takes to run.
+They are found by `os.scandir`: `pkgutil` takes as long to load as a cached lint takes to run.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ def plugin_names(folders: Iterable[str]) -> list[str]:
 
 
 def quote_name(name: str) -> str:
-    """What a user wrote for the name of a plug-in, as a message repeats it."""
+    """Quote, for a message, what a user gave as the name of a plug-in."""
     return repr(name[:LONGEST_NAME])

@@ -1,4 +1,4 @@
-"""JSON objects and JSON lines, read more strictly than `json.loads` does, and what is wrong in plain words."""
+"""Reads JSON objects and JSON lines, more strictly than `json.loads`, and reports problems in plain words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JsonProblem(Exception):
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The JSON object that `text` is. Raises JsonProblem for anything else."""
+    """Parse `text` as a JSON object. Raises JsonProblem for anything else."""
     try:
         data = json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float)
     except json.JSONDecodeError as error:
@@ -85,7 +85,7 @@ def kind_of(value: Any) -> str:
 
 
 class _Refused(Exception):
-    """What `json` would let pass: `word` is the literal, or the key that stands twice."""
+    """What `json` would let pass: `word` is the literal, or the duplicate key."""
 
     def __init__(self, message: str, word: str, is_key: bool = False) -> None:
         super().__init__(message)
@@ -93,7 +93,7 @@ class _Refused(Exception):
 
 
 def _syntax(text: str, message: str, at: int) -> JsonProblem:
-    """The same sentence and place under every version of Python: since 3.13 `json` knows a trailing comma."""
+    """The same message and offset under every version of Python: since 3.13 `json` reports trailing commas."""
     before = text[:at].rstrip()
     if text[at : at + 1] in ("}", "]") and before.endswith(","):
         at, message = len(before) - 1, "trailing comma"
@@ -145,7 +145,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def is_too_deep(data: Any, most: int = MAX_DEPTH) -> bool:
-    """Whether lists and objects lie in each other deeper than `most` levels."""
+    """Whether lists and objects are nested deeper than `most` levels."""
     level = [data]
     for _ in range(most):
         level = [
@@ -171,7 +171,7 @@ _BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class JsonLine(NamedTuple):
-    """One line that is not blank: its number from 1, its text, and its object or the problem with it."""
+    """A non-blank line: its number from 1, its text, and its object or the problem with it."""
 
     number: int
     text: str
@@ -180,7 +180,7 @@ class JsonLine(NamedTuple):
 
 
 def read_lines(raw: bytes) -> Iterator[JsonLine]:
-    """The lines of a JSONL file. A byte-order mark, CRLF and blank lines are no problem."""
+    """The lines of a JSONL file. A byte-order mark, CRLF and blank lines are accepted."""
     if raw.startswith(_BOMS):
         yield JsonLine(1, "", problem=JsonProblem("the file is UTF-16", help="Save it as UTF-8."))
         return
@@ -190,7 +190,7 @@ def read_lines(raw: bytes) -> Iterator[JsonLine]:
 
 
 def read_line(raw: bytes, number: int = 1) -> JsonLine:
-    """One JSON object, as bytes; it may span several lines where it is a whole file."""
+    """Read one JSON object from bytes; in a whole file it may span several lines."""
     try:
         text = raw.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -206,12 +206,12 @@ def read_line(raw: bytes, number: int = 1) -> JsonLine:
 
 
 def escape_surrogates(text: str) -> str:
-    """The text without what UTF-8 cannot hold: half of a surrogate pair, or a byte of a file name."""
+    """The text with what UTF-8 cannot encode as escapes: half of a surrogate pair, or a byte of a file name."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def plain_values(value: Any) -> Any:
-    """JSON values without what UTF-8 cannot hold, in keys and texts; a tuple is a list."""
+    """JSON values with what UTF-8 cannot encode as escapes, in keys and texts; tuples become lists."""
     if isinstance(value, str):
         return escape_surrogates(value)
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Data against the published JSON Schemas, with what is wrong in plain words.
+"""Validates data against the published JSON Schemas and reports problems in plain words.
 
-`jsonschema` costs more to import than a small run takes, so it is imported at the first record.
+Importing `jsonschema` takes longer than a small run, so it is imported at the first record.
 """
 
 import json
@@ -25,7 +25,7 @@ _TYPES = {
 
 
 class Problem(NamedTuple):
-    """One way in which data breaks its schema: the top-level key it stands under ("" for none) and a sentence."""
+    """One way in which data violates its schema: the top-level key concerned ("" for none) and a sentence."""
 
     key: str
     message: str
@@ -39,9 +39,9 @@ def load_schema(name: str) -> Mapping[str, Any]:
 
 
 def problems(name: str, data: Mapping[str, Any]) -> list[Problem]:
-    """What is wrong with `data` by the schema `name`, in the order of the data's keys; [] where it is right.
+    """What is wrong with `data` according to the schema `name`, in the order of the data's keys; [] if it is valid.
 
-    A key that the schema does not know is allowed, unless it is a near miss of one that it knows and that is absent.
+    Unknown keys are allowed, unless one is a near miss of a known key that is absent.
     """
     order = {key: nth for nth, key in enumerate(data)}
     found: dict[Problem, None] = {}
@@ -86,7 +86,7 @@ def _at(dotted: str, key: str) -> str:
 
 
 def _sentence(validator: str, wanted: Any, value: Any, schema: Mapping[str, Any]) -> str:
-    """What `value` would have to be; jsonschema's own sentence for a keyword that our schemas do not use."""
+    """What `value` must be; jsonschema's own sentence for a keyword that our schemas do not use."""
     match validator:
         case "type":
             names = [wanted] if isinstance(wanted, str) else wanted

@@ -1,4 +1,4 @@
-"""One output format per file; `load(name)` imports only the one that is asked for."""
+"""One output format per file; `load(name)` imports only the one asked for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from skill_health.core.plugins import plugin_names
 
 
 def names() -> list[str]:
-    """The formats there are, sorted."""
+    """The names of all formats, sorted."""
     return plugin_names(__path__)
 
 
 def load(name: str) -> ModuleType:
-    """The module of a format; it has `render(report: Report, color: bool) -> str`."""
+    """Load the module of a format, which has `render(report: Report, color: bool) -> str`."""
     return import_module(f"skill_health.formats.{name}")

@@ -1,4 +1,4 @@
-"""The JSON report of a run as it is kept in a file: ours, or the published checker's."""
+"""The JSON report of a run as saved to a file, in our format or the published checker's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skill_health.profiles import COMPAT
 
 
 def render_snapshot(report: LintReport, result: LintResult) -> str:
-    """The text of the file. `result` must hold facts (a run that was asked for them)."""
+    """The text of the file. `result` must contain facts, that is, the run must have been asked for them."""
     if report.profile == COMPAT:
         return json.dumps(compat_report(result), indent=2) + "\n"
     return str(formats.load("json").render(report, False))

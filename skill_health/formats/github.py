@@ -10,7 +10,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def render(report: LintReport, color: bool = False) -> str:
-    """One workflow command for each finding (GitHub, "Workflow commands", 2026), escaped as it asks for."""
+    """One workflow command for each finding (GitHub, "Workflow commands", 2026), escaped as documented there."""
     lines = []
     for f in report.findings:
         message = clean(f.message) + (f" ({clean(f.help)})" if f.help else "")

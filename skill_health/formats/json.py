@@ -1,4 +1,4 @@
-"""The JSON report, `reports/skill-health.json`: everything that is known, with a published schema."""
+"""The JSON report, `reports/skill-health.json`: everything that a run knows, with a published schema."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ SCHEMA = "skill-health/report/1"
 def render(report: LintReport, color: bool = False) -> str:
     """The whole report as JSON, keys in a fixed order, without a clock, a host name or an absolute path.
 
-    One skill and one finding is one line each: easy to compare, and an indented whole would be made of millions of
-    pieces.
+    Each skill and each finding is one line: easy to compare, and indenting everything would produce millions of pieces.
     """
     return "{\n" + ",\n".join(f" {_text(key)}: {_value(value)}" for key, value in document(report).items()) + "\n}\n"
 

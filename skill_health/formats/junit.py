@@ -11,7 +11,7 @@ from skill_health.text.terminal import clean
 
 
 def render(report: LintReport, color: bool = False) -> str:
-    """The report as JUnit XML; information stands in system-out and fails nothing."""
+    """The report as JUnit XML; information goes to system-out and fails nothing."""
     known = {entry.path for entry in report.skills}
     grouped: defaultdict[str, list[Finding]] = defaultdict(list)
     for f in report.findings:

@@ -12,7 +12,7 @@ _MOST = 200
 
 
 def render(report: LintReport, color: bool = False) -> str:
-    """A summary, the scores where there are any, and the findings; everything from a skill is escaped."""
+    """A summary, the scores if there are any, and the findings; everything from a skill is escaped."""
     counts = ", ".join(
         f"{report.number(s)} {s.value}{'s' * (report.number(s) != 1 and s.value != 'info')}" for s in Severity
     )

@@ -1,4 +1,4 @@
-"""For people: one line a finding, the source with a caret, what to do, and a summary."""
+"""For people: one line per finding, the source with a caret, what to do, and a summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARKED = 40
 
 
 def render(report: LintReport, color: bool) -> str:
-    """The findings grouped by file, then what they add up to."""
+    """The findings grouped by file, then the totals."""
     lines: list[str] = []
     if report.statistics:
         lines += _statistics(report, color)
@@ -40,7 +40,7 @@ def _finding(report: LintReport, finding: Finding, color: bool) -> Iterator[str]
 
 
 def excerpt(finding: Finding, color: bool) -> Iterator[str]:
-    """The line that a finding points at, cut to what a terminal shows, and a line with carets under what is wrong."""
+    """The line that a finding points at, cut to the terminal's width, and a line of carets below the fault."""
     at = finding.col - 1
     start = max(0, at - _WIDTH // 2) if at > _WIDTH - 20 else 0
     shown = finding.source[start : start + _WIDTH]
@@ -97,7 +97,7 @@ _BAR = 20
 
 
 def score_lines(report: LintReport, color: bool) -> Iterator[str]:
-    """A bar, a number and the parts that cost most for each skill; the mean with its range below."""
+    """For each skill a bar, a number and the components that cost most; below them the mean with its range."""
     if report.scores is None:
         return
     scores = sorted(report.scores.skills.items(), key=lambda item: (item[1].value, item[0]))

@@ -1,7 +1,6 @@
 """How a skill is scored, as data: components, weights, targets and what flags a skill.
 
-A profile is a TOML file, one of this package by its name or one of the user's by its path. It is read
-only when something is scored.
+A profile is a TOML file: one of this package by name, or one of the user's by path. It is read only for scoring.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from skill_health.skill.sections import ROLES
 PROFILES = ("standard", "plan")
 COMPAT = "plan-v2.3.0"  # scored by the published checker's own rules, see compat.py
 
-# The settings that each component understands, with the type of each.
+# The settings of each component, with their types.
 SETTINGS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "sections": {"roles": list, "headings": list},
     "gotchas": {"target": int, "heading": str},
@@ -38,7 +37,7 @@ _COUNTED = {"examples": {"code_examples", "example_entries", "bundled"}, "claims
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One component of the score: its weight before anything is left out, and its settings."""
+    """One component of the score: its weight before renormalisation, and its settings."""
 
     name: str
     weight: float
@@ -47,7 +46,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A profile, checked. `lines` is 0 where the configured limit counts; scores below `below` are flagged."""
+    """A valid profile. `lines` is 0 if the configured limit applies; scores below `below` are flagged."""
 
     name: str
     title: str
@@ -70,7 +69,7 @@ class Profile:
 def load_profile(name: str, root: str = "") -> Profile:
     """A profile by name, or by the path of a TOML file relative to `root` (a name ending in .toml is a path).
 
-    Raises UsageError for an unknown name, an unreadable file and a setting that no component has.
+    Raises UsageError for an unknown name, an unreadable file and an unknown setting.
     """
     if name.endswith(".toml"):
         path = os.path.join(root, name)
@@ -89,7 +88,7 @@ def load_profile(name: str, root: str = "") -> Profile:
 
 @cache
 def parse_profile(text: str, source: str) -> Profile:
-    """A profile from TOML. `source` names it in messages. Raises UsageError for what it must not say."""
+    """Parse a profile from TOML. `source` names it in messages. Raises UsageError for invalid content."""
     import tomllib
 
     try:

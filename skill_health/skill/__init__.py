@@ -1,1 +1,1 @@
-"""One skill: its bytes -> what it says, with positions."""
+"""Parses one skill: from its bytes to what it says, with positions."""

@@ -1,4 +1,4 @@
-"""Bytes -> text, with everything that was odd about them."""
+"""Decodes bytes to text, and records what was odd about them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def decode(data: bytes) -> tuple[str, str, str, list[Defect]]:
 
 
 def _may_control(data: bytes, encoding: str) -> bool:
-    # A look at the bytes is many times faster than a pattern over every character.
+    # Looking at the bytes is many times faster than matching a pattern on every character.
     return encoding != "utf-8" or b"\xc2" in data or len(data.translate(None, _C0)) != len(data)
 
 

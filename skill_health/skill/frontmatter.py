@@ -1,8 +1,8 @@
-"""The YAML block at the head of a SKILL.md or task.md, by python-frontmatter: where it is and what it says.
+"""The YAML block at the head of a SKILL.md or task.md, read with python-frontmatter: where it is and what it says.
 
-Everything that reads or writes whole frontmatter goes through `HANDLER`. What must keep the bytes of a user's file (the
-edits of `--fix`, a placebo's head) goes by the positions that it found. The library is on the hook's path, too: a run
-pays 2 to 3 ms for it, since what it imports is there already.
+Everything that reads or writes whole frontmatter goes through `HANDLER`. Code that must preserve the bytes of a user's
+file (the edits of `--fix`, a placebo's head) uses the positions it found. The library is on the hook's path, too, but
+costs a run only 2 to 3 ms, since its imports are already loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STYLES = {None: "plain", "": "plain", "'": "single", '"': "double", "|": "liter
 _MAX_NODES = 10_000
 _MAX_DEPTH = 50
 _MAX_NUMBER = 1_000
-"""Characters of a number; a longer one takes Python long to read, or has more digits than it writes out."""
+"""The most characters of a number; a longer one is slow for Python to read, or has more digits than it will print."""
 
 
 class _Bounded(Exception):
@@ -137,14 +137,14 @@ def _scalar(node: yaml.ScalarNode) -> tuple[Any, str]:
         try:
             value = yaml.constructor.SafeConstructor().construct_object(node)
         except (ArithmeticError, LookupError, ValueError, yaml.YAMLError):
-            # PyYAML lets all of these escape where a value does not fit its tag, such as `!!int ""`.
+            # PyYAML lets all of these escape if a value does not fit its tag, such as `!!int ""`.
             return text, "str"
         finite = not isinstance(value, float) or math.isfinite(value)
         return (value if finite else text), tag
     return text, "date" if tag == "timestamp" else "str"
 
 
-# (part of PyYAML's or libyaml's text, what it means, remedy); the first that matches speaks.
+# (part of PyYAML's or libyaml's text, what it means, remedy); the first match is used.
 _MEANINGS = (
     (
         "mapping values are not allowed",
@@ -195,12 +195,12 @@ _MEANINGS = (
     ("expected a single document", "a second YAML document starts inside the frontmatter", "remove the extra `---`"),
     ("indentation", "wrong indentation of a block value", "indent the lines below the key by two spaces"),
 )
-# Where something is opened and never closed, the place to fix is where it opens.
+# If something is opened and never closed, the place to fix is where it opens.
 _OPENED_EARLIER = ("unexpected end of stream", "unexpected document indicator", "expected ',' or")
 
 
 def explain(error: Any, block: list[str], offset: int) -> Defect:
-    """Turn PyYAML's exception into a defect. `block` are the lines read, `offset` the file line of the first."""
+    """Turn PyYAML's exception into a defect. `block` is the lines read, `offset` the file line of the first."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if any(part in str(error) for part in _OPENED_EARLIER):
         mark = getattr(error, "context_mark", None) or mark
@@ -231,7 +231,7 @@ def _runs(block: list[str]) -> list[tuple[int, int]]:
 
 
 def quote_traps(block: list[str]) -> tuple[list[str], dict[int, int]]:
-    """Quote each top-level plain value that holds `: ` (or ends in a colon); the line count stays the same."""
+    """Quote each top-level plain value that contains `: ` (or ends in a colon); the line count stays the same."""
     saved, traps = list(block), {}
     for first, last in _runs(block):
         key, _, rest = block[first].partition(":")
@@ -244,7 +244,7 @@ def quote_traps(block: list[str]) -> tuple[list[str], dict[int, int]]:
 
 
 def trap_field(block: list[str], first: int, last: int, offset: int) -> Field:
-    """The field of an entry as it is spelled; `offset` is the line of the block's first."""
+    """The field of an entry as spelled; `offset` is the file line of the block's first line."""
     key, _, rest = block[first].partition(":")
     value = " ".join([rest.strip(), *(line.strip() for line in block[first + 1 : last + 1])]).strip()
     line, col = first + offset, len(block[first]) - len(rest.lstrip()) + 1
@@ -253,7 +253,7 @@ def trap_field(block: list[str], first: int, last: int, offset: int) -> Field:
 
 
 def trap_defect(entry: Field) -> Defect:
-    """What is wrong with such a field."""
+    """The defect of a field with a colon trap."""
     at = entry.value.find(": ")
     col = entry.span.col + at if at >= 0 and entry.span.line == entry.span.end_line else entry.span.col
     message = f"the value of '{entry.key}' holds an unquoted colon, so the frontmatter is not valid YAML"
@@ -262,7 +262,7 @@ def trap_defect(entry: Field) -> Defect:
 
 
 def line_fields(block: list[str], offset: int) -> list[Field]:
-    """Every top-level entry as it is spelled, whatever else stands in the block."""
+    """Every top-level entry as spelled, whatever else is in the block."""
     fields = []
     for first, last in _runs(block):
         key = block[first].partition(":")[0]
@@ -276,7 +276,7 @@ MAX_CHARACTERS = 1 << 18
 
 
 class Block(str):
-    """The text between two fences. `span` covers its lines in the file, `first` is the line behind them."""
+    """The text between two fences. `span` covers its lines in the file, `first` is the line after them."""
 
     span: Span = Span(1, 1)
     first: int = 1
@@ -284,7 +284,7 @@ class Block(str):
 
 
 class Metadata(dict[str, Any]):
-    """The values by their keys, as python-frontmatter wants them, and behind them the fields with their positions."""
+    """The values by key, as python-frontmatter wants them, plus the fields with their positions."""
 
     def __init__(self, matter: Frontmatter, defects: list[Defect]) -> None:
         super().__init__((field.key, field.value) for field in matter.fields)
@@ -292,7 +292,7 @@ class Metadata(dict[str, Any]):
 
 
 class NoFrontmatter(ValueError):
-    """There is none; a ValueError is how python-frontmatter is told so. `defect` says why."""
+    """The file has no frontmatter; python-frontmatter expects a ValueError. `defect` says why."""
 
     def __init__(self, defect: Defect) -> None:
         super().__init__(defect.message)
@@ -300,19 +300,18 @@ class NoFrontmatter(ValueError):
 
 
 class FrontmatterHandler(YAMLHandler):
-    """YAML between two lines `---`: positions are kept, nothing is constructed from tags, and nothing raises.
+    """YAML between two `---` lines: keeps positions, constructs nothing from tags, and never raises.
 
-    Where it is passed, as we always do, python-frontmatter tries none of its own handlers (JSON and TOML among them).
+    Given this handler, as we always do, python-frontmatter tries none of its own (which include JSON and TOML).
     """
 
-    # Theirs takes four hyphens for a fence, too.
+    # Theirs also accepts four hyphens as a fence.
     FM_BOUNDARY = re.compile(r"^---[^\S\n]*$", re.MULTILINE)
 
     def split(self, text: str) -> tuple[Block, str]:
-        """The block and the text behind it. Without a closing fence the block ends where it can no longer go on.
+        """The block and the text after it. Without a closing fence the block ends where it cannot continue.
 
-        Raises:
-            NoFrontmatter: where there is none.
+        Raises: NoFrontmatter: if there is none.
         """
         lines = text.split("\n")
         start, end, closed, defects = _fences(lines)
@@ -324,14 +323,14 @@ class FrontmatterHandler(YAMLHandler):
         return block, "\n".join(lines[block.first - 1 :])
 
     def load(self, fm: str, **_options: object) -> Metadata:
-        """Read a block, and line by line where strict YAML rejects it. In plain text, lines count from 1."""
+        """Read a block, line by line if strict YAML rejects it. In plain text, lines count from 1."""
         lines = fm.removesuffix("\n").split("\n")
         span = fm.span if isinstance(fm, Block) else Span(1, 1, len(lines), len(lines[-1]) + 1)
-        # PyYAML's parser in C takes nothing but a plain string.
+        # PyYAML's parser in C accepts only a plain string.
         return Metadata(*_read(str(fm), lines, span))
 
     def export(self, metadata: dict[str, object], **options: object) -> str:
-        """YAML in the order of the keys, each plain value on one line."""
+        """Write YAML in key order, each plain value on one line."""
         return super().export(metadata, **{"sort_keys": False, "width": MAX_CHARACTERS, **options})
 
 
@@ -339,7 +338,7 @@ HANDLER = FrontmatterHandler()
 
 
 class FrontmatterReading(NamedTuple):
-    """What a file's frontmatter says (None without any), the line that `content` begins at, and all defects."""
+    """A file's frontmatter (None without any), the line on which `content` begins, and all defects."""
 
     matter: Frontmatter | None
     first: int
@@ -348,10 +347,10 @@ class FrontmatterReading(NamedTuple):
 
 
 def read(text: str) -> FrontmatterReading:
-    """Read the frontmatter of a text that holds more than blanks.
+    """Read the frontmatter of a text that is not blank.
 
-    By the handler's own steps: `frontmatter.parse` takes them too, but strips the text first, by which positions are
-    lost, and `frontmatter.loads` passes keys on as names of arguments, so that a key `content` raises.
+    This calls the handler's steps itself: `frontmatter.parse` calls them too, but strips the text first, which loses
+    positions, and `frontmatter.loads` passes keys on as argument names, so a key `content` raises.
     """
     try:
         block, content = HANDLER.split(text)
@@ -362,14 +361,14 @@ def read(text: str) -> FrontmatterReading:
 
 
 def write(metadata: Mapping[str, object], content: str) -> str:
-    """A file with this frontmatter and this text behind it."""
+    """Write a file with this frontmatter, followed by this text."""
     post = frontmatter.Post(content, HANDLER)
     post.metadata.update(metadata)
     return frontmatter.dumps(post) + "\n"
 
 
 def _fences(lines: list[str]) -> tuple[int, int, bool, list[Defect]]:
-    """Indexes of the opening fence and of the line that ends the block, whether that is a fence, and defects."""
+    """Indexes of the opening fence and of the line that ends the block, whether that is a fence, and the defects."""
     start = next((i for i, line in enumerate(lines[:50]) if line.strip()), -1)
     if start < 0 or lines[start].rstrip() != "---":
         later = next((i for i, line in enumerate(lines[:30]) if line.rstrip() == "---"), -1)
@@ -399,7 +398,7 @@ def _is_key(line: str, *keys: str) -> bool:
 
 
 def _read(text: str, block: list[str], span: Span) -> tuple[Frontmatter, list[Defect]]:
-    """The fields of a block, given whole and as lines, which `span` covers."""
+    """Read the fields of a block, given whole and as lines, which `span` covers."""
     fence = span.line - 1
     if not any(line.strip() and not line.lstrip().startswith("#") for line in block):
         return Frontmatter(span, ()), [Defect("empty-frontmatter", Span(fence, 1), "the frontmatter is empty")]

@@ -1,7 +1,7 @@
-"""Markdown text -> Document, through markdown-it-py's block tokens and its inline rules.
+"""Parses Markdown text to a Document, with markdown-it-py's block tokens and its inline rules.
 
-The block rules run once over the whole text. Inline rules run only where a character that can start
-code, a link, an image or HTML occurs, and only those rules: emphasis and entities say nothing to us.
+The block rules run once over the whole text. Inline rules run only where a character that can start code, a link, an
+image or HTML occurs, and only those rules: we do not need emphasis and entities.
 """
 
 from __future__ import annotations
@@ -57,26 +57,26 @@ class _Chains:
         return self.chains[chain]
 
     def get_active_rules(self) -> list[str]:
-        """The names of the rules that are on."""
+        """The names of the enabled rules."""
         return self.ruler.get_active_rules()
 
 
 class LightToken:
-    """The part of the library's token that block rules and their readers use."""
+    """The parts of the library's token that block rules and our readers use."""
 
     map: list[int] | None = None
     content = info = markup = ""
     level = 0
     hidden = block = False
     children: list[Any] | None = None
-    attrs: dict[str, Any] = {}  # noqa: RUF012 - rules replace it, none writes into it
+    attrs: dict[str, Any] = {}  # noqa: RUF012 - rules replace it, none mutates it
 
     def __init__(self, kind: str, tag: str, nesting: int) -> None:
         self.type, self.tag, self.nesting = kind, tag, nesting
 
 
 class LightState(StateBlock):
-    """The library's state with light tokens, which knows whether any line can underline a heading."""
+    """The library's state with light tokens, plus whether any line can underline a heading."""
 
     def __init__(self, src: str, md: MarkdownIt) -> None:
         super().__init__(src, md, {}, [])
@@ -86,7 +86,7 @@ class LightState(StateBlock):
         )
 
     def push(self, ttype: str, tag: str, nesting: Any) -> Any:
-        """As the library's, with a light token."""
+        """Like the library's, but with a light token."""
         token = LightToken(ttype, tag, nesting)
         if nesting < 0:
             self.level -= 1
@@ -138,8 +138,8 @@ _EMPHASIS = lazy(r"(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
 class InlineMarkup(NamedTuple):
     """A piece of inline markup: kind is code, link, image, autolink or html.
 
-    It covers text[start:end] of its paragraph; `label_end` is where the visible label of a link ends and
-    `width` how many characters of markup stand before the content of code.
+    It covers text[start:end] of its paragraph; `label_end` is where the visible label of a link ends and `width` is the
+    number of markup characters before the content of code.
     """
 
     kind: str
@@ -198,7 +198,7 @@ def _found(kind: str, start: int, state: StateInline, token: Any) -> InlineMarku
 
 @cache
 def parser() -> MarkdownIt:
-    """The one Markdown parser: CommonMark and tables, with inline rules that record positions."""
+    """The only Markdown parser: CommonMark and tables, with inline rules that record positions."""
     md = _Markdown("commonmark").enable("table")
     rules = md.inline.ruler
     rules.at("backticks", _recorded(rules_inline.backtick, "code"))
@@ -212,7 +212,7 @@ def parser() -> MarkdownIt:
 
 
 def scan(text: str, env: dict[str, Any]) -> list[InlineMarkup]:
-    """The inline code, links, images and HTML of a paragraph; what stands inside a link comes before it."""
+    """The inline code, links, images and HTML of a paragraph; what is inside a link precedes it."""
     if "`" not in text and "<" not in text and ("[" not in text or not _LINK.search(text)):
         return []
     if len(text) > MAX_LINE:
@@ -225,7 +225,7 @@ def scan(text: str, env: dict[str, Any]) -> list[InlineMarkup]:
 
 
 def blank(text: str, spans: list[InlineMarkup]) -> str:
-    """The text with code, HTML, images and the targets of links overwritten by spaces; lengths stay."""
+    """The text with code, HTML, images and the targets of links overwritten by spaces; lengths are kept."""
     chars = list(text)
     for span in spans:
         if span.kind == "link":
@@ -341,7 +341,7 @@ class _Builder:
         self.row, self.row_col, self.kind = self.line_of(token), 0, "cell"
 
     def on_table_close(self, token: Any) -> None:
-        # The header row is followed by the delimiter row, which is no token.
+        # The header row is followed by the delimiter row, which has no token.
         first = self.row - self.rows if self.rows > 1 else self.row
         self.tables.append(MarkdownTable(first, max(self.row, first + 1), self.rows - 1))
 

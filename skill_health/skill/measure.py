@@ -20,7 +20,7 @@ _CLAUSE = lazy(
     r"|\bhelps?\b|\bfor (?:tasks?|requests?|questions?|work|users?|anyone|people|teams?|projects?)\b"
     r"|\b(?:apply|applies|load|loads|run|call|consult|reach|relevant|appropriate|works?|working|assists?)"
     r" (?:for|to|this|it|in|with|on|during|while|as)\b"
-    # The same in other languages of the Latin script.
+    # The same in other languages in Latin script.
     r"|\bcuando\b|\bquando\b|\blorsqu|\bquand\b|\bwenn\b|\bfalls\b|\bwanneer\b|\bgdy\b|\bkiedy\b|\bnär\b|\bkun\b|\bkhi\b"
     r"|\bketika\b|\bsaat\b",
     re.IGNORECASE,
@@ -33,7 +33,7 @@ _BOUNDARY = lazy(
 
 
 def has_trigger(description: str) -> bool:
-    """Whether a description says when to use the skill; True as well where its script is not Latin (not judged)."""
+    """Whether a description says when to use the skill; also True if its script is not Latin (not judged)."""
     if _CLAUSE.search(description):
         return True
     if description.isascii():
@@ -57,12 +57,11 @@ _NAME = lazy(r"[^\W_]+(?:-[^\W_]+)*")
 class Measures(NamedTuple):
     """The counts of one skill. Every field is JSON-safe.
 
-    `line_count` is that of the whole file, frontmatter included, as hosts and the specification count;
-    `body_tokens` is an estimate (see `estimate_tokens`). `titles` are the level-2 headings as they stand; `roles`
-    those of all sections, with what the description or the shape of the text says in their place. `gotchas`
-    maps the title of each section of gotchas to its entries. `code_examples` are
-    fenced blocks that are closed and not empty, `example_entries` what stands in sections of examples,
-    `bundled` the files below scripts/, assets/, templates/ and examples/. `issues` are defects of the
+    `line_count` counts the whole file, frontmatter included, as hosts and the specification do; `body_tokens` is an
+    estimate (see `estimate_tokens`). `titles` are the level-2 headings verbatim; `roles` those of all sections, plus
+    those that the description or the shape of the text fills instead. `gotchas` maps the title of each gotchas section
+    to its entries. `code_examples` counts fenced blocks that are closed and not empty, `example_entries` the entries in
+    example sections, `bundled` the files below scripts/, assets/, templates/ and examples/. `issues` are defects of the
     frontmatter, as stable words.
     """
 
@@ -85,21 +84,20 @@ class Measures(NamedTuple):
 
 
 def measures_from(data: Mapping[str, Any]) -> Measures:
-    """The measures that `_asdict` and JSON made a mapping of; keys of other versions are passed over."""
+    """Measures restored from a mapping (`_asdict` or JSON); keys of other versions are ignored."""
     known = Measures._fields
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
     return Measures(**values)
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a language model reads in a text, without its tokenizer.
+    """Estimate how many tokens a language model reads in a text, without a tokenizer.
 
-    One per 5 ASCII letters, digits and blanks, 0.6 per ASCII punctuation mark (which is what makes code and tables
-    dear), one per ideograph, kana or hangul syllable, 0.5 per other character. Fitted in November 2026 to the
-    mean of four tokenizers (cl100k, o200k, Claude 2, DeepSeek) over 1,892 public Markdown files in English: against
-    any one of the four, 90 % of the files lie within 14 % and half within 6 %. Chinese, Japanese and Korean lie
-    within 28 %, other European languages within 30 %; Arabic and Devanagari may be off by half. Vocabularies newer
-    than these are not covered.
+    One per 5 ASCII letters, digits and blanks, 0.6 per ASCII punctuation mark (which makes code and tables expensive),
+    one per ideograph, kana or hangul syllable, 0.5 per other character. Fitted in November 2026 to the mean of four
+    tokenizers (cl100k, o200k, Claude 2, DeepSeek) over 1,892 public Markdown files in English: against any one of the
+    four, 90 % of the files are within 14 % and half within 6 %. Chinese, Japanese and Korean are within 28 %, other
+    European languages within 30 %; Arabic and Devanagari may be off by half. Newer vocabularies are not covered.
     """
     data = text.encode("utf-8", "replace")
     marks = len(data) - len(data.translate(None, _PUNCTUATION))
@@ -110,7 +108,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def measure(skill: Skill) -> Measures:
-    """Count what a skill holds. Pure; needs nothing but the parsed skill."""
+    """Measure a skill. Pure; needs nothing but the parsed skill."""
     body = skill.body
     description = skill.description
     states_when = has_trigger(description)
@@ -150,7 +148,8 @@ def measure(skill: Skill) -> Measures:
 def frontmatter_issues(skill: Skill, states_when: bool) -> Iterator[str]:
     """What is wrong with the frontmatter, as stable words; `states_when` is whether the description has a trigger.
 
-    The checks of the plan's text (name, description, length, person), on what a YAML parser reads.
+    These are the checks that the plan describes (name, description, length, person), applied to what a YAML parser
+    reads.
     """
     if skill.frontmatter is None:
         yield "no-frontmatter"

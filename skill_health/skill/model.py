@@ -1,4 +1,4 @@
-"""What a skill is, once read: frozen values with positions, and no behaviour beyond them."""
+"""The model of a parsed skill: immutable values with positions, without further behaviour."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,7 @@ from skill_health.text.patterns import lazy
 
 
 class Span(NamedTuple):
-    """A half-open region of a file: it ends before (end_line, end_col)."""
+    """A half-open region of a file, which ends before (end_line, end_col)."""
 
     line: int
     col: int
@@ -25,7 +25,7 @@ class Heading(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading and what it governs: up to the line before the next heading of its level or above."""
+    """A heading and what it governs, up to the line before the next heading of the same or a higher level."""
 
     heading: Heading
     line: int
@@ -66,7 +66,7 @@ class CodeBlock(NamedTuple):
 
 
 class Comment(NamedTuple):
-    """An HTML comment: what stands between `<!--` and `-->`."""
+    """An HTML comment: the text between `<!--` and `-->`."""
 
     text: str
     line: int
@@ -77,10 +77,10 @@ class Comment(NamedTuple):
 class Prose(NamedTuple):
     """A run of inline text: a paragraph, a heading or a table cell.
 
-    `text` is the source with container markers removed and its lines joined by newlines;
-    `plain` has the same length and positions, with inline code, link targets and HTML blanked.
-    `unit` numbers what belongs together: all paragraphs of one list item, all cells of one row,
-    else the paragraph itself. `kind` is paragraph, heading or cell; `item` is true in a list item.
+    `text` is the source with container markers removed and its lines joined by newlines; `plain` has the same length
+    and positions, with inline code, link targets and HTML blanked. `unit` numbers the prose that belongs together: all
+    paragraphs of one list item, all cells of one row, else the paragraph itself. `kind` is paragraph, heading or cell;
+    `item` is true in a list item.
     """
 
     kind: str
@@ -128,7 +128,7 @@ class Document(NamedTuple):
     anchors: tuple[str, ...] = ()
 
     def section_at(self, line: int) -> Section | None:
-        """The innermost section that holds this line."""
+        """The innermost section that contains this line."""
         found = None
         for section in self.sections:
             if section.line <= line <= section.end_line:
@@ -136,7 +136,7 @@ class Document(NamedTuple):
         return found
 
     def position(self, prose: Prose, offset: int) -> tuple[int, int]:
-        """Where a character of `prose.text` stands in the file: (line, column).
+        """The (line, column) in the file of a character of `prose.text`.
 
         The markers of quotes and lists are not part of the text, so its line is looked up
         inside the source line that the parser named.
@@ -158,12 +158,12 @@ _NOT_SLUG = lazy(r"[^\w\- ]")
 
 
 def make_slug(title: str) -> str:
-    """The anchor of a heading, but for the number that a repeated one gets."""
+    """The anchor of a heading, without the number that a repeated one gets."""
     return _NOT_SLUG.sub("", title.strip().lower()).replace(" ", "-")
 
 
 def sections_of(headings: list[Heading], last_line: int) -> list[Section]:
-    """The sections that these headings, in the order of the text, open in a file of so many lines."""
+    """The sections that these headings, in text order, open in a file of this many lines."""
     ends = [last_line] * len(headings)
     stack: list[int] = []
     for i, heading in enumerate(headings):
@@ -207,9 +207,9 @@ class Defect(NamedTuple):
 class Field(NamedTuple):
     """One `key: value` of a frontmatter mapping.
 
-    `value` is JSON-safe (a date is its ISO text). `style` is how YAML spelled it: plain, single,
-    double, literal, folded, sequence or mapping; `tag` what YAML takes it for: str, int, float,
-    bool, null, date, seq or map. `fields` are the entries where the value is a mapping.
+    `value` is JSON-safe (a date is its ISO text). `style` is how YAML spelled it: plain, single, double, literal,
+    folded, sequence or mapping; `tag` is the type YAML reads it as: str, int, float, bool, null, date, seq or map.
+    `fields` are the entries of a mapping.
     """
 
     key: str
@@ -224,8 +224,8 @@ class Field(NamedTuple):
 class Frontmatter(NamedTuple):
     """The YAML block at the head of a SKILL.md.
 
-    `span` covers the lines between the fences. `valid` is False where strict YAML rejects the
-    block; `fields` then hold what a line-by-line reading could save.
+    `span` covers the lines between the fences. `valid` is False if strict YAML rejects the block; `fields` then has
+    what reading line by line could recover.
     """
 
     span: Span
@@ -233,7 +233,7 @@ class Frontmatter(NamedTuple):
     valid: bool = True
 
     def get(self, key: str) -> Field | None:
-        """The field with this exact key; the last one, as YAML loaders have it, where it is repeated."""
+        """The field with this exact key; if it is repeated, the last one, as in YAML loaders."""
         found: Field | None = None
         for entry in self.fields:
             if entry.key == key:
@@ -242,13 +242,12 @@ class Frontmatter(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """One skill as its folder holds it.
+    """One skill, as found in its folder.
 
-    `path` is SKILL.md's and `folder` its directory's, both with `/` and relative to the root of
-    the collection (`folder` is "" when SKILL.md stands in the root itself). `folder_name` is
-    the real name of the directory and `file_name` that of the file (`SKILL.md`, `skill.md`, ...).
-    `text` is the decoded file with `\\n` for every line ending and no byte-order mark; `newline` is what the
-    file really uses. `files` are the other files of the folder, relative to it, sorted.
+    `path` is SKILL.md's and `folder` its directory's, both with `/` and relative to the root of the collection
+    (`folder` is "" if SKILL.md is in the root itself). `folder_name` is the real name of the directory and `file_name`
+    that of the file (`SKILL.md`, `skill.md`, ...). `text` is the decoded file with `\\n` for every line ending and no
+    byte-order mark; `newline` is what the file uses. `files` are the other files of the folder, relative to it, sorted.
     """
 
     path: str
@@ -269,13 +268,13 @@ class Skill(NamedTuple):
         return self.frontmatter.get(key) if self.frontmatter else None
 
     def text_of(self, key: str) -> str | None:
-        """The value of a field that YAML takes for text, or None."""
+        """The value of a field that YAML reads as text, or None."""
         entry = self.field(key)
         return entry.value if entry and isinstance(entry.value, str) else None
 
     @property
     def name(self) -> str:
-        """The declared name; the folder's where none is declared, as hosts have it."""
+        """The declared name, else the folder's, as in hosts."""
         return (self.text_of("name") or "").strip() or self.folder_name
 
     @property

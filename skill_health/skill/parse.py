@@ -1,4 +1,4 @@
-"""bytes -> Skill. Never raises on bad input; records what was wrong, with its position."""
+"""Parses bytes to a Skill. Never raises on bad input; records what was wrong, with its position."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from skill_health.skill import frontmatter, markdown
 from skill_health.skill.decode import MAX_LINE, decode
 from skill_health.skill.model import Defect, Document, Skill, Span
 
-# Every kind of defect that reading can record; each is reported by one rule of the frontmatter family.
+# Every kind of defect that parsing can record; one rule of the frontmatter family reports each.
 DEFECTS = (
     "unreadable", "directory", "dangling", "loop", "empty-file", "oversized", "long-line",
     "bom", "utf-16", "invalid-utf8", "nul", "control-character", "mixed-newlines",
@@ -23,7 +23,7 @@ _UNREADABLE = {
 
 
 def unreadable(path: str, kind: str, files: tuple[str, ...] = ()) -> Skill:
-    """A skill whose file could not be read, with that as its one defect."""
+    """A skill whose file could not be read, which is its only defect."""
     folder, _, file_name = path.rpartition("/")
     defect = Defect(kind, Span(1, 1), f"{file_name} {_UNREADABLE[kind]}")
     return Skill(path, folder, folder.rpartition("/")[2], file_name, files=files, defects=(defect,))
@@ -32,9 +32,9 @@ def unreadable(path: str, kind: str, files: tuple[str, ...] = ()) -> Skill:
 def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: tuple[str, ...] = ()) -> Skill:
     """Parse the bytes of a SKILL.md.
 
-    `path` is relative to the root, with `/`; `folder_name` the real name of its directory where `path` does
-    not say it; `files` the other files of the folder. Every defect of the bytes, the frontmatter and the
-    Markdown is in `Skill.defects`, in the order of its position.
+    `path` is relative to the root, with `/`; `folder_name` is the real name of its directory if `path` does not give
+    it; `files` are the other files of the folder. Every defect of the bytes, the frontmatter and the Markdown is in
+    `Skill.defects`, ordered by position.
     """
     folder, _, file_name = path.rpartition("/")
     name = folder.rpartition("/")[2] if folder_name is None else folder_name

@@ -1,4 +1,4 @@
-"""What sections hold: which ones count, and how many things each lists."""
+"""The roles of sections: which ones count, and how many entries each lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skill_health.text.patterns import lazy
 
 
 class Role(NamedTuple):
-    """The titles that give a section its role, in lower case."""
+    """The titles that give a section this role, in lower case."""
 
     anywhere: tuple[str, ...]
     whole: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def plain_title(title: str) -> str:
-    """A heading as compared with aliases: lower case, without markup, numbering and punctuation."""
+    """A heading in the form compared with aliases: lower case, without markup, numbering and punctuation."""
     text = " ".join(_CLEAN.sub(" ", title.lower().replace("\u2019", "'")).split())
     return _NUMBER.sub("", text).strip(" -'")
 
@@ -144,7 +144,7 @@ Part = TypeVar("Part", CodeBlock, Heading, Link, ListItem, Prose, MarkdownTable)
 
 
 def entries(body: Document, section: Section) -> int:
-    """How many things a section lists: the most of its top-level list items, subheadings, table rows and bold labels.
+    """How many entries a section lists: the most of its top-level list items, subheadings, table rows and bold labels.
 
     A bold label is a paragraph that begins with bold text ("**Merge conflicts.** Two agents ...").
     """
@@ -156,19 +156,19 @@ def entries(body: Document, section: Section) -> int:
 
 
 def within(parts: Sequence[Part], section: Section) -> Sequence[Part]:
-    """The parts of a document, which are in the order of their lines, that start below the heading of a section."""
+    """Those of the parts, which are in line order, that start within a section, below its heading."""
     start = bisect_right(parts, section.line, key=_line)
     return parts[start : bisect_right(parts, section.end_line, lo=start, key=_line)]
 
 
 def governing(body: Document) -> tuple[Section, ...]:
-    """The sections without the document's own title, which names the skill and not a part of it."""
+    """The sections without the document's own title, which names the skill, not a part of it."""
     sections = body.sections
     return sections[1:] if sections and sections[0].heading.level == 1 else sections
 
 
 def outermost(tagged: Iterable[tuple[Section, frozenset[str]]], role: str) -> Iterator[Section]:
-    """The sections of a role that lie in no other of that role, so that nothing is counted twice."""
+    """The sections of a role that are not inside another of that role, so that nothing is counted twice."""
     last = 0
     for section, roles in tagged:
         if role in roles and section.line > last:

@@ -1,7 +1,7 @@
-"""Statistics of repeated, clustered measurements: the only modules that import numpy or scipy.
+"""Statistics of repeated, clustered measurements. No other modules import numpy or scipy.
 
-Shares, quantiles and corrections for several tests need neither. What does is left out of a report, and said to be,
-where they are not installed: the figures that are there are the same with and without them.
+Proportions, quantiles and corrections for multiple tests need neither. Without them, a report leaves out the figures
+that do, and says so; all other figures are the same with and without them.
 """
 
 from skill_health.core.extras import STATISTICS, missing_modules
@@ -10,5 +10,5 @@ LEFT_OUT = "not computed: numpy and scipy are not installed"
 
 
 def installed() -> bool:
-    """Whether what needs numpy and scipy can be computed here."""
+    """Whether numpy and scipy are installed, so that the figures that need them can be computed."""
     return not missing_modules(STATISTICS)

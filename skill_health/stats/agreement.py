@@ -1,4 +1,4 @@
-"""Agreement between models beyond chance, and how well stated confidences fit what came true; scipy has none of it."""
+"""Agreement between models beyond chance, and calibration of stated confidences; scipy has neither."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skill_health.stats.intervals import clustered_mean
 from skill_health.stats.resampling import RESAMPLES, Floats, cluster_bootstrap
 
 _RARE = 3
-"""Clusters that must hold the rarer outcome for an interval of the Brier score."""
+"""The least number of clusters with the rarer outcome for an interval of the Brier score."""
 
 
 def fleiss_kappa(
@@ -25,13 +25,12 @@ def fleiss_kappa(
 ) -> Estimate:
     """Fleiss' kappa (1971) of N prompts x K classes, each cell the number of models that chose the class.
 
-    Give each model one rating for a prompt (its modal answer, or one replication), else agreement with itself counts
-    too. Prompts may have different numbers of ratings (then each weighs by its ratings); those with fewer than two
-    are left out. The interval resamples prompts, or what `clusters` (one label for each prompt) joins; kappa lies
-    between -1 / (m - 1) and 1 for m ratings. `n` counts ratings. Undefined where all ratings are in one class.
+    Give each model one rating for a prompt (its modal answer, or one replication), else its agreement with itself
+    counts, too. Prompts may have different numbers of ratings (each is weighted by its ratings); those with fewer than
+    two are left out. The interval resamples prompts, or the clusters given by `clusters` (one label for each prompt);
+    kappa lies between -1 / (m - 1) and 1 for m ratings. `n` counts ratings. Undefined if all ratings are in one class.
 
-    Raises:
-        ValueError: where a count is negative or not whole, or the rows differ in length.
+    Raises: ValueError: if a count is negative or not whole, or the rows differ in length.
     """
     table = np.asarray(counts, dtype=np.float64).reshape(len(counts), -1 if len(counts) else 0)
     if not (np.isfinite(table).all() and (table >= 0).all() and (table == np.rint(table)).all()):
@@ -72,7 +71,7 @@ def _by_cluster(rows: Floats, labels: Sequence[Hashable]) -> Floats:
 
 
 class CalibrationBin(NamedTuple):
-    """One bin of confidences: from `low` (included) to `high` (included in the last only); None where it is empty."""
+    """One bin of confidences: from `low` (included) to `high` (included in the last only); None if it is empty."""
 
     low: float
     high: float
@@ -84,14 +83,13 @@ class CalibrationBin(NamedTuple):
 def brier_score(
     confidence: Sequence[float], correct: Sequence[float], clusters: Sequence[Hashable] | None = None
 ) -> Estimate:
-    """The Brier score: the mean squared difference of the confidence and what came true (0 or 1); 0 is perfect.
+    """The Brier score: the mean squared difference between confidence and outcome (0 or 1); 0 is perfect.
 
     `clusters` names the prompt or family of each call; without it each call is independent. The interval is that of
-    `clustered_mean`, and there is none where fewer than 3 clusters hold the rarer outcome: a few wrong answers stated
-    with confidence make most of the score, and where they are missing nothing says how large it might be.
+    `clustered_mean`, and there is none if fewer than 3 clusters have the rarer outcome: most of the score comes from a
+    few confident wrong answers, and without them nothing shows how large it might be.
 
-    Raises:
-        ValueError: where the lists differ in length, a confidence is not in [0, 1] or an outcome neither 0 nor 1.
+    Raises: ValueError: if the lists differ in length, a confidence is not in [0, 1] or an outcome neither 0 nor 1.
     """
     stated, true = _checked(confidence, correct)
     if not len(stated):
@@ -114,7 +112,7 @@ def expected_calibration_error(
     """The expected calibration error over bins of equal width, and the bins.
 
     It is the mean over calls of a bin's |confidence - accuracy|. It has no interval: it can only err upwards, by about
-    sqrt(bins / n) / 3 for a calibrated model, and no resampling corrects that. None without any call.
+    sqrt(bins / n) / 3 for a calibrated model, and no resampling corrects that. None without calls.
 
     Raises:
         ValueError: as `brier_score` does, and for fewer than one bin.

@@ -1,7 +1,8 @@
-"""Quantiles of the normal and of Student's distribution, and figures that are rounded alike on any machine.
+"""Quantiles of the normal and of Student's distribution, and figures rounded the same on any machine.
 
 None of it needs numpy. Student's distribution is scipy's, by the two functions that its `stats.t` calls: `scipy.stats`
-takes 0.8 seconds of a processor to import and `scipy.special` 0.3, and what only shows an interval needs no more of it.
+takes 0.8 seconds of a processor to import and `scipy.special` 0.3, and code that only shows an interval needs no more
+than that.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from statistics import NormalDist
 
 
 def normal_quantile(share: float) -> float:
-    """The value that this share (0 to 1, both excluded) of the standard normal distribution lies below.
+    """The value below which this share (0 to 1, both excluded) of the standard normal distribution lies.
 
     It is the standard library's, so that a base installation, which has no scipy, has it too.
     """
@@ -18,7 +19,7 @@ def normal_quantile(share: float) -> float:
 
 
 def t_quantile(share: float, freedom: float) -> float:
-    """The value that this share of Student's t distribution lies below; `freedom` need not be whole."""
+    """The value below which this share of Student's t distribution lies; `freedom` need not be whole."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(freedom, share))
@@ -37,5 +38,5 @@ def round_figure(value: float) -> float:
 
 
 def round_p(value: float) -> float:
-    """A p-value with 9 significant digits; never 0, which no test can show."""
+    """A p-value with 9 significant digits; never 0, since no test can show that."""
     return float(f"{min(max(value, 1e-300), 1.0):.9g}")

@@ -1,4 +1,4 @@
-"""A number as it may be published: with its n and its interval, or with the reason why there is none."""
+"""A number fit to publish: with its n and its interval, or with the reason why there is none."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 class Estimate:
     """A point estimate with its 95 % interval.
 
-    `n` counts what was observed (calls, trials), `clusters` what is independent (prompts or families, tasks).
-    `value`, `low` and `high` are None where they cannot be had; `note` then says why in a few words. `p` is the
-    p-value of the test that goes with it, `p_adjusted` the same after correction for several tests; `method` names the
-    interval.
+    `n` counts what was observed (calls, trials), `clusters` what is independent (prompts or families, tasks). `value`,
+    `low` and `high` are None if they cannot be computed; `note` then says why in a few words. `p` is the p-value of the
+    test that goes with it, `p_adjusted` the same after correction for several tests; `method` names the interval.
     """
 
     value: float | None

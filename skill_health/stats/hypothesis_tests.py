@@ -1,6 +1,6 @@
 """Tests: of paired differences, of trials within tasks, of one group among many, and of equivalence within a margin.
 
-scipy's are called wherever one fits; where none does, the function says why. All p-values are two-sided.
+scipy's tests are called wherever one fits; where none does, the function says why. All p-values are two-sided.
 """
 
 from __future__ import annotations
@@ -21,37 +21,36 @@ Counts = tuple[int, int]
 Group = TypeVar("Group", bound=Hashable)
 
 _PATTERNS = 16
-"""Non-zero differences up to which scipy enumerates all sign patterns, in 0.2 seconds."""
+"""The number of non-zero differences up to which scipy enumerates all sign patterns, in 0.2 seconds."""
 _GRID = (*range(1, 65), 72, 90, 100, 110, 120, 840, 2520)
-"""Denominators that are tried to write the differences as whole numbers: those of a few replications."""
+"""The denominators tried for writing the differences as whole numbers: those of a few replications."""
 _WORK = 100_000_000
-"""Additions that a convolution may take."""
+"""The most additions that a convolution may take."""
 _TIE = 1e-7
-"""Sums this near, in units of the largest difference, are equal: callers may have rounded to nine digits."""
+"""Sums this close, in units of the largest difference, are equal: callers may have rounded to nine digits."""
 _EXACT = 271
-"""Non-zero differences up to which the signed-rank test is exact."""
+"""The number of non-zero differences up to which the signed-rank test is exact."""
 _FEWEST = 3
-"""Strata of which a spread can be told."""
+"""The least number of strata from which a spread can be estimated."""
 ALPHA = 0.05
 """The level of each of the two tests of equivalence."""
 
 
 def sign_flip(differences: Sequence[float], resamples: int = 20_000, seed: int = 1) -> float | None:
-    """The two-sided p-value of the mean difference under flips of the signs; None where every difference is zero.
+    """The two-sided p-value of the mean difference under random sign flips; None if every difference is zero.
 
-    One difference for each cluster. For clusters of unequal size give the sums, so that test and weighted mean agree.
-    A zero stays zero under a flip: it changes neither the sum nor the p-value. The p-value is exact where all are
-    multiples of a simple fraction (means of a few replications), however many they are, and else for up to 16 that
-    are not zero. Beyond that `resamples` seeded flips estimate it, the observed pattern counted as one of them (Phipson
-    and Smyth, 2010).
+    One difference for each cluster. For clusters of unequal size give the sums, so that test and weighted mean agree. A
+    zero stays zero under a flip: it changes neither the sum nor the p-value. The p-value is exact if all are multiples
+    of a simple fraction (means of a few replications), however many they are, and otherwise for up to 16 that are not
+    zero. Beyond that `resamples` seeded flips estimate it, the observed pattern counted as one of them (Phipson and
+    Smyth, 2010).
 
-    It is scipy's `permutation_test` of one sample, which is called where it has to enumerate. On a grid the sum's
-    distribution is a convolution of ours, which is exact where 2^n patterns are too many to enumerate and takes a
-    thousandth of the time where they are not. The flips are drawn by ours, since numpy does not promise that scipy's
+    This is scipy's one-sample `permutation_test`, which is called for enumeration. On a grid we compute the sum's
+    distribution by convolution, which is exact even where 2^n patterns are too many to enumerate, and takes a
+    thousandth of the time where they are not. We draw the flips ourselves, since numpy does not promise that scipy's
     generators draw the same in its next version.
 
-    Raises:
-        ValueError: where a difference is not finite.
+    Raises: ValueError: if a difference is not finite.
     """
     values = np.sort(np.abs(np.asarray(differences, dtype=np.float64)))
     if not np.isfinite(values).all():
@@ -80,7 +79,7 @@ def _convolve(steps: Floats, observed: float) -> float:
     total = int(steps.sum())
     chances = np.zeros(total + 1)
     chances[0] = 1.0
-    # Of the sum of the positive ones; that of all is twice as much less the total.
+    # Of the sum of the positive ones; the sum of all is twice that, less the total.
     for step in steps.astype(np.int64):
         moved = chances.copy()
         moved[step:] += chances[: total + 1 - step]
@@ -93,12 +92,12 @@ def _enumerate(values: Floats, least: float) -> float:
     from scipy.stats import permutation_test  # type: ignore[import-untyped]
 
     def is_as_far(flipped: Floats, axis: int) -> Floats:
-        # scipy takes sums for tied up to 1e-14 of them, which is too little for differences that were rounded.
+        # scipy treats sums within 1e-14 of each other as tied, which is too strict for rounded differences.
         return np.asarray(np.abs(flipped.sum(axis=axis)) >= least, dtype=np.float64)
 
     if len(values) == 1:
         return 1.0
-    # The pattern that scipy is given for the observed one has all signs alike: it is as far as can be, so 1 as well.
+    # The pattern that scipy gets as the observed one has all signs alike, so it is the most extreme: 1 as well.
     found = permutation_test(
         (values,), is_as_far, permutation_type="samples", n_resamples=np.inf, alternative="greater", vectorized=True
     )
@@ -115,21 +114,21 @@ def _sample(values: Floats, least: float, resamples: int, seed: int) -> float:
 
 
 def signed_rank(differences: Sequence[float]) -> float | None:
-    """The two-sided p-value of the signed ranks (Wilcoxon, 1945); None where every difference is zero.
+    """The two-sided p-value of the signed ranks (Wilcoxon, 1945); None if every difference is zero.
 
     Zeros are left out, and ties share the mean of their ranks. Up to 271 non-zero differences the p-value is exact, and
-    beyond it is the normal approximation with the correction for ties, which by then agrees to two or three digits.
+    beyond that it is the normal approximation with the correction for ties, which by then agrees to two or three
+    digits.
 
-    It is scipy's `wilcoxon` with `zero_method="wilcox"`, called with the method that is right for the case. With ties
-    none is: "auto" approximates (beyond 13 differences, in older versions always), "exact" passes over them, and a
-    `PermutationMethod` takes a second for 14 differences, five for 16. There the signed ranks go to our own sign-flip
-    test, which enumerates them by convolution.
+    It is scipy's `wilcoxon` with `zero_method="wilcox"`, called with the right method for the case. With ties there is
+    none: "auto" approximates (beyond 13 differences, in older versions always), "exact" ignores them, and a
+    `PermutationMethod` takes a second for 14 differences, five for 16. In that case the signed ranks go to our own
+    sign-flip test, which enumerates them by convolution.
 
     It tests whether the differences are symmetric about zero. With a few large losses against many small gains it may
-    find a gain where the mean shows a loss: the mean has the sign-flip test.
+    find a gain where the mean shows a loss: to test the mean, use the sign-flip test.
 
-    Raises:
-        ValueError: where a difference is not finite.
+    Raises: ValueError: if a difference is not finite.
     """
     from scipy.stats import rankdata, wilcoxon
 
@@ -152,22 +151,21 @@ def signed_rank(differences: Sequence[float]) -> float | None:
 
 
 def exact_mantel_haenszel(pairs: Sequence[tuple[Counts, Counts]]) -> float | None:
-    """The two-sided mid-p of successes in the first arm, given each stratum's successes; None where no trial matters.
+    """The two-sided mid-p of successes in the first arm, given each stratum's successes; None if no trial matters.
 
-    One entry for each stratum (a task): (successes, trials) of the first and of the second arm. The hypothesis is that
-    in no stratum the arm makes a difference, so that its trials can be exchanged; the sum of the first arm's successes
-    then is a sum of hypergeometric variables, whose distribution is a convolution. It is the exact form of the
-    Mantel-Haenszel test. The mid-p (Lancaster, 1961) counts the observed sum's own chance by half: with a few dozen
-    trials the plain p-value is about half as often below 0.05 as it may be.
+    One entry for each stratum (a task): (successes, trials) of the first and of the second arm. The null hypothesis is
+    that the arm makes no difference in any stratum, so its trials are exchangeable; the sum of the first arm's
+    successes then is a sum of hypergeometric variables, whose distribution is a convolution. It is the exact form of
+    the Mantel-Haenszel test. The mid-p (Lancaster, 1961) counts the observed sum's own probability by half: with a few
+    dozen trials the plain p-value is below 0.05 only about half as often as it may be.
 
-    It says nothing of strata that were not tried, and needs no minimum of strata; that is what tells it from the tests
-    of a mean over tasks. It takes the trials of a stratum and arm for independent: where these resemble each other, it
-    finds far too much (5 times out of 10 where each repeats the first). `t_test_over_strata` does not.
+    Unlike the tests of a mean over tasks, it says nothing about strata that were not tried, and needs no minimum number
+    of strata. It treats the trials of a stratum and arm as independent: if these resemble each other, it finds far too
+    much (5 times out of 10 if each repeats the first). `t_test_over_strata` does not.
 
-    scipy has the hypergeometric distribution and no sum of several: its `permutation_test` exchanges over all strata.
+    scipy has the hypergeometric distribution, but no sum of several: its `permutation_test` exchanges over all strata.
 
-    Raises:
-        ValueError: where not 0 <= successes <= trials.
+    Raises: ValueError: if not 0 <= successes <= trials.
     """
     chances: Floats = np.ones(1)
     seen = expected = 0.0
@@ -177,7 +175,7 @@ def exact_mantel_haenszel(pairs: Sequence[tuple[Counts, Counts]]) -> float | Non
         if not (trials and more):
             continue
         least, share = _hypergeometric(hits + others, trials, more)
-        # Strata start at their least sum: `seen` and `expected` are counted from there, too.
+        # Strata start at their least sum, and `seen` and `expected` count from there, too.
         chances = np.convolve(chances, share)
         seen += hits - least
         expected += float(share @ np.arange(len(share)))
@@ -192,12 +190,11 @@ def exact_mantel_haenszel(pairs: Sequence[tuple[Counts, Counts]]) -> float | Non
 def t_test_over_strata(differences: Sequence[float]) -> float | None:
     """Student's two-sided p of the mean of one difference for each stratum; None for fewer than three.
 
-    It holds where the trials of a stratum and arm resemble each other, or where an arm helps here and hurts there.
-    Where all differ by the same it is as small as can be: the spread says nothing, and the exchange of trials alone may
+    It is valid even if the trials of a stratum and arm resemble each other, or if an arm helps here and hurts there. If
+    all differ by the same, it is as small as possible: the spread says nothing, and only the exchange of trials may
     decide.
 
-    Raises:
-        ValueError: where a difference is not finite.
+    Raises: ValueError: if a difference is not finite.
     """
     from scipy.stats import ttest_1samp
 
@@ -213,7 +210,7 @@ def t_test_over_strata(differences: Sequence[float]) -> float | None:
 
 @lru_cache(maxsize=1024)
 def _hypergeometric(successes: int, trials: int, others: int) -> tuple[int, Floats]:
-    """The least number of successes among the first `trials`, and the chances of it and of each greater number."""
+    """The least number of successes among the first `trials`, and the probability of it and of each greater number."""
     from scipy.stats import hypergeom
 
     least, most = max(0, successes - others), min(trials, successes)
@@ -223,11 +220,11 @@ def _hypergeometric(successes: int, trials: int, others: int) -> tuple[int, Floa
 def group_permutation_test(
     values: Sequence[float], groups: Sequence[Group], resamples: int = 10_000, seed: int = 1
 ) -> dict[Group, float | None]:
-    """For each group the two-sided p of its mean against random sets of as many of all the values.
+    """For each group, the two-sided p of its mean against random sets of equal size drawn from all the values.
 
     A permutation test of exchangeability between the group and the others; one set of permutations serves all groups,
-    each of which is tested by itself. None where there is one group only, or where all values are equal. scipy's
-    `permutation_test` would draw a set for each of a hundred skills, and others with another version of numpy.
+    each of which is tested by itself. None if there is only one group, or if all values are equal. scipy's
+    `permutation_test` would draw a set for each of a hundred skills, and different ones with another version of numpy.
     """
     order = sorted(range(len(groups)), key=lambda at: str(groups[at]))
     names = list(dict.fromkeys(groups[at] for at in order))
@@ -250,11 +247,11 @@ def group_permutation_test(
 
 
 class Equivalence(NamedTuple):
-    """What two one-sided tests of a mean difference found, in the unit of the differences.
+    """The result of two one-sided tests of a mean difference, in the unit of the differences.
 
-    `low` and `high` are the ends of the 90 % interval, `p` the larger of the two p-values: below 0.05 exactly where the
-    interval lies within the margin. `equivalent` is True there, False where the interval lies wholly beyond the margin,
-    and None where neither is shown; `note` then says why.
+    `low` and `high` are the ends of the 90 % interval, `p` the larger of the two p-values: it is below 0.05 exactly if
+    the interval lies within the margin. `equivalent` is then True; it is False if the interval lies wholly beyond the
+    margin, and None if neither is shown; `note` then says why.
     """
 
     p: float | None
@@ -267,18 +264,18 @@ class Equivalence(NamedTuple):
 def tost(mean: float, errors: tuple[float, float], freedom: float, margin: float) -> float:
     """The larger p-value of two one-sided t tests (Schuirmann, 1987): mean > -margin, and mean < margin.
 
-    `errors` are the standard errors of the two, which are equal but for what `equivalence` adds to them; `freedom` are
-    the degrees of freedom. scipy has the two (`ttest_1samp` with an alternative) and takes no standard errors.
+    `errors` are the standard errors of the two, which are equal except for what `equivalence` adds to them; `freedom`
+    is the degrees of freedom. scipy has both tests (`ttest_1samp` with an alternative), but takes no standard errors.
     """
     below, above = errors
     return max(t_cdf(-(mean + margin) / below, freedom), t_cdf((mean - margin) / above, freedom))
 
 
 def least_half_width(clusters: int) -> float:
-    """The least half-width that so many clusters can have: what none of them would have shown, 5 times out of 100.
+    """The least half-width for this many clusters: the share of differing ones that shows in none, 5 times out of 100.
 
-    Let a share q of all clusters differ wholly and the others not at all. With the chance (1 - q)^n none of n is among
-    those; that is 5 % for q = 1 - 0.05^(1/n): 45 % for 5 clusters, 14 % for 20, 10 % for 29.
+    Let a share q of all clusters differ wholly and the others not at all. With probability (1 - q)^n, none of n
+    clusters differs; that is 5 % for q = 1 - 0.05^(1/n): 45 % for 5 clusters, 14 % for 20, 10 % for 29.
     """
     return 1 - math.exp(math.log(ALPHA) / clusters)
 
@@ -286,13 +283,12 @@ def least_half_width(clusters: int) -> float:
 def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
     """Two one-sided paired t tests of the mean difference against +-margin; one difference, -1 to 1, for each cluster.
 
-    The t interval alone is too narrow where few clusters differ, and is nothing where none does: of a loss of a tenth
-    of all clusters it would say in 8 to 12 % of all runs that it is less. So each end lies where it would with one
-    further cluster that differs in this direction, and by as much as those that differ at all; and never nearer
-    than `least_half_width`.
+    The t interval alone is too narrow if few clusters differ, and has no width if none does: if a tenth of all clusters
+    were lost, it would call the loss smaller in 8 to 12 % of all runs. So each end lies where it would with one more
+    cluster that differs in this direction, by as much as those that differ at all; and never nearer than
+    `least_half_width`.
 
-    Raises:
-        ValueError: where a difference is not between -1 and 1 or the margin not between 0 and 1.
+    Raises: ValueError: if a difference is not between -1 and 1 or the margin not between 0 and 1.
     """
     values = np.sort(np.asarray(differences, dtype=np.float64))
     if not (np.abs(values) <= 1 + 1e-9).all() or not 0 < margin < 1:
@@ -312,9 +308,9 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
 
 
 def half_width(values: Floats, side: int, quantile: float) -> float:
-    """How far from the mean of two or more differences the end of the interval lies on one side (-1 or 1).
+    """The distance from the mean of two or more differences to the end of the interval on one side (-1 or 1).
 
-    `quantile` is that of Student's t at the interval's level; see `equivalence` for what makes the interval wider.
+    `quantile` is that of Student's t at the interval's level; see `equivalence` for why the interval is wider.
     """
     clusters = len(values)
     differing = values[np.abs(values) > 1e-12]

@@ -1,8 +1,8 @@
-"""Intervals over clusters in closed form: of shares, of other means, and of quantiles.
+"""Closed-form intervals over clusters: of proportions, of other means, and of quantiles.
 
-They are ours: scipy has Wilson's interval of whole numbers (`binomtest`), which an effective n is not, `quantile_test`
-for independent values, and nothing for clusters. And all but `unbounded_mean` must work without scipy, in a base
-installation. Where nothing else is said, an interval is one of 95 %.
+We implement them ourselves: scipy has Wilson's interval for whole numbers (`binomtest`), which an effective n is not,
+`quantile_test` for independent values, and nothing for clusters. And all but `unbounded_mean` must work without scipy,
+in a base installation. Unless stated otherwise, intervals are 95 % intervals.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from skill_health.stats.distributions import normal_quantile, round_figure, t_qu
 from skill_health.stats.estimates import Estimate
 
 _PRIOR = 0.125
-"""Weight of the prior of `effective_n`, in clusters with the rarer outcome. Chosen by simulation."""
+"""The weight of the prior of `effective_n`, in clusters with the rarer outcome. Chosen by simulation."""
 _FEWEST = 6
-"""With fewer clusters no interval of a mean: of shares only where they are also unequal by"""
+"""With fewer clusters there is no interval of a mean; of a proportion only if they are also unequal by"""
 _UNEQUAL = 1.1
 """this factor between the number of clusters and what they are worth. It would cover 85-91 % only."""
 
 
 def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """The ends of the score interval of a binomial proportion (Wilson, 1927). Neither argument need be whole.
+    """The ends of the score interval of a binomial proportion (Wilson, 1927). The arguments need not be whole.
 
-    Raises:
-        ValueError: where not 0 <= successes <= n with n > 0, or not 0 < level < 1.
+    Raises: ValueError: if not 0 <= successes <= n with n > 0, or not 0 < level < 1.
     """
     if not (0 < n < math.inf and 0 <= successes <= n and 0 < level < 1):
         raise ValueError(f"no Wilson interval for {successes} of {n} at level {level}")
@@ -36,7 +35,7 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[fl
     centre = share + z2 / (2 * n)
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n)))
     scale = 1 + z2 / n
-    # Rounding must not lift an end above the value it belongs to.
+    # Rounding must not move an end past the value itself.
     low = 0.0 if successes == 0 else (centre - half) / scale
     high = 1.0 if successes == n else (centre + half) / scale
     return round_figure(max(low, 0.0)), round_figure(min(high, 1.0))
@@ -45,10 +44,10 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[fl
 def effective_n(share: float, variance: float, clusters: int) -> float:
     """How many independent observations a share with this variance is worth.
 
-    That is share (1 - share) / variance (Kish's calls / design effect), drawn towards one observation for each cluster:
-    near 0 and 1 a handful of clusters decide the variance, and it is 0 where all are alike. The weight of that prior is
-    _PRIOR against the number of clusters that the rarer outcome would fill. Without it coverage falls to
-    88-92 % at a share of 0.97; `python -m benchmarks coverage` measures what it is with it.
+    That is share (1 - share) / variance (Kish's calls / design effect), shrunk towards one observation for each
+    cluster: near 0 and 1 a handful of clusters decide the variance, and it is 0 if all are alike. The weight of that
+    prior is _PRIOR against the number of clusters that the rarer outcome would fill. Without it coverage falls to 88-92
+    % at a share of 0.97; `python -m benchmarks coverage` measures coverage with it.
     """
     rare = clusters * min(share, 1 - share)
     spread = variance / (share * (1 - share)) if 0 < share < 1 else 0.0
@@ -56,17 +55,16 @@ def effective_n(share: float, variance: float, clusters: int) -> float:
 
 
 def clustered_proportion(successes: Sequence[float], totals: Sequence[float]) -> Estimate:
-    """A proportion over clusters: one entry for each, the sum of its outcomes (0 to total) and the number of its calls.
+    """A proportion over clusters: for each, the sum of its outcomes (0 to total) and its number of calls.
 
-    The variance is the jackknife's of a ratio of sums over clusters, the interval Wilson's with the effective n, at
-    most the number of calls. Clusters without a call do not count. One cluster has no interval, nor have clusters of
-    unequal size where they are worth fewer than 6 equal ones. With fewer than 6 equal clusters the interval is
+    The variance is the jackknife variance of a ratio of sums over clusters; the interval is Wilson's with the effective
+    n, at most the number of calls. Clusters without calls do not count. There is no interval for one cluster, nor for
+    clusters of unequal size that are worth fewer than 6 equal ones. With fewer than 6 equal clusters the interval is
     right on average over many proportions (a table of skills), not for each value.
 
-    For outcomes that are right or wrong; values between, such as 1 / rank, take `clustered_mean`.
+    For outcomes that are right or wrong; for values in between, such as 1 / rank, use `clustered_mean`.
 
-    Raises:
-        ValueError: where the lists differ in length or a sum is not between 0 and its total.
+    Raises: ValueError: if the lists differ in length or a sum is not between 0 and its total.
     """
     return _estimate_ratio(successes, totals, binary=True)
 
@@ -74,10 +72,9 @@ def clustered_proportion(successes: Sequence[float], totals: Sequence[float]) ->
 def clustered_mean(sums: Sequence[float], totals: Sequence[float]) -> Estimate:
     """The same for values between 0 and 1, and for any other ratio of sums, such as F1 = 2 TP / (2 TP + FP + FN).
 
-    Its effective n may exceed the number of calls, since such values vary less than a coin does.
+    Its effective n may exceed the number of calls, since such values vary less than binary ones.
 
-    Raises:
-        ValueError: where the lists differ in length or a sum is not between 0 and its total.
+    Raises: ValueError: if the lists differ in length or a sum is not between 0 and its total.
     """
     return _estimate_ratio(sums, totals, binary=False)
 
@@ -114,15 +111,13 @@ def _jackknife_variance(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def clustered_quantile(values: Sequence[float], clusters: Sequence[Hashable], share: float) -> Estimate:
-    """The smallest value that at least this share of all values does not exceed; a cluster's name for each value.
+    """The smallest value that at least this share of all values does not exceed; `clusters` labels each value.
 
-    The interval is Woodruff's (1952): how far the share of values up to the true quantile may be from what it should
-    be, by the effective n of the clusters and with a correction for continuity; the values at those two shares
-    bound the quantile. An end that so few clusters cannot bound is None, and the note says so. All are in the unit of
-    the values.
+    The interval is Woodruff's (1952): the effective n of the clusters, with a continuity correction, says how far the
+    share of values up to the true quantile may be off; the values at those two shares bound the quantile. An end that
+    too few clusters bound is None, and the note says so. All are in the unit of the values.
 
-    Raises:
-        ValueError: where the lists differ in length, a value is not finite or not 0 < share < 1.
+    Raises: ValueError: if the lists differ in length, a value is not finite or not 0 < share < 1.
     """
     if len(values) != len(clusters):
         raise ValueError(f"{len(values)} values for {len(clusters)} clusters")
@@ -155,18 +150,17 @@ def _value_at(ordered: Sequence[float], share: float) -> float:
 
 
 def unbounded_mean(values: Sequence[float], n: int | None = None, least: float = -math.inf) -> Estimate:
-    """The mean of what has no upper bound (tokens, dollars, seconds): one value for each cluster, in any unit.
+    """The mean of values without an upper bound (tokens, dollars, seconds): one for each cluster, in any unit.
 
-    `n` is how many observations are behind them, by default one each; `least` is the least value that there can be,
-    below which no end of the interval lies.
+    `n` is the number of observations behind them, by default one each; `least` is the least possible value, which
+    bounds the interval.
 
-    What trials use is skewed, and Student's interval of such a mean is too low: over 20 tasks of which some use several
-    times what others do, it covers 88 to 92 %. scipy's BCa bootstrap is NaN where all are equal, and varies with the
-    version. The interval here is Student's after Hall's transformation (1992), which takes the skewness out and can be
-    inverted. Fewer than 6 clusters have none.
+    The usage of trials is skewed, and Student's interval of the mean is too low: over 20 tasks, some of which use
+    several times as much as others, it covers 88 to 92 %. scipy's BCa bootstrap is NaN if all are equal, and varies
+    with the version. The interval here is Student's after Hall's transformation (1992), which removes the skewness and
+    can be inverted. With fewer than 6 clusters there is none.
 
-    Raises:
-        ValueError: where a value is not finite.
+    Raises: ValueError: if a value is not finite.
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("values must be finite")
@@ -180,7 +174,7 @@ def unbounded_mean(values: Sequence[float], n: int | None = None, least: float =
     from scipy.stats import skew  # type: ignore[import-untyped]
 
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (clusters - 1))
-    # Spreads as small as the rounding of the values are none. Sorted, they give the same sum in any order.
+    # A spread as small as the rounding of the values counts as none. Sorting makes the sum independent of order.
     standard = sorted((value - mean) / spread for value in values) if spread > 1e-9 * abs(mean) else []
     skewness = float(skew(standard, bias=False)) if standard else 0.0
     reach = t_quantile(0.975, clusters - 1)

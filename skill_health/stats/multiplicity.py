@@ -1,6 +1,6 @@
-"""p-values of several tests, corrected for their number. None (not testable) stays None and does not count.
+"""Corrects the p-values of several tests for their number. None (not testable) stays None and does not count.
 
-scipy's `false_discovery_control` refuses what is not testable, and there is no Holm beside it. Both must work in a base
+scipy's `false_discovery_control` refuses untestable values, and scipy has no Holm correction. Both must work in a base
 installation, which has no scipy.
 """
 
@@ -12,7 +12,7 @@ from skill_health.stats.distributions import round_p
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values that control the chance of any false rejection (Holm, 1979). Raises ValueError off [0, 1]."""
+    """Adjusted p-values that control the family-wise error rate (Holm, 1979). Raises ValueError outside [0, 1]."""
     order = _rank(ps)
     found: list[float | None] = [None] * len(ps)
     worst = 0.0
@@ -23,7 +23,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values that control the share of false rejections (1995). Raises ValueError off [0, 1]."""
+    """Adjusted p-values that control the false discovery rate (1995). Raises ValueError outside [0, 1]."""
     order = _rank(ps)
     found: list[float | None] = [None] * len(ps)
     best = 1.0

@@ -1,8 +1,8 @@
-"""Does the place of a skill in the list decide whether it is picked? Distance and slope, both by prompt.
+"""Position bias: does a skill's place in the list decide whether it is picked? Distance and slope, both by prompt.
 
-scipy's `permutation_test` exchanges within pairs or over everything, and not orders within a prompt. Of
-a logistic regression it has the solver for its equations; statsmodels has it all and brings pandas along, too much to
-install for one slope: the tests compare with it.
+scipy's `permutation_test` exchanges within pairs or over everything, but not orders within a prompt. Of logistic
+regression it has only a solver; statsmodels has everything but requires pandas, too much to install for one slope, so
+only the tests compare with it.
 """
 
 from __future__ import annotations
@@ -19,25 +19,24 @@ from skill_health.stats.estimates import Estimate
 from skill_health.stats.resampling import BLOCK, Floats, RandomStream
 
 _RARE = 5
-"""Clusters that must hold the rarer outcome before a slope is estimated."""
+"""The least number of clusters with the rarer outcome for which a slope is estimated."""
 
 
 def tv_position_test(
     positions: Sequence[Sequence[Sequence[int]]], offered: int, resamples: int = 2_000, seed: int = 1
 ) -> Estimate:
-    """Total variation distance of the picked positions from what their prompts' orders make of the same picks.
+    """Total variation distance of the picked positions from those expected if their prompts' orders did not matter.
 
-    For each prompt a square table: row r is the skill picked in call r, column s the position (from 1 to `offered`) of
-    that skill in the order of call s; the diagonal is what was picked. If the order did not matter, any call could have
-    had any order of its prompt: the mean over all columns is expected, and permuting the orders among a prompt's calls
-    gives the p-value. A model that picks one skill in every order adds nothing to the distance, wherever
-    its skill stood. Calls without a pick, and prompts with fewer than two calls, are to be left out or are ignored.
+    `positions` has a square table for each prompt: row r is the skill picked in call r, column s the position (from 1
+    to `offered`) of that skill in the order of call s; the diagonal is what was picked. If the order did not matter,
+    any call could have had any order of its prompt: the mean over all columns is the expectation, and permuting the
+    orders among a prompt's calls gives the p-value. A model that picks one skill in every order adds nothing to the
+    distance, wherever that skill was. Leave out calls without a pick; prompts with fewer than two calls are ignored.
 
     `n` counts calls, `clusters` prompts. There is no interval: a sample's distance is above 0 even without bias; the
-    note says how far.
+    note says by how much.
 
-    Raises:
-        ValueError: where a table is not square or a position is not among those offered.
+    Raises: ValueError: if a table is not square or a position is not among those offered.
     """
     by_calls: defaultdict[int, list[NDArray[np.int64]]] = defaultdict(list)
     for one in filter(len, positions):
@@ -56,7 +55,7 @@ def tv_position_test(
     excess, drawn = np.zeros(offered), np.zeros((resamples, offered))
     stream = RandomStream(seed)
     for table in tables:
-        # What was picked alike in all calls has the same positions under every permutation.
+        # A skill picked in all calls has the same positions under every permutation.
         mixed = table[(table != table[:, :1]).any(axis=(1, 2))]
         if len(mixed):
             excess += _excess(mixed, np.diagonal(mixed, axis1=1, axis2=2)[None], offered)[0]
@@ -82,7 +81,7 @@ def _permuted(tables: NDArray[np.int64], offered: int, resamples: int, stream: R
 
 
 def _excess(tables: NDArray[np.int64], picked: NDArray[np.int64], offered: int) -> Floats:
-    """How much oftener each position is picked than expected: [draws, offered] of `picked` [draws, prompts, calls]."""
+    """By how much each position is picked above expectation: [draws, offered] of `picked` [draws, prompts, calls]."""
     draws = len(picked)
     cells = picked.reshape(draws, -1) + np.arange(draws)[:, None] * offered
     counts = np.bincount(cells.ravel(), minlength=draws * offered).reshape(draws, offered)
@@ -94,13 +93,12 @@ def clustered_slope(x: Sequence[float], y: Sequence[float], cluster: Sequence[Ha
 
     The model is marginal: the slope is that of the average over clusters, which is flatter than within one prompt. The
     standard error is cluster-robust (Liang and Zeger, 1986, with the factor G / (G - 1) (N - 1) / (N - 2)). Interval
-    and p-value of "no slope" take Student's t with one degree of freedom less than the smaller of two numbers: the
-    clusters that hold the rarer outcome, and the effective number of clusters by their leverage (after Carter, Schnepel
-    and Steigerwald, 2017). "Not testable" where x or y does not vary, fewer than 5 clusters hold the rarer outcome, or
-    x separates the outcomes.
+    and p-value of "no slope" use Student's t with one degree of freedom less than the smaller of two numbers: the
+    clusters with the rarer outcome, and the effective number of clusters by leverage (after Carter, Schnepel and
+    Steigerwald, 2017). "Not testable" if x or y does not vary, fewer than 5 clusters have the rarer outcome, or x
+    separates the outcomes.
 
-    Raises:
-        ValueError: where the lists differ in length, x is not finite or y neither 0 nor 1.
+    Raises: ValueError: if the lists differ in length, x is not finite or y neither 0 nor 1.
     """
     numbers: dict[Hashable, int] = {}
     groups = np.asarray([numbers.setdefault(name, len(numbers)) for name in cluster], dtype=np.int64)
@@ -133,7 +131,7 @@ def clustered_slope(x: Sequence[float], y: Sequence[float], cluster: Sequence[Ha
 
 
 def _fit_logistic(design: Floats, y: Floats) -> Floats | None:
-    """The two coefficients of greatest likelihood, for regressors [calls, 2]; None without convergence."""
+    """The two maximum-likelihood coefficients, for regressors [calls, 2]; None without convergence."""
     from scipy.optimize import root  # type: ignore[import-untyped]
     from scipy.special import expit  # type: ignore[import-untyped]
 
@@ -144,7 +142,7 @@ def _fit_logistic(design: Floats, y: Floats) -> Floats | None:
     information = _information(design, expit(design @ found))
     if not np.linalg.cond(information) < 1e12:
         return None
-    # The solver stops within 1e-8: one more step of Newton's makes every digit that is shown the same on any machine.
+    # The solver stops within 1e-8: one more Newton step makes every digit shown the same on any machine.
     step = np.linalg.solve(information, score(found))
     return found + step if np.abs(step).max() < 1e-6 else None
 

@@ -1,7 +1,7 @@
 """What a run of this size can show: minimum detectable effects (MDE), and why a result is preliminary.
 
-scipy's `power` simulates a given test, for which it needs data to be drawn as here; formulas it has none. But for
-`simulated_mde` and `mde_from_sd` all must work in a base installation, which has neither scipy nor numpy.
+scipy's `power` simulates a given test, for which data must be drawn as here; it has no formulas. All but
+`simulated_mde` and `mde_from_sd` must work in a base installation, which has neither scipy nor numpy.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FEW_CLUSTERS, MOST_MISSING = 30, 0.05
 _SPREAD = 2.5
 """Standard deviation of the tasks' difficulty in logits: about half of a trial's variance lies between tasks."""
 _RUNS, _DRAWS = 600, 3_000_000
-"""Simulated runs, and how many trials of one arm there may be in all of them."""
+"""The number of simulated runs, and the most trials of one arm in all of them."""
 _LEAST = 100
 """Fewer simulated runs say nothing."""
 _FURTHEST = 12.0
-"""So far apart, in logits, an arm passes everywhere and the other nowhere."""
+"""This far apart, in logits, one arm passes everywhere and the other nowhere."""
 
 
 def mde_paired(
@@ -35,9 +35,9 @@ def mde_paired(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> float:
-    """The least difference of two accuracies that a paired comparison would find with this power, as a share.
+    """The minimum detectable difference of two accuracies in a paired comparison with this power, as a share.
 
-    The best case: the two sides find the same prompts hard, so that only the replications' own noise is left. Then a
+    The best case: the two sides find the same prompts hard, so only the replications' own noise is left. Then a
     prompt's difference has the variance 2 accuracy (1 - accuracy) (1 - icc) / replications, where `icc` is the share of
     the variance of a call that lies between prompts. The defaults give 11.2, 6.5 and 3.5 percentage points for 100
     prompts and 1, 3 and 10 replications.
@@ -52,9 +52,9 @@ def mde_paired(
 
 
 def mde_from_sd(clusters: int, sd_of_differences: float, alpha: float = 0.05, power: float = 0.8) -> float | None:
-    """The same from the standard deviation of the clusters' differences that a run found, in the unit of that.
+    """The same from the standard deviation of the clusters' differences in a run, in its unit.
 
-    None below 2 clusters. Quantiles are Student's, within 2 % of the exact value from 5 clusters on.
+    None below 2 clusters. It uses Student's quantiles, and is within 2 % of the exact value from 5 clusters on.
     """
     if clusters < 2:
         return None
@@ -66,14 +66,14 @@ def mde_from_sd(clusters: int, sd_of_differences: float, alpha: float = 0.05, po
 def simulated_mde(
     tasks: int, replications: int, tests: int = 1, power: float = 0.8, alpha: float = 0.05
 ) -> float | None:
-    """The least mean difference, as a share, that is found with this power; None where even 1 would not be.
+    """The minimum detectable mean difference, as a share, with this power; None if even 1 would not be found.
 
-    The rule is the one of docs/statistics.md: enough tasks differ for significance after Holm's correction for so many
-    tests, Student's interval leaves out zero, and so does its test, which stands in for the sign flip's here, at
-    alpha / tests. Both arms find the same tasks hard and about half of a trial's variance lies between tasks, which is
-    more than usual and so the best case; their chances lie evenly about a half. The simulated runs are the same ones
-    each time, and the result some 5 to 10 % too small, as Student's test finds more than the sign flip. Beyond some
-    30,000 trials of an arm it is `mde_paired`'s.
+    The rule is the one of docs/statistics.md: enough tasks differ for significance after Holm's correction for this
+    many tests, Student's interval excludes zero, and so does its test at alpha / tests, which stands in for the
+    sign-flip test. Both arms find the same tasks hard and about half of a trial's variance lies between tasks, which is
+    more than usual and so the best case; their pass probabilities are symmetric about a half. The simulated runs are
+    the same each time, and the result is some 5 to 10 % too small, as Student's test finds more than the sign-flip
+    test. Beyond some 30,000 trials of an arm it is that of `mde_paired`.
 
     Raises:
         ValueError: for fewer than one task, replication or test.
@@ -108,7 +108,7 @@ def simulated_mde(
 
 
 def _significant(differences: Floats, needed: int, reaches: tuple[float, float]) -> Floats:
-    """1 for each run, a row of differences by task, in which a gain is found, 0 for the others."""
+    """For each run, a row of differences by task: 1 if a gain is found, else 0."""
     import numpy as np
 
     tasks = differences.shape[1]
@@ -127,7 +127,7 @@ def _normal_quantiles(shares: Floats) -> Floats:
     import numpy as np
     from scipy.special import ndtri
 
-    # The stream may give 0, of which there is no finite quantile.
+    # The stream may give 0, which has no finite quantile.
     return np.asarray(ndtri(np.maximum(shares, math.ldexp(1.0, -54))), dtype=np.float64)
 
 
@@ -137,7 +137,7 @@ def smallest_p(differing: int) -> float:
 
 
 def fewest_differing(tests: int, alpha: float = 0.05) -> int:
-    """How many clusters must differ for a sign-flip test to be significant as the best of so many, after Holm.
+    """How many clusters must differ for the best of this many sign-flip tests to be significant after Holm.
 
     6 for one test, 7 for two and three, 8 for four to six: 2^(1 - n) x tests must be below alpha.
 
@@ -157,10 +157,10 @@ def preliminary_reasons(
     units: str = "independent prompts or families",
     calls: str = "calls",
 ) -> list[str]:
-    """Why a result is preliminary, in a few words each; [] where it is not.
+    """The reasons why a result is preliminary, in a few words each; [] if it is not.
 
     All are shares: `half_width` of the interval (None: it has none), `missing_share` of the planned calls, and the
-    declared `effect` (None: none was declared). `units` and `calls` are what clusters and calls are called.
+    declared `effect` (None: none was declared). `units` and `calls` are the words for clusters and calls.
     """
     reasons = []
     if clusters < FEW_CLUSTERS:

@@ -1,8 +1,8 @@
 """Resampling: seeded numbers, and bootstraps of whole clusters.
 
-scipy's `bootstrap` could resample rows of clusters, too. This draws the same on any machine and with any version of
-numpy, and once for all figures of a report, each of which is then one product with the weights: 4 ms for 10,000
-resamples of 100 clusters, where scipy takes 13. And its intervals are percentiles, too narrow with few clusters, or
+scipy's `bootstrap` could resample rows of clusters, too. This module draws the same on any machine and with any version
+of numpy, and only once for all figures of a report, each of which is then one product with the weights: 4 ms for 10,000
+resamples of 100 clusters, where scipy takes 13. And scipy's intervals are percentiles, too narrow with few clusters, or
 BCa, which may be NaN.
 """
 
@@ -24,21 +24,21 @@ Floats = NDArray[np.float64]
 
 RESAMPLES = 10_000
 BLOCK = 2_000_000
-"""Numbers that are held as floats at one time."""
+"""The most numbers kept as floats at one time."""
 _UNDEFINED = 0.05
 """The share of resamples in which a statistic may be undefined."""
 _FEWEST = 10
-"""Clusters that must bear on a statistic, and"""
+"""The least number of clusters that bear on a statistic, and"""
 _DIFFERING = 6
-"""clusters that must differ between two sides, for an interval."""
+"""of clusters that differ between two sides, for an interval."""
 _WIDER = "widened by one more that differs"
 
 
 class RandomStream:
     """Seeded uniform numbers in [0, 1).
 
-    They come from the raw output of PCG64, whose stream numpy guarantees for all versions and machines, which it does
-    not for the methods of Generator.
+    They come from the raw output of PCG64, whose stream numpy guarantees for all versions and machines, unlike the
+    methods of Generator.
     """
 
     def __init__(self, seed: int) -> None:
@@ -58,7 +58,7 @@ class RandomStream:
 
 @lru_cache(maxsize=2)
 def cluster_weights(clusters: int, resamples: int = RESAMPLES, seed: int = 1) -> NDArray[np.uint16]:
-    """How often each resample holds each cluster: shape [resamples, clusters]; every row adds up to `clusters`.
+    """How often each resample contains each cluster: shape [resamples, clusters]; every row adds up to `clusters`.
 
     Read-only, and the same array for the same arguments, so that all statistics of a report share their resamples.
 
@@ -96,8 +96,8 @@ def resample(table: Floats, statistic: Callable[[Floats], Floats], resamples: in
 def expanded_percentiles(draws: Floats, clusters: int) -> tuple[float, float]:
     """The 95 % percentile interval, expanded for few clusters (Hesterberg, 2015, section 5.3).
 
-    Percentiles are too narrow as a normal interval with the variance's divisor n is: by sqrt((n - 1) / n) and by the
-    quantile of the normal distribution instead of Student's.
+    Percentiles are too narrow in the same way as a normal interval with the variance's divisor n: by sqrt((n - 1) / n)
+    and by the quantile of the normal distribution instead of Student's.
     """
     reach = t_quantile(0.975, clusters - 1) * (clusters / (clusters - 1)) ** 0.5
     tail = NormalDist().cdf(-reach)
@@ -114,14 +114,13 @@ def cluster_bootstrap(
 ) -> Estimate:
     """A statistic of column sums, and its interval by resampling rows; one row for each cluster.
 
-    `statistic` maps an array [..., K] of column sums to an array [...]; NaN where it is not defined. `bounds` are the
-    least and the greatest value that it can take: the interval then is Wilson's with the effective n that follows
-    from the resamples' variance, since percentiles of a bounded statistic cover far too little near its ends (MRR of
-    0.97 over 100 prompts: 85-91 %). With None the interval is the percentiles' (`expanded_percentiles`), for
-    a statistic that is far from any end. The order of the rows does not matter. `n` is the number of rows.
+    `statistic` maps an array [..., K] of column sums to an array [...]; NaN if undefined. `bounds` are the least and
+    greatest possible values: the interval is then Wilson's with the effective n that follows from the resamples'
+    variance, since percentiles of a bounded statistic cover far too little near its ends (MRR of 0.97 over 100 prompts:
+    85-91 %). With None the interval is that of `expanded_percentiles`, for a statistic that is far from any bound. The
+    order of the rows does not matter. `n` is the number of rows.
 
-    Raises:
-        ValueError: where `sums` is no finite table, or a value lies outside `bounds`.
+    Raises: ValueError: if `sums` is not a finite table, or a value lies outside `bounds`.
     """
     table = np.asarray(sums, dtype=np.float64)
     if table.ndim != 2 or not np.isfinite(table).all():
@@ -165,13 +164,12 @@ def paired_bootstrap(
 ) -> Estimate:
     """The mean of paired differences over clusters and its interval: expanded percentiles of the cluster bootstrap.
 
-    One difference for each cluster, weighted by `weights` (how many prompts it holds; by default all alike). Fewer than
-    6 clusters that differ at all give no interval; no sign-flip test could find a difference there either. The interval
-    is as wide as if one further cluster differed as much as the others do: where a few decide, it else covers 92 %.
-    `n` is the number of clusters.
+    One difference for each cluster, weighted by `weights` (its number of prompts; by default all equal). Fewer than 6
+    differing clusters give no interval; no sign-flip test could find a difference then, either. The interval is as wide
+    as if one more cluster differed as much as the others do: otherwise, if a few decide, it covers 92 %. `n` is the
+    number of clusters.
 
-    Raises:
-        ValueError: where the lists differ in length, a number is not finite or a weight not positive.
+    Raises: ValueError: if the lists differ in length, a number is not finite or a weight not positive.
     """
     table = _paired(differences, weights)
     if not len(table):
@@ -186,9 +184,9 @@ def paired_bootstrap(
 
 
 def paired_t(differences: Sequence[float], weights: Sequence[float] | None = None) -> Estimate:
-    """The same mean with Student's interval, to stand beside the bootstrap's below 30 clusters, and widened as it is.
+    """The same mean with Student's interval, widened likewise, for comparison with the bootstrap below 30 clusters.
 
-    So it is that of scipy's `ttest_1samp` (for equal weights), times the factor of `_spread` to either side.
+    It is the interval of scipy's `ttest_1samp` (for equal weights), times the factor of `_spread` to either side.
 
     Raises:
         ValueError: as `paired_bootstrap` does.
@@ -209,8 +207,8 @@ def paired_t(differences: Sequence[float], weights: Sequence[float] | None = Non
 def _spread(table: Floats) -> tuple[float, float]:
     """The standard error of the mean, and how much wider one further differing cluster would make it.
 
-    The latter is sqrt(1 + m / S): m the mean square of the differences that are not zero, S the sum of the squares of
-    all of them less their mean.
+    The latter is sqrt(1 + m / S), where m is the mean square of the non-zero differences and S the sum of squared
+    deviations from the mean.
     """
     value, clusters = table[:, 0].sum() / table[:, 1].sum(), len(table)
     squares = float(((table[:, 0] - value * table[:, 1]) ** 2).sum())

@@ -1,1 +1,1 @@
-"""Texts: what is safe to print, blocks and tables, and how alike two texts are. Uses the standard library alone."""
+"""Text: safe printing, blocks and tables, and similarity. Uses only the standard library."""

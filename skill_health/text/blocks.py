@@ -20,7 +20,7 @@ class TitleBlock:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A paragraph; `strong` where nobody should miss it."""
+    """A paragraph; `strong` if nobody should miss it."""
 
     text: str
     strong: bool = False
@@ -28,7 +28,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list. Of more than `most` entries the others are counted in text, and all are there in Markdown."""
+    """A list. Text shows at most `most` entries and counts the rest; Markdown shows all."""
 
     texts: Sequence[str]
     most: int = 12
@@ -36,9 +36,9 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; every row has as many cells as the head. The first column stands left, the others right.
+    """A table; every row has as many cells as the head. The first column is left-aligned, the others right-aligned.
 
-    Of more than `most` rows the others are counted in text, and all are there in Markdown.
+    Text shows at most `most` rows and counts the rest; Markdown shows all.
     """
 
     head: Sequence[str]
@@ -55,7 +55,7 @@ def as_text(blocks: Iterable[Block]) -> str:
 
 
 def as_markdown(blocks: Iterable[Block]) -> str:
-    """The document as Markdown: nothing in it is markup but ours."""
+    """The document as Markdown, with no markup in it but ours."""
     return "\n\n".join("\n".join(lines) for block in blocks if (lines := list(_markdown(block)))) + "\n"
 
 
@@ -106,12 +106,12 @@ def _short(text: str) -> str:
 
 
 def text(value: str, most: int = 600) -> str:
-    """A text on one line so that Markdown shows it as it is, cut to so many characters of its own."""
+    """A text on one line, escaped so that Markdown shows it verbatim, cut to this many characters of its own."""
     return markdown_text(value if len(value) <= most else value[: most - 1] + "…")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table and the blank line below it; cells are safe already. Nothing where there is no row."""
+    """A table and the blank line below it; its cells must already be safe. Nothing if there are no rows."""
     found = list(rows)
     if not found:
         return
@@ -123,7 +123,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def rest(shown: int, of: int, what: str) -> Iterator[str]:
-    """One line on how much of a list is not shown."""
+    """One line that says how much of a list is not shown."""
     if of > shown:
         yield f"{of - shown:,} more {what} are in the JSON report."
         yield ""

@@ -1,9 +1,8 @@
-"""Word n-gram fingerprints: which passages two texts share, found without comparing every pair of texts.
+"""Word n-gram fingerprints, which find the passages that texts share without comparing every pair.
 
-A text becomes words (case and punctuation do not count), every run of GRAM words a hash, and of each
-WINDOW neighbouring hashes the smallest is kept. Two texts that share a run of `GUARANTEE` words
-therefore share a kept hash (Schleimer, Wilkerson and Aiken, "Winnowing", SIGMOD 2003), and a copy with
-small edits is found by the runs between the edits.
+A text becomes words (ignoring case and punctuation), every run of GRAM words a hash, and of each WINDOW neighbouring
+hashes the smallest is kept. Two texts that share a run of `GUARANTEE` words therefore share a kept hash (Schleimer,
+Wilkerson and Aiken, "Winnowing", SIGMOD 2003), and a copy with small edits is found by the runs between the edits.
 
 The numbers are measured: among 529 public skills of four unrelated publishers, 0.03 % of the pairs
 across publishers share a run of 8 words by chance, nearly all of it YAML boilerplate; of 6 words 0.1 %,
@@ -51,7 +50,7 @@ def split(text: str) -> Words:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text alone, the same as those of `split` and in half the time."""
+    """The words of a text alone: the same as from `split`, in half the time."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
@@ -61,7 +60,7 @@ def grams(words: Sequence[str], size: int = GRAM) -> list[int]:
 
 
 def fingerprints(words: Sequence[str], size: int = GRAM, window: int = WINDOW) -> list[tuple[int, int]]:
-    """The kept hashes with the word that each starts at, in order.
+    """The kept hashes, each with the word at which it starts, in order.
 
     Of every `window` neighbouring hashes the smallest is kept, the rightmost of equal ones; of a
     text with fewer hashes than that, the smallest of all.

@@ -1,4 +1,4 @@
-"""The word that was probably meant, and several words in a sentence."""
+"""Finds the word that was probably meant, and lists names in a sentence."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known word most like `word` (difflib's ratio at least `cutoff`); "" where none is, or it is no word at all.
+    """The known word most like `word` (difflib's ratio at least `cutoff`); "" if none is, or if it is not a word.
 
-    difflib is slow to load, and a near miss is rare: it is imported here.
+    difflib is imported here because it is slow to load and near misses are rare.
     """
     if len(word) > 128:
         return ""
@@ -21,7 +21,7 @@ _SHOWN = 3
 
 
 def either(names: Sequence[str]) -> str:
-    """Some of the names that a label may mean, as a message says them."""
+    """The first few alternatives, joined by "or", and how many more there are."""
     shown = [*names[:_SHOWN], *([f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else [])]
     return f"{', '.join(shown[:-1])} or {shown[-1]}"
 

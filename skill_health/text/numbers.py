@@ -1,4 +1,4 @@
-"""Numbers of reports as short text, each with its interval; nothing in here escapes anything."""
+"""Formats the numbers of reports as short text, each with its interval; nothing here escapes anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTHING = "–"
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """A share as a number of hundredths, without the sign."""
+    """A share in per cent, without the % sign."""
     return NOTHING if value is None else f"{100 * value:.{digits}f}"
 
 
@@ -45,17 +45,17 @@ def _with_interval(number: Number, shown: Any) -> str:
 
 
 def with_n(shown: str, number: Number) -> str:
-    """A number with the calls that it rests on: "71.3 [64.2, 77.6] n 60"."""
+    """A number with the calls behind it: "71.3 [64.2, 77.6] n 60"."""
     return f"{shown} n {number['n']:,}" if number["value"] is not None else shown
 
 
 def p_value(p: float | None) -> str:
-    """A p-value to three places."""
+    """A p-value to three decimal places."""
     return NOTHING if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def amount(value: float | None, digits: int = 3) -> str:
-    """Dollars or milliseconds to so many significant digits, without an exponent."""
+    """Dollars or milliseconds to this many significant digits, without an exponent."""
     if value is None:
         return NOTHING
     text = f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"

@@ -1,7 +1,7 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-A hook checks one skill and needs few of the two hundred patterns; compiling all of them would take longer
-than everything else it does.
+A hook checks one skill and needs few of the two hundred patterns; compiling all of them would take longer than
+everything else.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, AnyStr, cast
 
 
 def lazy(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """As `re.compile`, but nothing is compiled, and no mistake in the pattern found, before its first use."""
+    """Like `re.compile`, but the pattern is compiled, and a mistake in it found, only on first use."""
     return cast("re.Pattern[AnyStr]", Lazy(text, flags))
 
 
 class Lazy:
-    """Stands in for a compiled pattern and hands every use on to it."""
+    """A proxy of a compiled pattern."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
         self.pattern, self.flags = text, flags

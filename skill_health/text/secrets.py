@@ -1,7 +1,7 @@
-"""Credentials that can be told by their format alone: found, judged, and cut out of what is printed.
+"""Finds credentials by their format alone, judges them, and redacts them from output.
 
-Formats as published by their issuers, read 2026-11. A format is here only where its prefix and length leave
-no doubt; a password or a signed web token (mostly a sample in documentation) has no such format.
+Formats as published by their issuers, read 2026-11. A format is listed only if its prefix and length leave no doubt; a
+password or a signed web token (mostly a sample in documentation) has no such format.
 """
 
 import math
@@ -21,15 +21,15 @@ class Secret(NamedTuple):
     kind: str
 
 
-# Most formats hold a run of at least this many letters, digits, "_" and "-". Looking for such runs first, and for the
-# prefixes only in them, is several times faster than looking for thirty prefixes in the whole text. What stands before
-# a run belongs to a format only across one of `_JOINTS`; "?" is what a character beyond ASCII became.
+# Most formats contain a run of at least this many letters, digits, "_" and "-". Looking for such runs first, and for
+# the prefixes only in them, is several times faster than looking for thirty prefixes in the whole text. What precedes a
+# run belongs to a format only across one of `_JOINTS`; "?" replaces each non-ASCII character.
 _RUN = b"a" * 24
 _RUN_TABLE = bytes(97 if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-") else 32 for c in range(256))
 _BEFORE = 80
 _JOINTS = b"./:?"
 
-# (what it is, literals of which one must occur, the whole format, whether it holds such a run)
+# (what it is, literals of which one must occur, the whole format, whether it contains such a run)
 _FORMATS = tuple(
     (kind, tuple(literals.encode().split()), lazy(pattern), run)
     for kind, run, literals, pattern in (
@@ -70,9 +70,9 @@ _ANY_LITERAL = lazy(b"|".join(re.escape(one) for _, literals, _, run in _FORMATS
 _EVERYDAY = lazy(
     r"example|sample|dummy|fake|placeholder|redacted|your|changeme|secret|token|x{4}|0{6}|\*{3}|12345678|abcdefg|01234567|87654321"
 )
-# What follows the prefix in keys that their issuers print in their own documentation.
+# What follows the prefix in the sample keys of the issuers' own documentation.
 _DOCUMENTED = ("SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe", "SyA-9tSrke72PouQMnMX-a7eZSW0jkFMBWY")
-# Fewer than one in a thousand random AWS ids (the shortest format) lies below, and no key of 32 hexadecimal digits.
+# Fewer than one in a thousand random AWS ids (the shortest format) is below this, and no key of 32 hexadecimal digits.
 _ENTROPY = 2.8
 
 
@@ -99,7 +99,7 @@ def entropy(text: str) -> float:
 
 
 def _candidates(text: str) -> Iterator[Secret]:
-    # One byte for each character, so that the places are those of the text.
+    # One byte for each character, so that offsets are those of the text.
     raw = text.encode("ascii", "replace")
     for kind, literals, pattern, run in _FORMATS:
         if not run and any(literal in raw for literal in literals):
@@ -123,7 +123,7 @@ def _found(kind: str, pattern: re.Pattern[str], text: str, start: int, end: int)
 
 
 def _placeholder(value: str) -> bool:
-    """A person typed it: words, counting, one letter over and over."""
+    """Whether a person typed it: words, counting, one repeated letter."""
     body = value.rpartition("\n" if "\n" in value else "-----")[2]
     tail = body[8:] if len(body) > 24 else body[4:]
     return value.endswith(_DOCUMENTED) or bool(_EVERYDAY.search(tail.lower())) or entropy(tail) < _ENTROPY

@@ -23,7 +23,7 @@ def terms(text: str, stop: Collection[str] = ()) -> list[str]:
 
 
 def frequencies(texts: Iterable[Iterable[str]]) -> Counter[str]:
-    """In how many of the texts each term occurs."""
+    """The number of texts in which each term occurs."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(text))
@@ -33,8 +33,8 @@ def frequencies(texts: Iterable[Iterable[str]]) -> Counter[str]:
 def vectors(texts: Sequence[Sequence[str]], background: int = 0) -> list[dict[str, float]]:
     """One unit vector per text; an empty one for a text without terms.
 
-    `background` texts without any of these terms are taken to exist beside the given ones. Without them,
-    the words that two texts share weigh least where there are few texts.
+    `background` is a number of further texts, assumed to contain none of these terms. Without it, the words that two
+    texts share weigh least when there are few texts.
     """
     counts = frequencies(texts)
     total = len(texts) + background
@@ -55,7 +55,7 @@ def cosine(a: Vector, b: Vector) -> float:
 
 
 def containment(a: Collection[str], b: Collection[str]) -> float:
-    """Which share of the smaller set of terms the larger one holds; 0 where one is empty."""
+    """The share of the smaller set of terms that the larger one contains; 0 if either is empty."""
     a, b = set(a), set(b)
     smaller = min(len(a), len(b))
     return len(a & b) / smaller if smaller else 0.0
@@ -64,9 +64,9 @@ def containment(a: Collection[str], b: Collection[str]) -> float:
 def similar_pairs(found: Sequence[Vector], threshold: float) -> Iterator[tuple[int, int, float]]:
     """Every pair (i, j, cosine) with i < j and a cosine of at least `threshold` (> 0), by j then i.
 
-    Terms are ranked, the rarest first, and a vector is indexed up to the rank at which the rest of it is shorter
-    than the threshold. Probing with a whole vector then gives the exact product over what is indexed
-    of another; what is left is at most the rest of the one times what the other has beyond that rank (Cauchy-Schwarz).
+    Terms are ranked, the rarest first, and a vector is indexed up to the rank at which the rest of it is shorter than
+    the threshold. Probing with a whole vector then gives the exact product with the indexed part of another; the
+    remainder is at most the rest of the one times what the other has beyond that rank (Cauchy-Schwarz).
     """
     df = frequencies(found)
     rank = {term: at for at, term in enumerate(sorted(df, key=lambda term: (df[term], term)))}
@@ -86,7 +86,7 @@ def similar_pairs(found: Sequence[Vector], threshold: float) -> Iterator[tuple[i
                 value = cosine(found[i], vector)
                 if value >= threshold:
                     yield i, j, value
-        # The slack covers rounding: a term too many in the index costs little, a pair lost is wrong.
+        # The slack covers rounding: an extra term in the index costs little, but a lost pair is an error.
         end = next((n for n, length in enumerate(lengths) if length < threshold - _SLACK), len(ordered))
         for at, weight in ordered[:end]:
             index.setdefault(at, []).append((j, weight))
@@ -94,7 +94,7 @@ def similar_pairs(found: Sequence[Vector], threshold: float) -> Iterator[tuple[i
 
 
 def _rests(weights: Sequence[float]) -> list[float]:
-    """The length of what is left of a vector after its first 0, 1, 2 ... weights."""
+    """The length of the rest of a vector after its first 0, 1, 2 ... weights."""
     squares = [0.0]
     for weight in reversed(weights):
         squares.append(squares[-1] + weight * weight)
@@ -104,8 +104,8 @@ def _rests(weights: Sequence[float]) -> list[float]:
 def contained_pairs(texts: Sequence[Collection[str]], threshold: float, least: int) -> Iterator[tuple[int, int, float]]:
     """Every pair (small, large, containment) of at least `threshold`, by the small one, then the large.
 
-    Sets of fewer than `least` terms are no small side: a few words lie in many descriptions. Of two
-    sets of one size the earlier is the small one.
+    Sets of fewer than `least` terms are never the small side: many descriptions contain a few words. Of two sets of
+    equal size the earlier is the small one.
     """
     sets = [frozenset(text) for text in texts]
     df = frequencies(sets)

@@ -1,4 +1,4 @@
-"""Text of any origin on a terminal: safe to print, in columns that fit, in colour only where asked for."""
+"""Prints text of any origin on a terminal: safely, in columns that fit, in colour only on request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STYLES = {"red": "31", "yellow": "33", "blue": "34", "green": "32", "dim": "2",
 
 
 def clean(text: str) -> str:
-    """The text with everything that could move a cursor, hide or reorder characters shown as an escape."""
+    """The text with everything that could move the cursor or hide or reorder characters shown as an escape."""
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE.sub(escape_character, text.replace("\t", " "))
@@ -31,7 +31,7 @@ def escape_character(match: re.Match[str]) -> str:
 
 
 def paint(text: str, style: str, color: bool) -> str:
-    """The text in a colour or weight, where `color` is true."""
+    """The text in a colour or weight, if `color` is true."""
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if color else text
 
 
@@ -52,7 +52,7 @@ def echo(text: str, err: bool = False) -> None:
 
 
 def markdown_text(text: str) -> str:
-    """The text so that Markdown shows it as it is: no markup, link, HTML, table cell or new line can come of it."""
+    """The text escaped so that Markdown shows it verbatim, without any markup, link, HTML, table cell or new line."""
     shown = clean(text.replace("\n", " ").replace("\r", " "))
     shown = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     shown = re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", shown)
@@ -71,7 +71,7 @@ def table_line(text: str) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns a terminal takes for a text: two for a wide character, none for one that combines."""
+    """How many columns a text takes on a terminal: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -90,7 +90,7 @@ def cut(text: str, width: int) -> str:
 
 
 def squeezed(text: str, width: int) -> str:
-    """The same, but the middle is left out: for names that differ in how they begin or in how they end."""
+    """The same, but the middle is left out: for names that differ at the beginning or the end."""
     shown = table_line(text)
     if columns(shown) <= width:
         return shown
@@ -102,13 +102,13 @@ def squeezed(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """The text with blanks behind it, or before it, to fill so many columns."""
+    """The text padded with blanks, on the right or left, to this many columns."""
     blank = " " * (width - columns(text))
     return blank + text if right else text + blank
 
 
 def wrapped(text: str, width: int, hang: str = "") -> list[str]:
-    """The text on as many lines as it takes, at least one; all but the first begin with `hang`."""
+    """The text wrapped on one or more lines; all but the first begin with `hang`."""
     lines: list[str] = []
     current = ""
     for word in table_line(text).split():
@@ -138,9 +138,9 @@ def _start(word: str, width: int) -> str:
 def table(
     head: Sequence[str], rows: Sequence[Sequence[str]], width: int, fewest: int = 2, least: int = 12
 ) -> Iterator[str]:
-    """A table without lines: the first column stands left and gives way down to `least`, the others right.
+    """A table without lines: the first column is left-aligned and shrinks down to `least`, the others right-aligned.
 
-    Columns are dropped from the right until it fits, `fewest` of them are kept. The first line is the head's.
+    Columns are dropped from the right until it fits, but `fewest` are kept. The first line is the header.
     """
     cells = [[cut(cell, width) for cell in row] for row in (head, *rows)]
     widths = [max(columns(row[at]) for row in cells) for at in range(len(head))]
@@ -154,12 +154,12 @@ def table(
 
 
 def to_ascii(text: str) -> str:
-    """A finished page for a terminal that knows ASCII only: our own signs replaced, what is left as escapes."""
+    """Finished output for an ASCII-only terminal: our own signs are replaced, the rest becomes escapes."""
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
 
 
 def speaks_unicode(stream: object) -> bool:
-    """Whether what is printed to a stream can hold the signs of tables and plots."""
+    """Whether a stream can encode the signs of tables and plots."""
     try:
         "─●…".encode(getattr(stream, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -168,7 +168,7 @@ def speaks_unicode(stream: object) -> bool:
 
 
 def ascii_values(value: Any) -> Any:
-    """JSON values with every text in ASCII, so that what is laid out for columns keeps them."""
+    """JSON values with every text in ASCII, so that columns stay aligned."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("ascii", "backslashreplace").decode("ascii")
     if isinstance(value, Mapping):
