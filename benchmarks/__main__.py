@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME]...` prints one Markdown section for each question (by default all of them).
 
-A question is a module here with a `TITLE`, the number of `ROUNDS` that it needs, and `run(options)`, which yields
-paragraphs and tables.
+A question is a module here with a `TITLE`, the number of `ROUNDS` it needs, and `run(options)`, which yields paragraphs
+and tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks._measure import Failed, Options
 from benchmarks._table import machine
 
-# In this order: what `parse` reads into this process would count as memory of those that are started later.
+# In this order: what `parse` reads into this process would count as memory of processes started later.
 LINTER = ("hook", "collection", "scale", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
 EFFECTIVENESS = ("trials",)
@@ -26,7 +26,7 @@ NOT_MEASURED = "Not measured: "
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Answer the questions; 0, or 1 where something could not be measured."""
+    """Answer the questions; returns 0, or 1 if something could not be measured."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks", description="Speed and memory, as ratios taken in one run."
     )
@@ -37,11 +37,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--skills", type=int, default=529, metavar="N", help="size of the generated collection (529)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the generated collection (1)")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each measurement (as many as each needs)")
-    parser.add_argument("--agnix", metavar="PROGRAM", help="an agnix that is there already (else pip installs one)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables between the marks in this file too")
+    parser.add_argument("--agnix", metavar="PROGRAM", help="an installed agnix (else pip installs one)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also put the tables between the marks in this file")
     given = parser.parse_args(argv)
     if unknown := [name for name in given.names if name not in QUESTIONS]:
-        parser.error(f"nothing is called {unknown[0]!r}; there are {', '.join(QUESTIONS)}")
+        parser.error(f"there is no question {unknown[0]!r}; there are {', '.join(QUESTIONS)}")
     if given.skills < 1 or (given.rounds is not None and given.rounds < 1):
         parser.error("--skills and --rounds count from 1")
     if given.tree is not None and not given.tree.is_dir():
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         print(part, end="\n\n", flush=True)
         parts.append(part)
     if given.write is not None:
-        # What stands outside the marks stays; headings go one level deeper.
+        # Text outside the marks is kept; headings go one level deeper.
         head, tail = _cut(given.write, kind) or ("", "")
         tables = "\n\n".join(parts).replace("\n## ", "\n### ")
         given.write.write_text(f"{head}\n{tables}\n\n{tail}", encoding="utf-8")
@@ -82,7 +82,7 @@ def _answers(given: argparse.Namespace) -> Iterator[str]:
 
 
 def _cut(path: Path, kind: str) -> tuple[str, str] | None:
-    """What stands before and after the tables of this kind, the marks included; None without marks."""
+    """The text before and after the tables of this kind, marks included; None without marks."""
     head, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- begin {kind} -->\n")
     _, end, tail = rest.partition(f"<!-- end {kind} -->\n")
     return (head + begin, end + tail) if begin and end else None

@@ -1,4 +1,4 @@
-"""The linter that we are measured against, from the package index, in an environment of its own."""
+"""The linter that we compare with, from the package index, in an environment of its own."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ VENV = ROOT / "build" / "bench-venv"
 
 
 def program(given: str | None) -> str:
-    """The path of an agnix; where none is given, that of build/bench-venv, installed now if need be.
+    """The path of an agnix; by default that of build/bench-venv, installed now if necessary.
 
-    Raises Failed where it cannot be installed.
+    Raises Failed if it cannot be installed.
     """
     if given is not None:
         return os.path.abspath(given) if os.sep in given else given

@@ -16,16 +16,16 @@ from skill_health.stats.resampling import paired_bootstrap, paired_t
 
 REPLICATIONS, LEAST, MARGIN = 3, 6, 0.10
 SUCCESS = (0.5, 0.5, 0.55, 0.6, 0.7, 0.8)
-"""How often the control and five other conditions succeed."""
+"""Success rates of the control and five other conditions."""
 HARD, ALIKE = 3.0, 0.8
-"""The spread of the tasks' difficulty in logits, and how far two conditions find the same tasks hard."""
+"""The spread of the tasks' difficulty in logits, and the correlation of difficulty between two conditions."""
 TOKENS = (1.0, 1.0, 1.1, 1.3, 1.5, 2.0)
 OF_TASK, OF_TRIAL = 0.5, 0.35
-"""What they use against the control; the spread of its logarithm between tasks, and between the trials of one."""
+"""Their usage relative to the control; the spread of its logarithm between tasks, and between trials of one."""
 
 
 def effectiveness(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
-    """The success of each condition, its gain over the control by task, what it uses, and how much more."""
+    """The success of each condition, its gain over the control by task, its usage, and how much more that is."""
     easy = rng.standard_normal(tasks)
     tables = [chances("logit-normal", HARD, level) for level in SUCCESS]
     runs = [right(rng, looked_up(table, related(rng, easy, ALIKE)), REPLICATIONS) for table in tables]
@@ -52,7 +52,7 @@ def _usage(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
 
 
 def without_effect(rng: np.random.Generator, tasks: int) -> Iterator[Test]:
-    """Conditions that are all alike: one contrast, the best of all after correction, verdicts and "biased"."""
+    """Identical conditions: one contrast, the best of all after correction, verdicts and "biased"."""
     for level in (0.5, 0.8):
         table = chances("logit-normal", HARD, level)
         found = [list(_alike(rng, table, tasks)) for _ in range(3)]
@@ -93,7 +93,7 @@ def _least(ps: list[float | None]) -> float | None:
 
 
 def _biased(found: list[list[NDArray[np.int64]]], tasks: int) -> float | None:
-    """The least p of all tests of bias of a run, of those whose difference is beyond the margin."""
+    """The least p of a run's bias tests, among those whose difference exceeds the margin."""
     ps, sizes = [], []
     for control, irrelevant, full in (islice(runs, 3) for runs in found):
         # A quarter of the tasks are negative controls.

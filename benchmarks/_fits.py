@@ -13,7 +13,7 @@ from skill_health.stats.position import clustered_slope
 
 
 def agreement(rng: np.random.Generator, population: Population) -> Iterator[Hit]:
-    """Fleiss' kappa of four models, one rating each; where they err, they often err alike."""
+    """Fleiss' kappa of four models, one rating each; when they err, they often err alike."""
     for level in LEVELS:
         estimate = fleiss_kappa(_ratings(rng, population, level, population.prompts).tolist(), RESAMPLES)
         yield Hit(f"Fleiss kappa, {level}", _kappa(population, level), estimate)
@@ -29,7 +29,7 @@ def _ratings(rng: np.random.Generator, population: Population, level: float, pro
 
 @lru_cache(maxsize=64)
 def _kappa(population: Population, level: float) -> float:
-    """The population's kappa, from a sample that is large enough to count as one."""
+    """The population's kappa, from a sample large enough to stand in for it."""
     counts = _ratings(np.random.default_rng(1), population, level, 300_000)
     among = ((counts**2).sum(axis=1) - 4).mean() / 12
     by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
@@ -63,7 +63,7 @@ def _moved(chance: np.ndarray, by: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _slope(population: Population, level: float, bias: float) -> float:
-    """The slope that fits the population's accuracy at each position best, in the sense of the likelihood."""
+    """The maximum-likelihood slope of the population's accuracy at each position."""
     x = np.arange(1.0, SKILLS + 1) - (SKILLS + 1) / 2
     table = chances(population.kind, population.spread, level)
     accuracy = _moved(table[:, None], bias * x).mean(axis=0)

@@ -1,7 +1,7 @@
-"""A collection of any size, made from the text of our own fixtures: the same for the same seed and size.
+"""A collection of any size, generated from the text of our own fixtures: the same for the same seed and size.
 
-Lengths follow the quantiles of 13,551 public SKILL.md of 69 repositories (2026). What it says is nonsense; how it is
-built is not: frontmatter, headings, lists, tables, fenced code and links in the proportions of the fixtures.
+Lengths follow the quantiles of 13,551 public SKILL.md of 69 repositories (2026). The content is nonsense, but the
+structure is real: frontmatter, headings, lists, tables, fenced code and links in the proportions of the fixtures.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from skill_health.skill.frontmatter import read
 # Share of the skills -> lines of SKILL.md; between two points the logarithm is linear. The ends are ours.
 LINES = ((0.0, 20), (0.1, 60), (0.5, 146), (0.9, 406), (0.95, 505), (0.99, 824), (1.0, 1500))
 _FENCE = ("```", "~~~")
-# A word of prose that may become another one: not part of a path, an identifier or markup.
+# A word of prose that may be replaced: not part of a path, an identifier or markup.
 _WORD = re.compile(r"(?<![\w`/.<(\[#@$-])[a-z]{4,}(?![\w`/.>)\]-])")
 _FILE = re.compile(r"\b(?:references|scripts)/[\w-]+\.[a-z]+")
 _SWAPPED = 0.3
 
 
 class Source(NamedTuple):
-    """What the fixtures give: sections of Markdown, bundled files by their relative path, and a vocabulary."""
+    """The material from the fixtures: sections of Markdown, bundled files by their relative path, and a vocabulary."""
 
     sections: tuple[tuple[str, ...], ...]
     files: dict[str, bytes]

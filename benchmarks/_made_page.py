@@ -1,8 +1,8 @@
 """A made-up collection with everything that a page shows: skills, registries, daily lines, runs of both benchmarks.
 
-What it says is nonsense; how it is built is not: skills as `_generate` makes them, a history with drifts, a change of
+The content is nonsense, but the structure is real: skills as `_generate` makes them, a history with drifts, a change of
 rules and a dirty day, routers of different strength, and trials with effects, failures and kept artefacts. Every file
-fits its schema. `Texts` are what others could have written: a test passes hostile ones.
+fits its schema. `Texts` are texts that others could have written: a test passes hostile ones.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A skill as the reports name it; `digest` is None where the skill cannot be told from another."""
+    """A skill as the reports name it; `digest` is None if the skill cannot be told apart from another."""
 
     name: str
     description: str
@@ -76,7 +76,7 @@ def write_page(root: Path, size: Size, seed: int, texts: Texts = plain) -> None:
 
 
 def write_reports(root: Path, size: Size, seed: int, texts: Texts = plain) -> None:
-    """Write registries and reports for the skills that stand below `root`/skills."""
+    """Write registries and reports for the skills below `root`/skills."""
     from benchmarks._made_page_router import write_router
     from benchmarks._made_page_trials import write_trials
 
@@ -95,7 +95,7 @@ def write_reports(root: Path, size: Size, seed: int, texts: Texts = plain) -> No
 
 
 def _known(root: Path) -> tuple[dict[str, Any], list[Known]]:
-    """The daily line of today and the skills as a run would see them."""
+    """Today's daily line, and the skills as a run would see them."""
     from skill_health.core.git import Revision
     from skill_health.daily.history import to_record
     from skill_health.daily.today import check_today
@@ -113,7 +113,7 @@ def _known(root: Path) -> tuple[dict[str, Any], list[Known]]:
 
 
 def _registries(root: Path, names: Sequence[str], each: int, seed: int, texts: Texts) -> list[dict[str, Any]]:
-    """Claims of every age, and the prompts, which are given back."""
+    """Write claims of every age and the prompts; returns the prompts."""
     rng = random.Random(f"registries {seed}")
     claims, prompts = [], []
     for at, name in enumerate(names):
@@ -140,7 +140,7 @@ def _registries(root: Path, names: Sequence[str], each: int, seed: int, texts: T
 
 
 def history(last: Mapping[str, Any], days: int, seed: int) -> list[dict[str, Any]]:
-    """So many daily lines, the newest being `last`: scores wander, some fall for good on a day, rules change once."""
+    """This many daily lines, up to `last`: scores drift, some fall for good on one day, rules change once."""
     rng = random.Random(f"history {seed}")
     falls = {path: rng.randrange(1, days + 1) for path in last["skills"] if rng.random() < _DRIFTS}
     fallen_all, other_rules = days // 3, days * 2 // 3
@@ -160,7 +160,7 @@ def history(last: Mapping[str, Any], days: int, seed: int) -> list[dict[str, Any
 
 
 def _shift(skill: dict[str, Any], better: float) -> None:
-    """The skill with another score, and its components with it."""
+    """The skill with another score and matching components."""
     if skill["score"] is not None:
         skill["score"] = round(min(1.0, max(0.0, skill["score"] + better)), 4)
     for name, value in skill["components"].items():
@@ -175,12 +175,12 @@ def _summed(line: dict[str, Any]) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """A JSON file as the runs write it, the folder included."""
+    """Write a JSON file as runs do, and create its folder."""
     os.makedirs(path.parent, exist_ok=True)
     path.write_text(json.dumps(value, sort_keys=True, indent=1), encoding="utf-8")
 
 
 def append(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-    """Lines at the end of a JSONL file."""
+    """Append lines to a JSONL file."""
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line, sort_keys=True) + "\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Router runs for a made-up page: routers of different strength with likes of their own, failures and missing calls."""
+"""Router runs for a made-up page: routers of different strength with their own biases, failures and missing calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_router(
     seed: int,
     texts: Texts,
 ) -> None:
-    """One run of so many models over all prompts, as `router run` leaves it, and its lines of the history."""
+    """Write one run of this many models over all prompts, as `router run` leaves it, and its history lines."""
     listed = [skill for skill in skills if not skill.hidden]
     rng = random.Random(f"router {seed}")
     specs = [texts("model", nth) for nth in range(models)]
@@ -101,7 +101,7 @@ def _result(
         return RoutingResult(
             *key, status=kind, kinds=kinds, first_kinds=kinds, first_status=kind, attempts=2 if kinds else 1
         )
-    # What is taken instead is a neighbour, one of a few that everybody likes, or anything.
+    # The wrong pick is a neighbour, one of a few favourites, or any skill.
     at = names.index(target) if target in names else rng.randrange(len(names))
     first = target if right else rng.choice([names[at - 1], *names[:2], NONE, rng.choice(names)])
     ranking = [first] if first == NONE else list(dict.fromkeys([first, *rng.sample(names, min(2, len(names)))]))

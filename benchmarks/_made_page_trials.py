@@ -32,7 +32,7 @@ _STEPS = 4
 
 
 def write_trials(reports: Path, skills: Sequence[Known], trials: int, day: date, seed: int, texts: Texts) -> None:
-    """A run of at least so many trials, as `effectiveness run` leaves it, and its lines of the history."""
+    """Write a run of at least this many trials, as `effectiveness run` leaves it, and its history lines."""
     rng = random.Random(f"trials {seed}")
     told = [skill for skill in skills if skill.digest]
     tasks = [_task(nth, told, texts) for nth in range(-(-trials // (MODELS * REPLICATIONS * len(CONDITIONS))))]
@@ -59,7 +59,7 @@ def write_trials(reports: Path, skills: Sequence[Known], trials: int, day: date,
 
 
 def _task(number: int, skills: Sequence[Known], texts: Texts) -> dict[str, Any]:
-    # Six tasks for each of the first skills, so that there is something to test; one for every other skill further on.
+    # Six tasks for each of the first skills, so that there is something to test; then one for every second skill.
     at = number // _TESTED if number < _THOROUGH * _TESTED else 2 * number
     named = [skills[(at + step) % len(skills)].name for step in range(4)]
     keys = ("target_skill", "irrelevant_skill", "related_skill", "unrelated_skill")
@@ -117,7 +117,7 @@ def _result(
 
 
 def _write_trial(folder: Path, result: TrialResult, number: int, texts: Texts) -> None:
-    """What a trial leaves behind."""
+    """Write what a trial leaves behind."""
     name = texts("file", number)
     steps: list[dict[str, Any]] = [{"step_id": 1, "source": "user", "message": texts("message", number)}]
     for nth in range(_STEPS):

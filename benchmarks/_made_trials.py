@@ -1,4 +1,4 @@
-"""A collection whose tasks take no time, and a run of 10,000 trials, both made up to be measured."""
+"""A collection whose tasks take no time, and a run of 10,000 trials, both made up for measuring."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SKILLS = tuple(f"{name}-work" for name in ("crates", "ropes", "sails", "tides",
 
 
 def write_collection(root: Path) -> None:
-    """Five skills, and tasks that are judged in no time."""
+    """Write five skills, and tasks that are judged in no time."""
     for name in _SKILLS:
         folder = root / "skills" / name
         folder.mkdir(parents=True)
@@ -47,7 +47,7 @@ def write_collection(root: Path) -> None:
 
 
 def write_run(folder: Path, seed: int) -> int:
-    """A run as `effectiveness run` leaves it, of agents with effects, failures and retries; how many results it has."""
+    """Write a run as `effectiveness run` leaves it, with effects, failures and retries; returns how many results."""
     folder.mkdir(parents=True)
     rng = random.Random(seed)
     skills = [f"skill-{n:02}" for n in range(14)]

@@ -1,4 +1,4 @@
-"""Running commands in turn, and what each run cost: wall clock, processor time and peak memory."""
+"""Runs commands in turn, and measures each run: wall clock, processor time and peak memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Failed(Exception):
 
 
 class Options(NamedTuple):
-    """What every question is told. `scratch` is an empty folder of its own; `tree` a real collection, if any."""
+    """The options of every question. `scratch` is an empty folder of its own; `tree` a real collection, if any."""
 
     scratch: Path
     tree: Path | None
@@ -31,7 +31,7 @@ class Options(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A program to time. `before` runs ahead of each run, untimed; any other exit code than `codes` is a failure."""
+    """A program to time. `before` runs ahead of each run, untimed; any exit code other than `codes` is a failure."""
 
     argv: Sequence[str]
     cwd: Path
@@ -66,7 +66,7 @@ def skill_health(*args: str) -> list[str]:
 
 
 def measure(command: Command) -> Sample:
-    """Run a command once. Raises Failed where it cannot be run or ends with an unexpected exit code."""
+    """Run a command once. Raises Failed if it cannot be run or ends with an unexpected exit code."""
     if command.before is not None:
         command.before()
     start = time.perf_counter()
@@ -80,7 +80,7 @@ def measure(command: Command) -> Sample:
     assert process.stderr is not None
     with process.stderr as stream:
         complaint = stream.read()
-    # The usage covers the process and all children that it waited for; of memory it is the largest of any of them.
+    # The usage covers the process and all children it waited for; memory is that of the largest of them.
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -93,7 +93,7 @@ def measure(command: Command) -> Sample:
 def interleave(commands: Mapping[str, Command], rounds: int) -> dict[str, list[Sample]]:
     """Run every command once to warm up, then all of them in turn, `rounds` times: A B C A B C ...
 
-    What else the machine is doing then weighs on all of them alike.
+    Other load on the machine then affects all of them alike.
     """
     for command in commands.values():
         measure(command)

@@ -1,4 +1,4 @@
-"""Sweeps in which nothing is there to be found: each yields (what was tested, the p-value, None where not testable)."""
+"""Sweeps without any effect: each yields (what was tested, the p-value, None if not testable)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def equal_models(rng: np.random.Generator, population: Population) -> Iterator[T
 
 
 def unbiased(rng: np.random.Generator, population: Population) -> Iterator[Test]:
-    """Picks that know nothing of the order: the right skill, or one of three that are confused with it."""
+    """Picks independent of the order: the right skill, or one of three that are confused with it."""
     for level in LEVELS:
         chance = looked_up(chances(population.kind, population.spread, level), traits(rng, population))
         target = rng.integers(0, OFFERED, (population.prompts, 1))

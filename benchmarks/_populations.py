@@ -27,7 +27,7 @@ class Hit(NamedTuple):
 
 
 class Test(NamedTuple):
-    """One test of one simulated sweep in which nothing is there to be found; None where it is not testable."""
+    """One test of one simulated sweep without any effect; None if not testable."""
 
     what: str
     p: float | None
@@ -35,8 +35,8 @@ class Test(NamedTuple):
 
 @dataclass(frozen=True)
 class Population:
-    """How hard prompts are. `kind` is "beta" or "logit-normal"; `spread` the ICC of two calls (beta) or the standard
-    deviation on the logit scale. `family` prompts share `kinship` of what makes them hard."""
+    """The difficulty of prompts. `kind` is "beta" or "logit-normal"; `spread` the ICC of two calls (beta) or the
+    standard deviation on the logit scale. `family` prompts share `kinship` of their difficulty."""
 
     name: str
     kind: str
@@ -63,7 +63,7 @@ POPULATIONS = (
 
 @lru_cache(maxsize=1024)
 def chances(kind: str, spread: float, mean: float) -> Floats:
-    """Equally likely chances of a right answer, the hardest prompt first; their mean is the population's accuracy."""
+    """Equally likely probabilities of a right answer, hardest prompt first; their mean is the population's accuracy."""
     from scipy.special import betaincinv, expit, ndtri
 
     shares = (np.arange(_CELLS) + 0.5) / _CELLS
@@ -93,7 +93,7 @@ def related(rng: np.random.Generator, trait: Floats, correlation: float) -> Floa
 
 
 def looked_up(table: Floats, trait: Floats) -> Floats:
-    """The chance of a right answer that each trait stands for."""
+    """The probability of a right answer for each trait."""
     from scipy.special import ndtr
 
     return np.asarray(table[np.minimum((ndtr(trait) * len(table)).astype(np.int64), len(table) - 1)])

@@ -1,6 +1,6 @@
 """What is simulated: each scenario yields (what it is an interval of, the truth, the estimate) for one random sweep.
 
-A further scenario is a further function in SCENARIOS.
+To add a scenario, add a function to SCENARIOS.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from skill_health.stats.resampling import paired_bootstrap, paired_t
 NULL, ABSTAINS, LATER = 0.22, 0.2, (1 / 2, 1 / 3, 1 / 4, 0.0)
 """The share of prompts without a skill; of wrong answers that abstain; and the credit of ranks 2, 3, 4 and none."""
 PLACES = {"easy to place": (0.7, 0.15, 0.05, 0.1), "hard to place": (0.2, 0.2, 0.2, 0.4)}
-"""How often the right skill comes at those ranks once it is not first: two kinds of prompts, as many of each."""
+"""How often the right skill has those ranks if it is not first, for two kinds of prompts in equal numbers."""
 SAID = {0: (0.2, 0.2, 0.3, 0.3), 1: (0.05, 0.15, 0.3, 0.5)}
 CONFIDENCES = (0.5, 0.7, 0.9, 0.99)
 """Confidences, and how often each is stated with a wrong and with a right answer."""
@@ -126,7 +126,7 @@ def skills(rng: np.random.Generator, population: Population) -> Iterator[Hit]:
 
 
 def latency(rng: np.random.Generator, alike: float) -> Iterator[Hit]:
-    """Median and 95th percentile of the time of 300 calls, of whose logarithm's variance prompts make a share."""
+    """Median and 95th percentile of the duration of 300 calls; prompts explain a share of its log variance."""
     own = rng.standard_normal((100, 3)) * (1 - alike) ** 0.5
     values = np.exp(0.5 * (own + rng.standard_normal((100, 1)) * alike**0.5)).ravel().tolist()
     labels = np.repeat(np.arange(100), 3).tolist()
@@ -144,4 +144,4 @@ SCENARIOS: Mapping[str, Mapping[str, Scenario]] = {
     "Latency": {f"ICC {alike}": partial(latency, alike=alike) for alike in (0.05, 0.5, 0.95)},
     "Effectiveness, 6 conditions": {f"{n} tasks": partial(effectiveness, tasks=n) for n in (20, 40)},
 }
-"""What is shown in one table, and its columns."""
+"""The tables, each with its columns."""

@@ -1,4 +1,4 @@
-"""Samples -> Markdown tables of ratios, and one line on the machine that they were taken on."""
+"""Turns samples into Markdown tables of ratios, and one line on the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = (
 
 
 class Ratio(NamedTuple):
-    """One row: the cost of `name` over that of `base`, divided by `scale`; `target` is the most it may be."""
+    """One row: the cost of `name` over that of `base`, divided by `scale`; `target` is its upper limit."""
 
     name: str
     base: str
@@ -50,7 +50,7 @@ def ratios(samples: Mapping[str, Sequence[Sample]], rows: Iterable[Ratio]) -> st
 
 
 def absolutes(samples: Mapping[str, Sequence[Sample]]) -> str:
-    """A table of medians on this machine, for orientation: they say nothing about another one."""
+    """A table of medians on this machine, for orientation only: they say nothing about other machines."""
     lines = ["| command | wall clock | CPU | peak memory |", "|---|---|---|---|"]
     for name, runs in samples.items():
         wall, cpu = median(run.wall for run in runs), median(run.cpu for run in runs)

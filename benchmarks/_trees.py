@@ -1,4 +1,4 @@
-"""The trees that are measured: copies in a scratch folder, so that nothing of the user's is ever changed."""
+"""The measured trees: copies in a scratch folder, so that nothing of the user's is ever changed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Tree(NamedTuple):
     name: str
 
     def append(self, number: int) -> None:
-        """Add a line to one SKILL.md; each number means another skill."""
+        """Add a line to one SKILL.md; each number selects another skill."""
         skill = self.skills[number * 7919 % len(self.skills)]
         with (self.root / skill).open("a", encoding="utf-8") as file:
             file.write(f"\nEdit number {number}.\n")
 
 
 def prepare(options: Options, times: int = 1) -> Tree:
-    """Make the collection, `times` as large as asked for. Raises Failed where a given tree holds no skill.
+    """Make the collection, `times` as large as asked for. Raises Failed if a given tree has no skill.
 
-    A generated collection is simply larger. Of a real one further copies are made in which names, descriptions and
-    one line of the text differ, so that neither copies nor look-alikes of one skill are all that grows.
+    A generated collection is simply made larger. A real one is copied with different names, descriptions and one line
+    of text, so that it does not grow by copies or look-alikes alone.
     """
     root = options.scratch / f"{times}x"
     if options.tree is None:
@@ -45,7 +45,7 @@ def prepare(options: Options, times: int = 1) -> Tree:
             _copy(options.tree, root / f"part-{number}", number)
     skills = _skills(root)
     if not skills:
-        raise Failed("the tree holds no SKILL.md")
+        raise Failed("the tree has no SKILL.md")
     kind = "skills" if options.tree else "generated skills"
     return Tree(root, skills, f"{len(skills):,} {kind}")
 
@@ -58,7 +58,7 @@ def _copy(source: Path, target: Path, number: int) -> None:
     shutil.copytree(source, target, symlinks=True, ignore=_LEFT_OUT)
     if number == 0:
         return
-    # The deepest first: a skill may stand inside another one.
+    # The deepest first: a skill may be inside another one.
     for skill in sorted(_skills(target), key=lambda path: -path.count("/")):
         path = target / skill
         text = path.read_bytes().decode("utf-8", "surrogateescape")
@@ -69,7 +69,7 @@ def _copy(source: Path, target: Path, number: int) -> None:
 
 
 def _other_head(head: str, number: int) -> str:
-    # Letter by letter and not through YAML: a copy must be as well or as badly formed as its original.
+    # Letter by letter, not through YAML: a copy must be as well or badly formed as its original.
     lines = head.split("\n")
     for i, line in enumerate(lines):
         if line.startswith("name:"):

@@ -1,4 +1,4 @@
-"""What does asking a provider cost: the wall clock of many calls under way at once, and our own processor time?"""
+"""What does asking a provider cost: the wall clock of many concurrent calls, and our own processor time?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONCURRENCY = 64
 IDEAL = CALLS * LATENCY / CONCURRENCY
 MAX_RATIO = 1.3
 MAX_CPU_MS = 5.0
-# As long as the listing of 15 skills is.
+# As long as a listing of 15 skills.
 _TEXT = "Which skill fits? " + "1. tidy\n   Tidies lists. Use when a list is out of order.\n" * 300
 
 

@@ -1,4 +1,4 @@
-"""How often does each interval that we publish hold the truth, and how often does a test find what is not there?
+"""How often does each published interval contain the truth, and how often does a test find what is not there?
 
 `python -m benchmarks.coverage [--quick] [--rounds N] [--seed N]` runs it by itself.
 """
@@ -34,7 +34,7 @@ _CHUNK = 25
 
 
 class Tally(NamedTuple):
-    """Of so many simulated intervals (or tests), those that are given (testable), and of those the ones that hit."""
+    """Of all simulated intervals (or tests), those that are given (testable), and of those the hits."""
 
     all: int = 0
     given: int = 0
@@ -49,7 +49,7 @@ Table = Mapping[str, Mapping[str, Tally]]
 
 
 def run(options: Options) -> Iterator[str]:
-    """Simulate `rounds` sweeps of each scenario, in as many processes as there are cores."""
+    """Simulate `rounds` sweeps of each scenario, in one process per core."""
     yield (
         "100 prompts x 3 replications of models with the stated accuracies; columns are how hard the prompts are "
         f"(ICC: how alike two calls of a prompt are). {options.rounds:,} sweeps each, seed {options.seed}. "
@@ -68,7 +68,7 @@ def simulate(rounds: int, seed: int) -> dict[str, dict[str, dict[str, Tally]]]:
     jobs = [(*column, start, min(start + _CHUNK, rounds)) for column in columns for start in range(0, rounds, _CHUNK)]
     cores = processors()
     found: dict[str, dict[str, dict[str, Tally]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(Tally)))
-    # Threads of the linear algebra within each process would only get in each other's way.
+    # Linear-algebra threads within each process would only get in each other's way.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
@@ -82,7 +82,7 @@ def _sweeps(seed: int, job: tuple[str, str, int, int]) -> dict[str, Tally]:
     title, column, start, stop = job
     tallies: defaultdict[str, Tally] = defaultdict(Tally)
     for sweep in range(start, stop):
-        # Each sweep has its own numbers, whichever process it falls to.
+        # Each sweep has its own random numbers, whichever process runs it.
         rng = np.random.default_rng([seed, crc32(f"{title}/{column}".encode()), sweep])
         if title:
             for what, truth, estimate in SCENARIOS[title][column](rng):
@@ -98,7 +98,7 @@ def _sweeps(seed: int, job: tuple[str, str, int, int]) -> dict[str, Tally]:
 
 
 def covers(tally: Tally) -> str:
-    """Whether the coverage is what is required, allowing for the error of the simulation."""
+    """Whether the coverage is as required, allowing for simulation error."""
     low, high = wilson_interval(tally.hits, tally.given)
     if high < LEAST:
         return "**too low**"
@@ -106,12 +106,12 @@ def covers(tally: Tally) -> str:
 
 
 def errs(tally: Tally) -> str:
-    """Whether a test finds what is not there more often than it says."""
+    """Whether a test finds what is not there more often than it claims."""
     return "**too often**" if wilson_interval(tally.hits, tally.given)[0] > ERROR else "yes"
 
 
 def shown(table: Table, what: str, without: str, judge: Callable[[Tally], str]) -> str:
-    """Rows are intervals; a column's share stands with a mark where it misses what is required."""
+    """A table of intervals; shares that miss the requirement are marked."""
     columns = list(dict.fromkeys(column for row in table.values() for column in row))
     lines = [f"| % {what} of | {' | '.join(columns)} | all | {without} | met |", "|---" * (len(columns) + 4) + "|"]
     for name, row in table.items():
@@ -135,7 +135,7 @@ def _cell(tally: Tally, judge: Callable[[Tally], str]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the tables; 1 where an interval covers too little or a test errs too often."""
+    """Print the tables; returns 1 if an interval covers too little or a test errs too often."""
     parser = argparse.ArgumentParser("python -m benchmarks.coverage", description=TITLE)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} sweeps of each scenario instead of {ROUNDS}")
     parser.add_argument("--rounds", type=int, metavar="N", help="so many sweeps")

@@ -22,7 +22,7 @@ MANY_EDITED = "one of 12 skills, edited since"
 
 
 def run(options: Options) -> Iterator[str]:
-    """Measure the skill alone, and within the collection that the collection-wide rules look at."""
+    """Measure the skill alone, and within a collection that the collection-wide rules read."""
     alone, many = options.scratch / "alone", options.scratch / "many"
     shutil.copytree(ROOT / "fixtures" / "skills" / SKILL, alone / "skills" / SKILL)
     for name in ("skills", "registries"):

@@ -16,7 +16,7 @@ BYTES, SECONDS = 3e6, 5.0
 
 
 class Case(NamedTuple):
-    """A collection to make a page of. `bound` says whether the targets are meant for it."""
+    """A collection to make a page of. `bound` says whether the targets apply to it."""
 
     name: str
     size: Size
@@ -51,7 +51,7 @@ def _measured(case: Case, options: Options) -> str:
     page = root / "index.html"
     env = environment(options.scratch)
     day = ("--as-of", LAST.isoformat(), "--no-cache")
-    # The page is a first one in each round: there is no earlier one to compare with.
+    # Each round makes a first page: there is no earlier one to compare with.
     commands = {
         "page": Command(
             skill_health("report", *day, "--output", str(page)), root, env, lambda: page.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Where does the time for one skill go: the parser by its steps, the rules by family and one by one?"""
+"""Where does the time for one skill go: the parser by step, the rules by family and one by one?"""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(options: Options) -> Iterator[str]:
     datas = [read_bytes(f"{root}/{entry.path}")[0] for entry in entries]
     skills = [load_skill(entry, data, "") for entry, data in zip(entries, datas, strict=True)]
     yield f"{len(skills):,} of {tree.name}, {options.rounds} rounds."
-    # As the engine does it while it checks: what is made here is acyclic.
+    # As the engine does while checking: the objects made here have no cycles.
     gc.disable()
     yield _parsers(datas, skills, entries, options.rounds)
     registries = load_registries(root, config.sources)
@@ -97,9 +97,9 @@ def _parsers(datas: Sequence[bytes], skills: Sequence[Skill], entries: Sequence[
 
 
 def _rules(skills: Sequence[Skill], context: Callable[[], FileContext]) -> Mapping[str, int]:
-    """Nanoseconds over all skills, by what they went to. A question that two rules ask is charged to the first.
+    """Nanoseconds over all skills, by step. Work shared by two rules is charged to the first.
 
-    What runs by default comes first, in the order of the engine; the opt-in rules follow.
+    Default rules come first, in the order of the engine; opt-in rules follow.
     """
     spent: dict[str, int] = defaultdict(int)
     clock = time.thread_time_ns

@@ -1,4 +1,4 @@
-"""How long do the statistics of one report take, once numpy is there?"""
+"""How long do the statistics of one report take, once numpy is loaded?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_SECONDS = 0.5
 
 
 def run(options: Options) -> Iterator[str]:
-    """Time each statistic; every round has its own seed, so that no resamples are left over from an earlier one."""
+    """Time each statistic; every round has its own seed, so no resamples are reused from an earlier one."""
     yield (
         f"{PROMPTS} prompts x {CALLS} results, {RESAMPLES:,} resamples, n = {options.rounds} rounds; "
         "the first call of each round draws its resamples anew."

@@ -57,7 +57,7 @@ def _met(fine: bool) -> str:
 
 
 def write_run(folder: Path, seed: int) -> None:
-    """A run as `router run` leaves it: models of different skill, confusions, failures, missing calls, rationales."""
+    """Write a run as `router run` would: models of different skill, confusions, failures, missing calls, rationales."""
     folder.mkdir(parents=True)
     rng = random.Random(seed)
     skills = [f"skill-{n:03}" for n in range(SKILLS)]

@@ -1,4 +1,4 @@
-"""Routers that compute here over 1,000 skills and 1,000 prompts, and what the router's hook costs a commit."""
+"""Local routers over 1,000 skills and 1,000 prompts, and the cost of the router's hook for a commit."""
 
 from __future__ import annotations
 

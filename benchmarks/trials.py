@@ -1,4 +1,4 @@
-"""What does a run cost beside its agents: wall clock against the ideal, our own processor time, and the report?"""
+"""What does a run cost besides its agents: wall clock against the ideal, our own processor time, and the report?"""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(options: Options) -> Iterator[str]:
     for sandbox in ("bubblewrap", "none"):
         if back_end(sandbox).found():
             rounds = [_round(root, options.scratch / f"{sandbox}-{nth}", sandbox) for nth in range(options.rounds + 1)]
-            # The first round imports what is imported when it is needed.
+            # The first round does the lazy imports.
             lines.append(_line(sandbox, rounds[1:]))
     yield "\n".join(lines)
     yield from _report(options)
@@ -94,7 +94,7 @@ def _line(name: str, rounds: list[Run]) -> str:
 
 
 def _report(options: Options) -> Iterator[str]:
-    """A whole process for each format, over one made-up run."""
+    """Measure each format in a process of its own, over one made-up run."""
     folder = options.scratch / "reports" / "effectiveness" / "20260101T000000Z-bench"
     count = write_run(folder, options.seed)
     yield (

@@ -3,7 +3,7 @@
     python scripts/golden.py record build/golden fixtures ~/some/collection ...
     python scripts/golden.py compare build/golden build/golden-after
 
-Each collection is copied and made a repository of its own; dates are fixed, so that equal code gives equal bytes.
+Each collection is copied into a repository of its own; dates are fixed, so equal code gives equal bytes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ DAY = "2026-11-{:02}T04:00:00Z"
 FREE = "lexical:tfidf,lexical:overlap,lexical:bm25"
 EDITED, UNTIMED = "(an edit)", "(the same duration for each trial)"
 LINT = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
-# Times that a machine takes, in the one file and the one place where they are kept.
+# Durations on this machine, in the one file and the one place that has them.
 MASKED = re.compile(rb'("(?:duration_ms|seconds|wall_sec|[a-z_]*_ms|python|tool_version)": ?)[^,}\n]+')
 
 
 def commands(skills: Sequence[str], root: Path) -> Iterator[tuple[str, ...]]:
-    """Every command in every format, in an order in which later ones find what earlier ones wrote."""
+    """Every command in every format, ordered so that later ones find what earlier ones wrote."""
     for form in LINT:
         yield "lint", "--format", form, "--score", "--statistics", "--fail-on", "never"
     yield "lint", "--diff", "--unsafe-fixes"
@@ -73,8 +73,8 @@ def commands(skills: Sequence[str], root: Path) -> Iterator[tuple[str, ...]]:
 
 
 def record(out: Path, collections: Sequence[Path]) -> None:
-    """Write what each command gives into a folder for each collection."""
-    # Outputs name absolute paths: the place is the same each time.
+    """Write the output of each command to a folder for each collection."""
+    # Outputs contain absolute paths, so the place is the same each time.
     place = Path(tempfile.gettempdir()) / "skill-health-golden"
     for folder in (out, place):
         shutil.rmtree(folder, ignore_errors=True)
@@ -126,7 +126,7 @@ def run(command: Sequence[str], work: Path, environment: dict[str, str]) -> subp
 
 
 def edit(work: Path, skills: Sequence[str], environment: dict[str, str]) -> None:
-    """Change one description as a careless author does, and commit it."""
+    """Change one description as a careless author might, and commit it."""
     for skill in skills:
         path = work / skill
         text = path.read_text("utf-8", "surrogateescape")
@@ -137,7 +137,7 @@ def edit(work: Path, skills: Sequence[str], environment: dict[str, str]) -> None
 
 
 def untime(work: Path) -> None:
-    """Give all trials the same duration; what is reported of them then rests on nothing that this machine decided."""
+    """Give all trials the same duration, so that no report depends on this machine."""
     for path in work.glob("reports/effectiveness/*/results.jsonl"):
         path.write_bytes(re.sub(rb'"duration_ms":[^,]+', b'"duration_ms":100', path.read_bytes()))
 

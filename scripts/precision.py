@@ -3,7 +3,7 @@
     python scripts/precision.py sample TREE      -> build/precision/sample.jsonl and found.json, to be judged by reading
     python scripts/precision.py table            -> docs/precision.md and skill_health/rules/precision.json
 
-What was judged takes the place of docs/precision.jsonl and docs/precision-found.json. A verdict is a line of the first:
+The judged sample replaces docs/precision.jsonl and docs/precision-found.json. Each line of the first is a verdict:
 code, severity, path, line, message, verdict (right, arguable or wrong) and reason.
 """
 
@@ -29,7 +29,7 @@ SEED, MOST, AS_OF = 20261121, 25, date(2026, 11, 21)
 
 
 def sample(tree: str) -> None:
-    """Draw up to 25 findings of each default-on rule, whatever the order of files, and count them all."""
+    """Draw up to 25 findings of each default-on rule, independent of file order, and count them all."""
     root, config = configure([tree], None, {})
     report, _ = lint([tree], root, config, AS_OF, use_cache=False)
     by_rule = defaultdict(list)
@@ -56,7 +56,7 @@ def sample(tree: str) -> None:
 
 
 def tables() -> dict[Path, str]:
-    """The generated files and their content."""
+    """The generated files, with their content."""
     verdicts = [json.loads(line) for line in VERDICTS.read_text("utf-8").splitlines()]
     counts = json.loads(COUNTS.read_text("utf-8"))
     tally: defaultdict[str, Counter[str]] = defaultdict(Counter)

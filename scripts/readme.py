@@ -1,4 +1,4 @@
-"""Put real output into the README: runs its console blocks and writes what they print."""
+"""Puts real output into the README: runs its console blocks and writes what they print."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def rewritten(text: str, title: str, prepare: Callable[[str, Path], None]) -> str:
-    """The text with the console blocks of one section run again, in a folder that `prepare` fills."""
+    """Rerun the console blocks of one section, in a folder that `prepare` fills, and return the new text."""
     head, section = text.split(f"## {title}", 1)
     section, rest = section.split("\n## ", 1)
     with tempfile.TemporaryDirectory() as folder:
@@ -47,12 +47,12 @@ def example(section: str, folder: Path) -> None:
 
 
 def fixtures(section: str, folder: Path) -> None:
-    """A copy of the fixtures, so that no report is written beside them."""
+    """Copy the fixtures, so that no report is written beside the originals."""
     shutil.copytree(ROOT / "fixtures", folder / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))
 
 
 def block(commands: str, folder: str) -> str:
-    """One console block with the output of its commands; those that would ask a server are left alone."""
+    """One console block with the output of its commands; those that would call a server are left alone."""
     out = ""
     for program, command in re.findall(r"^\$ (skill-health|\S+ -m simulators) (.*)$", commands, re.MULTILINE):
         asked, _, lines = command.partition(" | head -")
@@ -63,7 +63,7 @@ def block(commands: str, folder: str) -> str:
 
 
 def run(command: str, folder: str) -> str:
-    """What a command prints on a terminal of the README's width, without what it says beside it."""
+    """What a command prints on a terminal of the README's width, without standard error."""
     return subprocess.run(
         [sys.executable, "-m", "simulators", *command.split()], cwd=folder, capture_output=True,
         encoding="utf-8", env={**os.environ, "NO_COLOR": "1", "COLUMNS": WIDTH},

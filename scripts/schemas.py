@@ -21,7 +21,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_files() -> Iterator[tuple[Path, str]]:
-    """Each file of a generated schema, and what it must hold."""
+    """Each generated schema file, and its content."""
     for name in plugin_names(documents.__path__):
         module = import_module(f"skill_health.documents.{name}")
         for kind in _roots(module.__name__, vars(module)):
@@ -68,10 +68,10 @@ def _described(schema: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 def _field_texts(kind: type) -> dict[str, str]:
-    """What the string below each field of a class says, by the name of the key."""
+    """The string below each field of a class, by the name of its key."""
     body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     if not isinstance(body, ast.ClassDef):
-        raise TypeError(f"{kind} is no class")
+        raise TypeError(f"{kind} is not a class")
     keys = {each.name: each.encode_name for each in msgspec.structs.fields(kind)}
     found = {}
     for field, text in zip(body.body, body.body[1:], strict=False):
@@ -82,7 +82,7 @@ def _field_texts(kind: type) -> dict[str, str]:
 
 
 def _meaning(schema: Mapping[str, Any]) -> str:
-    """What the one record in a field is for; "" where there is none."""
+    """What the only record in a field is for; "" if there is none."""
     found = [each["$ref"].rpartition("/")[2] for each in (schema, *schema.get("anyOf", ())) if "$ref" in each]
     return _flat(inspect.getdoc(_records()[found[0]]) or "") if len(found) == 1 else ""
 

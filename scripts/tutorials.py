@@ -1,4 +1,4 @@
-"""Runs the tutorials: writes their files, runs their commands, and puts what they print into the pages.
+"""Runs the tutorials: writes their files, runs their commands, and puts the output into the pages.
 
 A fenced block `console` holds commands ("$ ...") with what they print; a block whose info string names a path after the
 language is that file. A line "…" stands for any number of lines. What differs from run to run (times, the names of
@@ -29,7 +29,7 @@ ELLIPSIS = "…\n"
 
 
 class Shell:
-    """Commands as a user types them, in a folder of their own, with a home in which ~/skill-health is this checkout."""
+    """Runs commands as a user types them, in a folder of its own, with a home whose ~/skill-health is this checkout."""
 
     def __init__(self, folder: Path) -> None:
         home = folder / "home"
@@ -48,7 +48,7 @@ class Shell:
         self.code = 0
 
     def run(self, command: str) -> str:
-        """What a command prints, both streams together as on a terminal; `cd` and `$?` go on to the next one."""
+        """Run a command; returns both streams, as on a terminal. `cd` and `$?` carry over to the next command."""
         place = self.folder / "place"
         script = f'(exit {self.code})\n{command}\ncode=$?\npwd > "{place}"\nexit $code\n'
         done = subprocess.run(
@@ -61,20 +61,20 @@ class Shell:
 
 
 def alike(shown: str, printed: str) -> bool:
-    """Whether a page shows what was printed, but for what changes from run to run and what it leaves out."""
+    """Whether a page shows what was printed, except what changes from run to run and what it leaves out."""
     parts = [re.escape(part) for part in plain(shown).split(ELLIPSIS)]
     return re.fullmatch("(?:.*\n)*?".join(parts), plain(printed)) is not None
 
 
 def plain(text: str) -> str:
-    """A text with a word in the place of everything that changes from run to run."""
+    """A text with a placeholder for everything that changes from run to run."""
     for pattern, word in CHANGING:
         text = pattern.sub(word, text)
     return text
 
 
 def rerun(text: str, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Each command of a page, what the page shows, and what it prints now, in order; files are written on the way."""
+    """Each command of a page, what the page shows, and what it prints now, in order; writes files on the way."""
     shell = Shell(folder)
     for language, path, body in FENCE.findall(text):
         if path:
@@ -87,7 +87,7 @@ def rerun(text: str, folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def main() -> None:
-    """Bring the pages up to date; a part that still says what is printed stays as it is."""
+    """Bring the pages up to date; parts that still match the output are left as they are."""
     for page in sorted(FOLDER.glob("*.md")):
         text = page.read_text("utf-8")
         folder = Path(tempfile.mkdtemp())

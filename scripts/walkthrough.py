@@ -1,4 +1,4 @@
-"""Walk the main job of the README on other people's collections, from a wheel in an empty environment.
+"""Walks through the README's main job on other people's collections, from a wheel in an empty environment.
 
 python scripts/walkthrough.py "title=folder[=more arguments of router run]" ... > docs/walkthrough.md
 """
@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = """# The main job, walked on public collections
 
-What a new user meets: `skill-health` from a wheel in an empty environment without extras, and collections that nobody here
-wrote or chose the settings for. Made by `python scripts/walkthrough.py`; `…` stands for lines that are left out. The
-routers here count words; no model was asked. Excerpts of the skills are left out.
+What a new user meets: `skill-health` from a wheel in an empty environment without extras, and collections that nobody
+here wrote or configured. Made by `python scripts/walkthrough.py`; `…` stands for omitted lines. The routers here count
+words; no model was asked. Excerpts of the skills are omitted.
 """
 FIRST, LAST = 14, 12
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def walk(title: str, source: Path, place: Path, more: str) -> None:
-    """One collection, in a copy that is a repository of its own."""
+    """Walk through one collection, in a copy that is a repository of its own."""
     work = place / title.replace("/", "-")
     shutil.copytree(source, work, ignore=shutil.ignore_patterns(".git"), symlinks=True)
     for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "as published")):
@@ -59,7 +59,7 @@ def walk(title: str, source: Path, place: Path, more: str) -> None:
     text = (work / skill).read_text("utf-8")
     (work / skill).write_text(re.sub(r"(?m)^name:.*\n", "", text, count=1), "utf-8")
     print(
-        f"Somebody takes the name out of `{skill}`. The hook refuses the commit, and whoever goes around it is told next day:\n"
+        f"Somebody deletes the name from `{skill}`. The hook refuses the commit, and whoever bypasses it hears of it the next day:\n"
     )
     refused = "git commit -qam 'Who needs a name' 2>&1 | grep -E '^(skill-health|- )|error'"
     around = "git commit -qam 'Who needs a name' --no-verify"
@@ -67,7 +67,7 @@ def walk(title: str, source: Path, place: Path, more: str) -> None:
 
 
 def block(work: Path, place: Path, commands: list[str]) -> str:
-    """A console block of commands with what they print, shortened, and the exit code where it is not 0."""
+    """A console block of commands with their output, shortened, and the exit code if it is not 0."""
     out = ""
     for command in commands:
         done = subprocess.run(
@@ -83,7 +83,7 @@ def block(work: Path, place: Path, commands: list[str]) -> str:
 
 
 def environment(place: Path) -> dict[str, str]:
-    """Nothing of this machine's settings."""
+    """An environment without this machine's settings."""
     who = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
            for what, value in (("NAME", "you"), ("EMAIL", "you@example.com"))}  # fmt: skip
     path = os.pathsep.join([str(place / "env" / "bin"), "/usr/bin", "/bin"])
@@ -91,7 +91,7 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def quietly(*command: str) -> None:
-    """Run a step of the set-up; what it prints matters only where it fails."""
+    """Run a set-up step; its output matters only if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)

@@ -1,7 +1,7 @@
-"""Stand-ins for models and agents: they make up answers as a script says, so their figures say nothing about any skill.
+"""Simulated models and agents, which make up answers by a script: their figures say nothing about any skill.
 
-They show the method in the demo and test it, and are no part of what is installed. Importing this package makes them
-known beside the real ones: `scripted` among the routers, and among the agents.
+They demonstrate and test the method, and are not installed. Importing this package registers them beside the real ones,
+as `scripted` among the routers and among the agents.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""What stands in for an agent."""
+"""The simulated agent."""

@@ -1,7 +1,7 @@
-"""The scripted agent as it runs in its sandbox: `python -I -S agent.py plan.json [list]`, the workspace as its folder.
+"""The scripted agent's program in its sandbox: `python -I -S agent.py plan.json [list]`, run in the workspace.
 
-It imports little, so that it starts at once, and decides nothing: the plan says what to do. Skills are those that lie
-on disk, whatever was planned.
+It imports little, so it starts at once, and decides nothing: the plan says what to do. Skills are those on disk,
+whatever was planned.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN = 20_000
 
 
 def main() -> int:
-    """Carry out the plan; the exit code is 1 where it says that the agent breaks down."""
+    """Carry out the plan; the exit code is 1 if it says that the agent crashes."""
     with open(sys.argv[1], encoding="utf-8") as stream:
         plan = json.load(stream)
     say(event="start", agent="scripted", model="scripted", skills=found_skills(plan))
@@ -47,13 +47,13 @@ def main() -> int:
 
 
 def say(**event: object) -> None:
-    """One line of the stream."""
+    """Print one line of the stream."""
     sys.stdout.write(json.dumps(event) + "\n")
     sys.stdout.flush()
 
 
 def use(name: str, arguments: dict[str, str], tool: Callable[[], str]) -> str:
-    """Call a tool and print what it was asked and what it gave; what is returned is the error, or ""."""
+    """Call a tool and print its arguments and result; returns the error, or ""."""
     say(event="step", text="", calls=[{"id": "", "name": name, "arguments": arguments}])
     try:
         said, error = tool(), ""
@@ -64,7 +64,7 @@ def use(name: str, arguments: dict[str, str], tool: Callable[[], str]) -> str:
 
 
 def found_skills(plan: dict[str, Any]) -> list[str]:
-    """The skills below the workspace and below home, those of the plan first and in its order."""
+    """The skills below the workspace and home, those of the plan first and in its order."""
     names: set[str] = set()
     for folder in (plan["skills"], os.path.join(plan["home"], plan["skills"])):
         try:
@@ -76,13 +76,13 @@ def found_skills(plan: dict[str, Any]) -> list[str]:
 
 
 def read(path: str) -> str:
-    """The start of a text file."""
+    """Read the start of a text file."""
     with open(path, encoding="utf-8", errors="replace") as stream:
         return stream.read(_SHOWN)
 
 
 def work(plan: dict[str, Any]) -> str:
-    """Do the task, or a part of it that is of no use, or nothing."""
+    """Do the task, or a useless part of it, or nothing."""
     if plan["work"] == "draft":
         with open(DRAFT, "w", encoding="utf-8") as stream:
             stream.write("Begun, and not finished.\n")
@@ -96,7 +96,7 @@ def work(plan: dict[str, Any]) -> str:
 
 
 def run(argv: list[str], env: dict[str, str], seconds: float) -> int | None:
-    """Run a program without input and output; its exit code, None where it takes longer."""
+    """Run a program without input and output; returns its exit code, None if it takes too long."""
     quiet = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     quiet += [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
     pid = os.posix_spawnp(argv[0], argv, env, file_actions=quiet, setpgroup=0)

@@ -1,25 +1,25 @@
-"""An agent of known effect: it looks up what it shall come to, and then really does the work, or does not.
+"""An agent of known effect: it looks up the outcome it should have, and then really does the work, or does not.
 
-`scripted:base=0.35,target=0.3,seed=7` asks no model. It is a program like any other agent: it reads the skills that lie
-on disk, works in the workspace (by the task's own oracle) or leaves it undone, and prints a stream. Shares are 0 to 1,
-effects are differences of shares, 0 unless said otherwise:
+`scripted:base=0.35,target=0.3,seed=7` asks no model. It is a program like any other agent: it reads the skills on disk,
+does the work in the workspace (with the task's own oracle) or leaves it undone, and prints a stream. Shares are 0 to 1,
+effects are differences of shares; both default to 0:
 
-    base=0.35               share of successes in the control, over all tasks there could be
-    target=0.3              effect of the target skill; skill.NAME=0.4 that of one skill on the tasks it is for
+    base=0.35               share of successes in the control, over all possible tasks
+    target=0.3              effect of the target skill; skill.NAME=0.4 is that of one skill on its own tasks
     full, plus_one, plus_unrelated, aa   as the target's unless given; order, leave_one_out as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
     hint                    on top, in arms with the hint
-    control_full, control_negative   of negative controls, whose results are biased then
-    spread=1                standard deviation of the tasks' difficulty, in logits; 0: all are alike
-    difficulty=1            seed of how hard each task is, the same for all agents unless said otherwise
-    invoke=0.9, stray       share of trials in which a skill is opened that holds for the task, and any other one
-    partial=0.5             share of trials without success that leave something behind, which is of no use
-    fail, quota, auth, refusal, hang   the trial ends so; `fail` breaks down, `hang` never ends
+    control_full, control_negative   of negative controls, whose results are then biased
+    spread=1                standard deviation of the tasks' difficulty, in logits; 0: all are equal
+    difficulty=1            seed of how hard each task is, by default the same for all agents
+    invoke=0.9, stray       share of trials that open a skill meant for the task, and any other one
+    partial=0.5             share of unsuccessful trials that leave something useless behind
+    fail, quota, auth, refusal, hang   the trial ends this way; `fail` crashes, `hang` never ends
     tokens=12000, cost=0.01, duration=60   medians of input tokens, of dollars, and of seconds in a simulation
     sleep                   seconds that the agent really sleeps
-    seed                    that of the run unless given: two scripts of one seed draw alike, so give each its own
+    seed                    default: the run's; two scripts with one seed draw alike, so give each its own
 
-`_plan` tells how chances come about; it makes the same draws without any process.
+`_plan` explains the probabilities; it makes the same draws without any process.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ NAME = "scripted"
 FAILURES = {
     "fail": "infrastructure", "quota": "quota", "auth": "auth", "refusal": "refusal", "hang": "timeout",
 }  # fmt: skip
-"""Keys of the ways to end early -> the outcome of the trial."""
+"""Keys of the early endings -> the outcome of the trial."""
 EFFECTS = {
     "target": TARGET, "negative": NEGATIVE, "full": FULL, "plus_one": PLUS_ONE, "plus_unrelated": PLUS_UNRELATED,
     "placebo": PLACEBO, "aa": AGAIN, "order": ORDER, "leave_one_out": "leave_one_out", "hint": "hint",
 }  # fmt: skip
-"""Keys of effects -> the condition that has it; `hint` comes on top in every arm with the hint."""
+"""Keys of effects -> the condition that has it; `hint` is added in every arm with the hint."""
 _CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
 _SHARES = ("base", "invoke", "stray", "partial", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
@@ -79,12 +79,12 @@ _KEYS = (*_SHARES, *EFFECTS, *_CONTROLS, *_AMOUNTS, *_WHOLE)
 
 @dataclass(frozen=True, slots=True)
 class ScriptPlan:
-    """What a scripted agent pretends.
+    """The script of an agent.
 
     `base` is the share of successes without any skill, `spread` the standard deviation of the tasks' difficulty in
-    logits. `effects` and `control_effects` (of negative controls) have the conditions that were given, `skills` the
-    effect of a target by its name. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost`
-    is in dollars.
+    logits. `effects` and `control_effects` (of negative controls) have the given conditions, `skills` the effect of a
+    target by its name. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost` is in
+    dollars.
     """
 
     seed: int = 1
@@ -105,7 +105,7 @@ class ScriptPlan:
 
 
 def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
-    """Read `scripted`, `scripted:key=value,...` or the keys alone; `seed` holds where none is given.
+    """Read `scripted`, `scripted:key=value,...` or the keys alone; `seed` is the default seed.
 
     Raises UsageError for an unknown or repeated key, a value out of its range, and failures of more than 1 in all.
     """
@@ -161,10 +161,10 @@ _TARGET_EFFECT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What happens in one trial. `failure` is the outcome that it ends in before there is anything to judge, or "".
+    """What happens in one trial. `failure` is the outcome if it ends before there is anything to judge, or "".
 
-    `invoked` says whether a staged skill is opened, `partial` whether a trial without success leaves something behind.
-    `duration_ms` is for simulations; a trial that really takes place is timed.
+    `invoked` says whether a staged skill is opened, `partial` whether an unsuccessful trial leaves something behind.
+    `duration_ms` is for simulations; real trials are timed.
     """
 
     success: bool
@@ -179,7 +179,7 @@ class Drawn:
 
 
 def effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
-    """The change of the share of successes against the control, before it is clipped."""
+    """The change in the share of successes against the control, before clipping."""
     if arm.condition == CONTROL:
         return 0.0
     return _effect(plan, target_skill, arm, is_control) + (plan.effects.get("hint", 0.0) if arm.hint else 0.0)
@@ -202,7 +202,7 @@ def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bo
 
 
 def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, is_control: bool = False) -> float:
-    """The probability of success of one task in one arm, where the trial comes to an end."""
+    """The probability of success of one task in one arm, if the trial completes."""
     share = min(1.0, max(0.0, plan.base + effect(plan, target_skill, arm, is_control)))
     if share in (0.0, 1.0):
         return share
@@ -225,7 +225,7 @@ def draw(
     invoked = next(unit) < _opens(plan, target_skill, arm, is_control)
     partial = next(unit) < plan.partial
     turns = 2 + invoked + int(8 * next(unit))
-    # Medians are what was asked for; whoever reads a skill reads more.
+    # Medians are as requested; an agent that reads a skill reads more.
     amount = math.exp(0.35 * _NORMAL.inv_cdf(next(unit))) * (1.15 if invoked else 1.0)
     tokens = round(plan.tokens * amount)
     written = round(plan.tokens * amount * (0.02 + 0.1 * next(unit)))
@@ -245,7 +245,7 @@ def draw(
 
 
 def _opens(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
-    """The share of trials in which a skill is opened: one that is meant for the task, or just any."""
+    """The share of trials in which a skill is opened: one meant for the task, or any other."""
     if arm.condition == CONTROL:
         return 0.0
     gone = arm.condition == LEAVE_OUT and arm.argument == target_skill
@@ -261,7 +261,7 @@ def _failure(plan: ScriptPlan, drawn: float) -> str:
 
 @lru_cache(maxsize=4096)
 def _location(share: float, spread: float) -> float:
-    """The constant for which the mean of expit(constant + spread * normal) is the share; by bisection on quantiles."""
+    """The constant for which the mean of expit(constant + spread * normal) is the share, by bisection on quantiles."""
     if spread == 0:
         return math.log(share / (1 - share))
     draws = [spread * _NORMAL.inv_cdf((nth + 0.5) / _POINTS) for nth in range(_POINTS)]
@@ -278,7 +278,7 @@ def _expit(logit: float) -> float:
 
 
 def _units(*parts: object) -> Iterator[float]:
-    """Numbers between 0 and 1, neither of them included, that depend on the parts alone (52 bits each of a hash)."""
+    """Numbers between 0 and 1, both excluded, that depend only on the parts (52 bits of a hash each)."""
     text = json.dumps(parts, ensure_ascii=True).encode("ascii")
     for block in range(1 << 16):
         whole = blake2b(text, digest_size=64, salt=block.to_bytes(2, "big")).digest()
@@ -303,12 +303,12 @@ _NOTHING = "I looked into it and could not finish it."
 
 
 def check(spec: str) -> None:
-    """Raise UsageError where there is a mistake in the script."""
+    """Raise UsageError for a mistake in the script."""
     parse_plan(spec)
 
 
 def command(job: Job) -> Command:
-    """The program with its plan and, where it shall succeed, the oracle of the task. Raises UsageError."""
+    """The program with its plan and, if it is to succeed, the oracle of the task. Raises UsageError."""
     task, plan = _task(job), parse_plan(job.spec, job.seed)
     attempt = int(job.settings.get("attempt", 1))
     arm = parse_arm(job.arm)
@@ -317,7 +317,7 @@ def command(job: Job) -> Command:
 
 
 def probe(job: Job) -> Command:
-    """The program, which only tells what skills it finds."""
+    """The program, which only lists the skills it finds."""
     return _started(job, _planned(job, None, ScriptPlan(), None), (), "list")
 
 
@@ -356,7 +356,7 @@ def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None)
 
 
 def _oracle(oracle: Script | None, task: Task, job: Job) -> tuple[File, ...]:
-    """The files of the oracle, with paths of a container replaced as a check does."""
+    """The files of the oracle, with container paths replaced as in a check."""
     targets = {WORKSPACE: job.workspace, ORACLE: f"{job.home}/{_FOLDER}/oracle"}
     places = [(path, targets[role]) for path, role in task.places if role in targets]
     files = []

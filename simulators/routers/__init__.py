@@ -1,1 +1,1 @@
-"""What stands in for a model."""
+"""The simulated router."""

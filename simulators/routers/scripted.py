@@ -1,31 +1,31 @@
-"""A router with known properties: it reads the right answer off the label and spoils it by the rules of its name.
+"""A router with known properties: it takes the right answer from the label and spoils it by the rules in its name.
 
-`scripted:skill=0.8,bias=0.1,seed=7` needs no key and no network. All shares are 0 to 1, and 0 unless said otherwise.
-The first that happens decides; with n skills, a prompt whose right skill is listed gets the right first place with
+`scripted:skill=0.8,bias=0.1,seed=7` needs no key and no network. All shares are 0 to 1 and default to 0. The first
+event decides; with n skills, a prompt whose right skill is listed gets the right first place with probability
 
     (1 - failures) (1 - abstain) (bias / n + (1 - bias) (noise / n + (1 - noise) (1 - confusion) skill))
 
-on average over orders in which every skill stands everywhere equally often. A prompt that no skill answers is answered
-right with (1 - failures) reject.
+averaged over orders in which every skill is in every place equally often. A prompt that no skill answers is answered
+correctly with probability (1 - failures) reject.
 
-    error, unavailable, refusal, truncated   the call ends so, with that status
-    malformed               the answer is broken, in each of the ways of `answers.KINDS` equally often
-    prose, not_json, ...    the answer is broken in just this way; any of `answers.KINDS`
+    error, unavailable, refusal, truncated   the call ends with that status
+    malformed               the answer is malformed, in each way of `answers.KINDS` equally often
+    prose, not_json, ...    the answer is malformed in just this way; any of `answers.KINDS`
     abstain                 "none" for a prompt that a skill answers
-    bias, position=first    the skill in this position (first or last) comes first, whatever is asked
+    bias, position=first    the skill in this position (first or last) comes first, whatever the prompt
     noise                   any skill comes first, each equally often
-    confusion=a>b@0.3+c>d@0.2   where a is right, b comes first in 0.3 of the answers that are left, and so on
+    confusion=a>b@0.3+c>d@0.2   if a is right, b comes first in 0.3 of the remaining answers, and so on
     skill=0.8, spread       the right skill comes first; `spread` of the prompts are always right (`skill` of them) or
                             always wrong, which is the correlation of two replications; the others are right by chance
-    difficulty=1            seed of which prompts these are, the same for all models unless said otherwise
-    second=0.5              where a wrong skill comes first, the right one is second; otherwise it is not in the ranking
+    difficulty=1            seed of which prompts these are; by default the same for all models
+    second=0.5              if a wrong skill comes first, the right one is second; otherwise it is not ranked
     reject=skill            "none" for a prompt that no skill answers
-    fenced                  the answer stands in a code fence
-    confidence=0.9, calibrated=1   what is said of the first place: this number, or the true probability
+    fenced                  the answer is in a code fence
+    confidence=0.9, calibrated=1   the confidence stated for the first place: this number, or the true probability
     latency                 milliseconds, slept and reported
-    seed                    that of the run unless given: two scripts of one seed draw alike, so give each its own
+    seed                    default: the run's; two scripts with one seed draw alike, so give each its own
 
-Every draw is a hash of seed, prompt, replication, attempt and purpose, so that the order of calls does not matter.
+Every draw is a hash of seed, prompt, replication, attempt and purpose, so the order of calls does not matter.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from skill_health.text.near import nearest
 
 
 def broken(answer: Mapping[str, Any], kind: str, names: Collection[str]) -> str:
-    """The text of `answer` with exactly the failure of this kind; `names` are those that were shown."""
+    """The text of `answer` with exactly this kind of failure; `names` are those that were shown."""
     changed = dict(answer)
     if kind == "missing_key":
         del changed["rationale"]
@@ -85,7 +85,7 @@ _KEYS = (*SHARES, *_WHOLE, "position", "confusion")
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a scripted router does. Shares are 0 to 1, `failures` has those that are not 0; `latency` is in ms."""
+    """The script of a router. Shares are 0 to 1, `failures` has those that are not 0; `latency` is in ms."""
 
     skill: float = 0.8
     spread: float = 0.0
@@ -106,7 +106,7 @@ class Script:
 
 
 def parse_script(text: str, seed: int) -> Script:
-    """Read `key=value,key=value`; `seed` holds where none is given, and `reject` is as `skill` where it is not.
+    """Read `key=value,key=value`; `seed` is the default seed, and `reject` defaults to `skill`.
 
     Raises UsageError for an unknown or repeated key, a value of the wrong kind, and failures of more than 1 in all.
     """
@@ -152,7 +152,7 @@ def _share(key: str, value: str) -> float:
 
 
 def _confusion(text: str) -> dict[str, tuple[tuple[str, float], ...]]:
-    """`a>b@0.3+a>c@0.1`: where a is right, b comes first in 0.3 of the answers and c in 0.1."""
+    """`a>b@0.3+a>c@0.1`: if a is right, b comes first in 0.3 of the answers and c in 0.1."""
     found: dict[str, tuple[tuple[str, float], ...]] = {}
     for pair in text.split("+"):
         names, at, share = pair.rpartition("@")
@@ -174,7 +174,7 @@ _TOP = 3
 
 
 def right(script: Script, request: RoutingRequest) -> float:
-    """The probability that the first place is right, given that there is a ranking; 0 where nothing is right."""
+    """The probability that the first place is right, given that there is a ranking; 0 if nothing is right."""
     target = request.prompt.target
     if target == NONE:
         return _settled(script, request, script.reject)
@@ -188,7 +188,7 @@ def right(script: Script, request: RoutingRequest) -> float:
 
 
 def ranking(script: Script, request: RoutingRequest) -> list[str]:
-    """The first of the ranking, the right skill in second place where it comes so near, and others up to three."""
+    """The ranking: the first skill, the right one second if it comes that close, and others up to three."""
     names = sorted(skill.name for skill in request.skills)
     target = request.prompt.target
     first = _first(script, request, names)
@@ -212,12 +212,12 @@ def failure_of(script: Script, request: RoutingRequest) -> str:
 
 
 def draw(script: Script, request: RoutingRequest, purpose: str) -> float:
-    """A number from 0 up to, not including, 1 for one purpose in answering one attempt."""
+    """A number from 0 to 1, 1 excluded, for one purpose in answering one attempt."""
     return _unit(script.seed, request.prompt.prompt_id, request.replication, request.attempt, purpose)
 
 
 def mark(script: Script, request: RoutingRequest) -> str:
-    """16 hexadecimal digits that tell one attempt from all others."""
+    """16 hexadecimal digits that identify one attempt."""
     return _hash(script.seed, request.prompt.prompt_id, request.replication, request.attempt).hex()
 
 
@@ -249,12 +249,12 @@ def _placed(script: Script, request: RoutingRequest) -> str:
 
 
 def _knows(script: Script, request: RoutingRequest) -> float:
-    """With a single skill in the list there is no other to take for it."""
+    """With a single skill in the list there is nothing to confuse it with."""
     return 1.0 if len(request.skills) == 1 else _settled(script, request, script.skill)
 
 
 def _settled(script: Script, request: RoutingRequest, share: float) -> float:
-    """The share, or for a settled prompt 0 or 1."""
+    """The share; for a settled prompt, 0 or 1."""
     prompt = request.prompt.prompt_id
     if _unit(script.difficulty, prompt, "settled") >= script.spread:
         return share
@@ -262,7 +262,7 @@ def _settled(script: Script, request: RoutingRequest, share: float) -> float:
 
 
 def _unit(*parts: object) -> float:
-    """A number from 0 up to, not including, 1 that depends on the parts alone (53 bits of a hash)."""
+    """A number from 0 to 1, 1 excluded, that depends only on the parts (53 bits of a hash)."""
     return (int.from_bytes(_hash(*parts), "big") >> 11) / 2**53
 
 
@@ -277,7 +277,7 @@ IMPORTS = ()
 
 
 def open_router(setup: Setup) -> Router:
-    """Read the script. Raises UsageError where there is a mistake in it."""
+    """Read the script. Raises UsageError for a mistake in it."""
     script = parse_script(setup.model, setup.seed)
     return Scripted(script if setup.none_allowed else replace(script, abstain=0.0, reject=0.0))
 
@@ -299,7 +299,7 @@ class Scripted:
         return told
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
     async def ask(self, request: RoutingRequest) -> Reply:
         """Answer by the script, after its latency."""

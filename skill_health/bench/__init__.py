@@ -1,1 +1,1 @@
-"""The engine of paid runs, which both benchmarks share: journal, run folder, scheduler, budget, prices, HTTP."""
+"""The engine of paid runs, shared by both benchmarks: journal, run folder, scheduler, budget, prices, HTTP."""

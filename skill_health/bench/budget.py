@@ -1,11 +1,11 @@
-"""Caps that calls under way cannot overrun: reserve before a call, charge what it cost, refuse the next one in time.
+"""Budget caps that calls in flight cannot exceed: reserve before a call, charge its cost, refuse the next one in time.
 
-    budget = Budget(max_runs=600, max_usd=2.5, attempts=0, spent=0.0)      resumed runs start with what was spent
+    budget = Budget(max_runs=600, max_usd=2.5, attempts=0, spent=0.0)      resumed runs start with the amount spent
     if not budget.reserve(usd): stop; `budget.reached` says which cap
     budget.charge(usd, actual)          None: the provider reported no usage, the reservation is charged
 
-As long as no call costs more than was reserved for it, `spent` never exceeds the cap. Amounts are counted in whole
-nano-dollars, so that the order in which calls end changes no digit. For one thread (an event loop), not for several.
+As long as no call costs more than its reservation, `spent` never exceeds the cap. Amounts are counted in whole
+nano-dollars, so the order in which calls end changes no digit. Not thread-safe: for one event loop.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _NANOS = 10**9
 
 
 class Budget:
-    """What a run may still do. `max_runs` counts attempts, repeated ones included; None is no cap.
+    """What a run may still spend. `max_runs` counts attempts, including retries; None means no cap.
 
-    `what` is the word for what is counted.
+    `what` is the word for an attempt in messages.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Budget:
 
     @property
     def attempts(self) -> int:
-        """How many attempts were let through, those under way included."""
+        """How many attempts were admitted, including those in flight."""
         return self._attempts
 
     @property
@@ -51,16 +51,16 @@ class Budget:
 
     @property
     def reserved(self) -> float:
-        """US dollars held back for calls under way."""
+        """US dollars reserved for calls in flight."""
         return self._reserved / _NANOS
 
     @property
     def reached(self) -> str:
-        """Why a reservation was refused, in one line; "" as long as none was."""
+        """Why a reservation was refused, in one line; "" if none was."""
         return self._reached
 
     def reserve(self, usd: float) -> bool:
-        """Count one attempt and hold back what it may cost at most. False, and nothing changes, where a cap forbids it.
+        """Count one attempt and reserve the most it may cost. False, and nothing changes, if a cap forbids it.
 
         Raises ValueError for an amount that is negative or no number.
         """
@@ -80,9 +80,9 @@ class Budget:
         return True
 
     def charge(self, reserved: float, actual: float | None) -> None:
-        """Turn the reservation of one call into what it cost: `actual`, or all of it where that is None.
+        """Turn the reservation of one call into its cost: `actual`, or all of it if that is None.
 
-        Raises ValueError where no such reservation is open.
+        Raises ValueError if no such reservation is open.
         """
         held = _nanos(reserved, ROUND_CEILING)
         if held > self._reserved:
@@ -94,20 +94,20 @@ class Budget:
 
 def _nanos(usd: float, rounding: str) -> int:
     if not (math.isfinite(usd) and usd >= 0):
-        raise ValueError(f"{usd!r} is no amount of dollars")
+        raise ValueError(f"{usd!r} is not an amount in dollars")
     return int((Decimal(repr(usd)) * _NANOS).to_integral_value(rounding))
 
 
 Admit = Callable[[float], Awaitable[bool]]
-"""Reserve so many dollars for one more call; False where a cap forbids it."""
+"""Reserve this many dollars for one more call; False if a cap forbids it."""
 Charge = Callable[[float, float | None], None]
-"""Turn a reservation into what the call cost, or all of it into a cost where that is None."""
+"""Turn a reservation into what the call cost; if that is None, charge all of it."""
 
 _RUNNING: ContextVar[AttemptMeter | None] = ContextVar("meter", default=None)
 
 
 class AttemptMeter:
-    """What one attempt spends. `refused`: a cap kept it from being sent again. `charged`: its last request may cost."""
+    """Meters what one attempt spends. `refused`: a cap forbade a retry. `charged`: its last request may cost."""
 
     def __init__(self, usd: float, admit: Admit, charge: Charge) -> None:
         self.refused = False
@@ -117,7 +117,7 @@ class AttemptMeter:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Make this the meter of whatever is sent meanwhile by the same task."""
+        """Make this the meter of everything that the same task sends meanwhile."""
         token = _RUNNING.set(self)
         try:
             yield
@@ -125,33 +125,33 @@ class AttemptMeter:
             _RUNNING.reset(token)
 
     async def again(self) -> bool:
-        """Charge what was reserved, and reserve as much for one more request. False where a cap forbids it."""
+        """Charge the reservation, and reserve as much again for one more request. False if a cap forbids it."""
         self.end(None)
         self._open = await self._admit(self._usd)
         self.refused = not self._open
         return self._open
 
     def end(self, actual: float | None) -> None:
-        """Charge the last request: what it cost, or what was reserved where that is None."""
+        """Charge the last request: its cost, or the reservation if that is None."""
         if self._open:
             self._open = False
             self._charge(self._usd, actual)
 
 
 async def may_send_again() -> bool:
-    """Whether a request that may have been charged may be sent once more; where nobody counts, it may."""
+    """Whether a request that may have been charged may be sent again; without a meter, it may."""
     meter = _RUNNING.get()
     return meter is None or await meter.again()
 
 
 def not_charged() -> None:
-    """Tell the meter that its last request was refused with an error or never arrived, which costs nothing."""
+    """Tell the meter that its last request cost nothing: it was refused with an error or never arrived."""
     if meter := _RUNNING.get():
         meter.charged = False
 
 
 def add_known(parts: Iterable[float | None], digits: int) -> float | None:
-    """The sum to so many digits; None where a part is not known."""
+    """The sum to this many digits; None if any part is unknown."""
     total = 0.0
     for part in parts:
         if part is None:
@@ -172,7 +172,7 @@ def dollars(low: float | None, high: float | None) -> str:
 def beyond_caps(
     count: int, usd: float | None, max_runs: int | None, max_usd: float | None, what: str = "calls"
 ) -> list[str]:
-    """One line for each cap that a forecast of so many calls and dollars passes."""
+    """One line for each cap that a forecast of this many calls and dollars exceeds."""
     found = []
     if max_runs is not None and count > max_runs:
         found.append(f"the cap of {max_runs} {what} is below the {count} of the forecast: the run will stop there")
@@ -182,6 +182,6 @@ def beyond_caps(
 
 
 def spent_on(records: Iterable[Mapping[str, Any]], models: Collection[str]) -> tuple[int, float]:
-    """How many attempts the results of these models took, and their dollars as far as they are known."""
+    """How many attempts the results of these models took, and their dollars as far as known."""
     mine = [record for record in records if record["model"] in models]
     return sum(record["attempts"] for record in mine), sum(record["cost_usd"] or 0.0 for record in mine)

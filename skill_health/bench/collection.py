@@ -1,4 +1,4 @@
-"""The skills of a collection, parsed, and the names by which they are listed."""
+"""Parses the skills of a collection, and names them as they are listed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The listed name of a skill, and what else a label may call it: its plain name, and the names of exact copies."""
+    """The listed name of a skill, and the other names a label may use: its plain name, and those of exact copies."""
 
     listed: str
     others: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class NamedCollection:
-    """The skills that can be listed, their names by the path of SKILL.md, and what somebody should know of others."""
+    """The skills that can be listed, their names by the path of SKILL.md, and notes on the others."""
 
     skills: tuple[Skill, ...] = ()
     names: Mapping[str, Names] = field(default_factory=dict)
@@ -40,9 +40,9 @@ def name_skills(
 ) -> NamedCollection:
     """Name the skills of a collection, in the order of their paths.
 
-    Of skills with the same name and the same SKILL.md one counts. Of others that are listed by the same name all stay,
-    for the catalogue to refuse them, unless `namesakes` is "skip": then one does. It is the one with the shortest
-    path in folders, and of those the first. Where `plain`, plugins do not show in the names.
+    Of skills with the same name and the same SKILL.md, one counts. Others that are listed by the same name are all
+    kept, for the catalogue to refuse, unless `namesakes` is "skip", which keeps one: the first of those with the fewest
+    folders in their path. If `plain`, names do not include plugins.
     """
     ordered = sorted(skills, key=lambda skill: (skill.path.count("/"), skill.path))
     called = {skill.path: (plain_name(skill), plugins.qualify(skill.folder, plain_name(skill))) for skill in ordered}
@@ -64,7 +64,7 @@ def name_skills(
 
 
 def plain_name(skill: Skill) -> str:
-    """The name of a skill as its own file has it, on one line."""
+    """The name of a skill as in its own file, on one line."""
     return " ".join(skill.name.split())
 
 
@@ -84,7 +84,7 @@ def _first_of(skills: Iterable[Skill], key: Callable[[Skill], Hashable]) -> tupl
 
 
 def left_out(groups: Mapping[str, Sequence[Skill]], why: str) -> Iterator[str]:
-    """One line on the skills that are left out: the first few, each group with the path that stands for it."""
+    """One line on the skills that are left out: the first few groups, each with the path that is kept."""
     if groups:
         number = sum(map(len, groups.values()))
         told = [f"{', '.join(skill.path for skill in rest)} ({kept} stays)" for kept, rest in groups.items()]
@@ -105,7 +105,7 @@ def read_skills(discovery: Discovery) -> list[Skill]:
 def read_collection(
     discovery: Discovery, namesakes: str = REFUSE, plain: bool = False
 ) -> tuple[Discovery, NamedCollection]:
-    """Read and name the skills of a collection; what it leaves out is no longer in the discovery."""
+    """Read and name the skills of a collection; skills that are left out are removed from the discovery, too."""
     found = name_skills(read_skills(discovery), Plugins(discovery.root), namesakes, plain)
     kept = {skill.path for skill in found.skills}
     return discovery._replace(entries=tuple(entry for entry in discovery.entries if entry.path in kept)), found

@@ -1,4 +1,4 @@
-"""What commands tell people while they work."""
+"""What commands print for people while they run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines for people, on standard error: standard output is the report's.
+    """Print lines for people to standard error: standard output is for the report.
 
-    A terminal that was closed is no reason to end a run; a reader that has gone from a pipe is.
+    A closed terminal does not end a run; a closed pipe does.
     """
     from skill_health.text.terminal import clean
 
@@ -36,9 +36,9 @@ def print_lines(lines: Iterable[str]) -> None:
 def finish(
     ended: RunOutcome, text: str, color: bool, what: str = "calls", lost: str = "calls without an answer"
 ) -> int:
-    """Print the report (where there is one), say how the run ended, and how it goes on; the exit code.
+    """Print the report, if any, and say how the run ended and how to continue it; returns the exit code.
 
-    Raises AbortedError where it is incomplete.
+    Raises AbortedError if it is incomplete.
     """
     from skill_health.bench.schedule import INTERRUPTED as BY_USER
     from skill_health.text.terminal import clean
@@ -49,10 +49,10 @@ def finish(
         print_lines([f"written: {', '.join(map(here, ended.written))}"])
     name = clean(os.path.basename(ended.folder))
     if ended.missing and not ended.left:
-        print_lines([f"{lost}: {ended.missing}; --resume {name} asks them again, a run without it begins anew"])
+        print_lines([f"{lost}: {ended.missing}; --resume {name} retries them; a run without it starts anew"])
     if ended.left:
         larger = " with a larger cap" if ended.capped else ""
-        again = f"give the same command again{larger} to go on (or add --resume {name})"
+        again = f"run the same command again{larger} to continue (or add --resume {name})"
         if ended.reason == BY_USER:
             print_lines([f"interrupted: {ended.left} {what} have no result; {again}"])
             return INTERRUPTED
@@ -64,7 +64,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def listed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Values that are given one by one or joined with commas, each once; a comma inside a scripted name is kept."""
+    """Split values given one by one or joined with commas, each once; a comma inside a scripted name is kept."""
     found: list[str] = []
     for part in ",".join(values).split(","):
         if found and "=" in part and ":" not in part.partition("=")[0] and ":" in found[-1]:
@@ -75,14 +75,14 @@ def listed(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 
 
 def amount(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
-    """A cap in dollars: "nan" and "inf" are numbers to click, and would cap nothing."""
+    """Parse a cap in dollars: click accepts "nan" and "inf" as numbers, which would cap nothing."""
     if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no amount of dollars")
+        raise click.BadParameter(f"{value} is not an amount in dollars")
     return value
 
 
 def all_of(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Function], Function]:
-    """One decorator for several options, which the help lists in this order."""
+    """Combine several options into one decorator; the help lists them in this order."""
 
     def decorate(function: Function) -> Function:
         for option in reversed(options):

@@ -1,4 +1,4 @@
-"""Bytes that are on the disk when the call returns, lines that lost their end, and one process at a time."""
+"""Durable writes, repair of truncated lines, and locks that admit one process at a time."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def replace(path: str, data: bytes) -> None:
 
 
 def open_to_append(path: str) -> int:
-    """A descriptor whose writes go to the end of the file, which is made where it is missing. Raises OSError."""
+    """Open a descriptor that appends to the file, which is created if missing. Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Write all bytes: a system may take fewer at once. Raises OSError."""
+    """Write all bytes, though a system may accept fewer at once. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
 
 
 def check_there(path: str, handle: int) -> None:
-    """Raise OSError where the open file is not the one at its path any more: what is written to it may be lost."""
+    """Raise OSError if the open file is no longer the one at its path: what is written to it may be lost."""
     gone = FileNotFoundError(errno.ENOENT, "it was moved or removed meanwhile", path)
     try:
         same = os.path.samestat(os.stat(path), os.fstat(handle))
@@ -43,15 +43,16 @@ def check_there(path: str, handle: int) -> None:
 
 
 def to_json(record: Any) -> str:
-    """One line of JSON with sorted keys. Raises ValueError for a number that JSON does not know."""
+    """One line of JSON with sorted keys. Raises ValueError for a number that is not JSON."""
     return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def read_objects(path: str, problems: list[str]) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a JSONL file, one a line; an absent file has none.
+    """Read the JSON objects of a JSONL file, one per line; an absent file has none.
 
-    A line that is none is left out and named in `problems`. An unfinished last line is left out silently, unless it
-    only lacks its line end: no proper prefix of an object is one. Raises AbortedError where the file cannot be read.
+    A line that is not an object is left out and named in `problems`. An unfinished last line is left out silently,
+    unless it only lacks its line ending: no proper prefix of an object is one. Raises AbortedError if the file cannot
+    be read.
     """
     try:
         with open(path, "rb") as file:
@@ -60,7 +61,7 @@ def read_objects(path: str, problems: list[str]) -> Iterator[dict[str, Any]]:
                 if found is not None:
                     yield found
                 elif line.endswith(b"\n") and line.strip():
-                    problems.append(f"{os.path.basename(path)}:{number} is no JSON object; the line is left out")
+                    problems.append(f"{os.path.basename(path)}:{number} is not a JSON object; the line is left out")
     except FileNotFoundError:
         return
     except OSError as error:
@@ -68,9 +69,9 @@ def read_objects(path: str, problems: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def repair_last_line(path: str) -> int:
-    """Make a file end with a line end: complete its last line, or cut it off. Returns how many bytes were cut.
+    """Make a file end with a line ending: complete its last line, or cut it off. Returns how many bytes were cut.
 
-    Raises OSError; an absent file is right as it is.
+    Raises OSError; an absent file is left absent.
     """
     try:
         with open(path, "r+b") as file:
@@ -121,10 +122,10 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.
 
 @contextmanager
 def locked(folder: str) -> Iterator[None]:
-    """Hold the lock of a folder; the system lets go of it when the process dies.
+    """Hold the lock of a folder; the system releases it when the process dies.
 
-    Where there are no advisory locks, the existence of the file is the lock, and then outlives a killed process.
-    Raises UsageError, naming the other process, where the lock is held, and AbortedError where no file can be made.
+    Without advisory locks, the existence of the file is the lock, which then outlives a killed process. Raises
+    UsageError, naming the other process, if the lock is held, and AbortedError if the file cannot be created.
     """
     path = os.path.join(folder, NAME)
     try:
@@ -142,7 +143,7 @@ def locked(folder: str) -> Iterator[None]:
 
 
 def _flocked(path: str) -> int | None:
-    """The descriptor of the locked file; None where this system or file system has no such locks."""
+    """The descriptor of the locked file; None if this system or file system has no such locks."""
     try:
         import fcntl
     except ImportError:
@@ -158,7 +159,7 @@ def _flocked(path: str) -> int | None:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 raise _held(path) from None
             raise
-        # Its last holder may have removed the file after we opened it: then somebody else can lock a new one.
+        # Its last holder may have removed the file after we opened it, so that somebody else can lock a new one.
         if _is_still(path, handle):
             return handle
         os.close(handle)
@@ -199,9 +200,9 @@ def _let_go(path: str, handle: int) -> None:
 
 
 def append_once(path: str, lines: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> int:
-    """Append those lines of one run to a history that it lacks; how many those were.
+    """Append the lines of one run that a history lacks; returns how many.
 
-    Two lines with the same texts or numbers in all of these `fields` are the same line. Raises UsageError where the
+    Two lines with the same texts or numbers in all of these `fields` are the same line. Raises UsageError if the
     history cannot be read or written.
     """
     there = {key for line in lines[:1] for key in _keys_of(path, str(line["run_id"]), fields)}
@@ -212,7 +213,7 @@ def append_once(path: str, lines: Sequence[Mapping[str, Any]], fields: Sequence[
 
 
 def _keys_of(path: str, run_id: str, fields: Sequence[str]) -> Iterator[tuple[str | int | None, ...]]:
-    """These fields of the lines that the history has of a run. Lines that are none of ours are passed over."""
+    """These fields of the history's lines of a run. Lines that are not ours are ignored."""
     needle = json.dumps(run_id, ensure_ascii=False).encode("utf-8", "surrogatepass")
     for _, raw in read_backwards(path):
         if needle not in raw:

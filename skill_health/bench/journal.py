@@ -1,4 +1,4 @@
-"""The journal of a run: what was asked, what came back, and what of it survives a kill; read without touching it."""
+"""The journal of a run: what was asked and what came back, durable through a kill; reading does not modify it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Key = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class Past:
-    """What a journal holds. `results` has the first record of each key, in the order of the file.
+    """The content of a journal. `results` has the first record of each key, in file order.
 
-    `ends` are the recorded ends of the attempts at each key that has no result, in their order. `attempts` and `usd`
-    are how many were begun, and what they have cost: one that was cut off, or whose cost nobody knows, as much as was
-    reserved for it. `lost` counts those cut off. `lines` counts the lines of the file of results, those that are left
-    out included; `problems` names lines that are not ours.
+    `ends` are the recorded ends of the attempts at each key without a result, in order. `attempts` and `usd` are how
+    many began and what they cost: an attempt that was cut off, or whose cost is unknown, costs as much as was reserved
+    for it. `lost` counts those cut off. `lines` counts the lines of the results file, including those left out;
+    `problems` names lines that are not ours.
     """
 
     results: dict[Key, dict[str, Any]] = field(default_factory=dict)
@@ -41,12 +41,12 @@ class Past:
 
 
 def read_clock() -> str:
-    """The time now, as the journal dates what happens: UTC, to the millisecond."""
+    """The current time as the journal records it: UTC, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """The frozen manifest of a run. Raises UsageError where there is none, or where it cannot be read."""
+    """Read the frozen manifest of a run. Raises UsageError if there is none, or if it cannot be read."""
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, "rb") as file:
@@ -62,9 +62,9 @@ def read_manifest(folder: str) -> dict[str, Any]:
 def read_past(
     folder: str, fields: Sequence[str], leave_out: Callable[[dict[str, Any]], bool] = lambda record: False
 ) -> Past:
-    """Everything that the journal in a folder holds, but for results that are to be left out.
+    """Read everything in the journal of a folder, except results to be left out.
 
-    Raises AbortedError where a file cannot be read.
+    Raises AbortedError if a file cannot be read.
     """
     past = Past()
     foreign: list[str] = []
@@ -86,14 +86,16 @@ def _read_attempts(folder: str, past: Past) -> None:
     for record in read_objects(os.path.join(folder, ATTEMPTS), past.problems):
         key = _key(record.get("key"))
         if key is None or record.get("event") not in ("start", "end"):
-            past.problems.append(f"{ATTEMPTS} has a record that is no start or end of an attempt; it is left out")
+            past.problems.append(
+                f"{ATTEMPTS} has a record that is neither the start nor the end of an attempt; it is left out"
+            )
             continue
         name = (key, str(record.get("attempt")))
         if record["event"] == "start":
             past.attempts += 1
             reserved.setdefault(name, []).append(_number(record.get("reserved_usd")) or 0.0)
             continue
-        # An earlier start of the same attempt is one that was cut off: the end belongs to the last.
+        # An earlier start of the same attempt was cut off: the end belongs to the last one.
         ahead = reserved.get(name) or [0.0]
         held, cost = ahead.pop(), _number(record.get("cost_usd"))
         past.usd += held if cost is None else cost
@@ -115,10 +117,10 @@ def _number(value: Any) -> float | None:
 
 
 class Journal:
-    """A journal that is open for writing, and locked. Use it as a context manager.
+    """A locked journal, open for writing. Use it as a context manager.
 
-    `past` is what was there when it was opened; `results` holds the record of every key that has one, `past` included.
-    `fields` are the fields of a record that make its key. `secrets` are replaced in every line that is written.
+    `past` is its content when it was opened; `results` has the record of every key that has one, including `past`.
+    `fields` are the fields of a record that form its key. `secrets` are masked in every line written.
     """
 
     def __init__(self, folder: str, fields: Sequence[str], secrets: Sequence[str] = ()) -> None:
@@ -148,7 +150,7 @@ class Journal:
                 self._stack.callback(os.close, self._handles[name])
             sync_folder(self.folder)
             sync_folder(os.path.dirname(self.folder))
-            # Only a run needs them: who reads a journal does not wait for what a loop loads.
+            # Only a run needs them: reading a journal should not wait for the imports of an event loop.
             import asyncio
             from concurrent.futures import ThreadPoolExecutor
 
@@ -165,11 +167,11 @@ class Journal:
         return os.path.join(self.folder, name)
 
     def note(self, record: Mapping[str, Any]) -> None:
-        """Add an attempt's event without waiting: it goes to the disk with whatever is next, or when closing."""
+        """Add an attempt's event without waiting: it is written with whatever comes next, or on closing."""
         self._pending.append((ATTEMPTS, self._line(record)))
 
     async def append(self, record: Mapping[str, Any]) -> None:
-        """Add an attempt's event; it is durable on return. Raises AbortedError where the disk does not take it."""
+        """Add an attempt's event; it is durable on return. Raises AbortedError if it cannot be written."""
         self.note(record)
         await self._settle()
 
@@ -183,7 +185,7 @@ class Journal:
         await self._settle()
 
     def key(self, record: Mapping[str, Any]) -> Key:
-        """What a record is the only result of."""
+        """The key of which a record is the only result."""
         return tuple(record[field] for field in self.fields)
 
     async def _settle(self) -> None:
@@ -193,7 +195,7 @@ class Journal:
         ticket = self._ticket
         async with self._commits:
             if self._durable < ticket:
-                # Without an await in between: the tickets so far are exactly the lines that are pending.
+                # Without an await in between, the tickets so far are exactly the pending lines.
                 batch, self._pending, last = self._pending, [], self._ticket
                 import asyncio
 
@@ -202,7 +204,7 @@ class Journal:
         self._check()
 
     def _commit(self, batch: Iterable[tuple[str, str]]) -> None:
-        """Write a batch. After a failure nothing more is written: it would follow half of a line."""
+        """Write a batch. After a failure nothing more is written, since it would follow a truncated line."""
         if self._failure:
             return
         try:
@@ -226,7 +228,7 @@ class Journal:
     def finish(self, order: Iterable[Key]) -> None:
         """Rewrite the results in this order, as a whole or not at all; nothing can be added afterwards.
 
-        Keys without a result are passed over. Raises AbortedError.
+        Keys without a result are skipped. Raises AbortedError.
         """
         self._drain()
         lines = [self._line(self.results[key]) for key in order if key in self.results]
@@ -238,7 +240,7 @@ class Journal:
         self._finished = True
 
     def close(self) -> None:
-        """Write what is pending, let go of the files and of the lock."""
+        """Write what is pending, and release the files and the lock."""
         self._drain()
         self._stack.close()
 
@@ -249,16 +251,15 @@ class Journal:
 
 
 def create(folder: str, manifest: Mapping[str, Any], fields: Sequence[str], secrets: Sequence[str] = ()) -> Journal:
-    """Begin a run in a folder of its own: the manifest is durable on return.
+    """Start a run in its own folder: the manifest is durable on return.
 
-    Raises UsageError where the folder has a run already or another process holds it, AbortedError where it cannot be
-    written.
+    Raises UsageError if the folder already has a run or another process holds it, AbortedError if it cannot be written.
     """
     journal = Journal(folder, fields, secrets)
 
     def prepare() -> None:
         if os.path.exists(os.path.join(folder, MANIFEST)):
-            raise UsageError(f"{folder} holds a run already: resume it, or start a new one in another folder")
+            raise UsageError(f"{folder} already contains a run: resume it, or start a new one in another folder")
         text = redacted(durable.to_json(manifest), secrets) + "\n"
         durable.replace(os.path.join(folder, MANIFEST), text.encode("utf-8", "backslashreplace"))
 
@@ -273,11 +274,11 @@ def resume(
     secrets: Sequence[str] = (),
     again: Callable[[dict[str, Any]], bool] = lambda record: False,
 ) -> Journal:
-    """Go on with a run. `differences` says in which ways the frozen manifest is not what would be run now.
+    """Resume a run. `differences` says how the frozen manifest differs from what would be run now.
 
-    Torn last lines are cut off. Lines that are no results, and results for which `again` holds, are dropped, so that
-    their keys are asked again.
-    Raises UsageError where there are differences, no run, or another process, AbortedError where it cannot be written.
+    Torn last lines are cut off. Lines that are not results, and results for which `again` is true, are dropped, so that
+    their keys are asked again. Raises UsageError if there are differences, no run, or another process, AbortedError if
+    it cannot be written.
     """
     journal = Journal(folder, fields, secrets)
 
@@ -302,9 +303,10 @@ T = TypeVar("T")
 
 
 def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
-    """What `make` makes of each line of a file of results, in its order; a torn last line is left out.
+    """Apply `make` to each line of a results file, in order; a torn last line is left out.
 
-    `make` raises ValueError for what is none. Raises UsageError where the file cannot be read, or where a line is none.
+    `make` raises ValueError for a line that is not a result. Raises UsageError for such a line, or if the file cannot
+    be read.
     """
     try:
         with open(path, "rb") as file:
@@ -314,13 +316,13 @@ def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
                 except ValueError:
                     if not line.endswith(b"\n"):
                         return
-                    raise UsageError(f"{path}:{number}: this line is no result of a run; restore the file") from None
+                    raise UsageError(f"{path}:{number}: this line is not a result of a run; restore the file") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
 
 def readable_lines(path: str, make: Callable[[Any], T]) -> Iterator[T]:
-    """The same of a file as far as it can be read, for whoever only wants to learn from it; never raises."""
+    """The same for as much of a file as can be read, for callers that only want to learn from it; never raises."""
     try:
         with open(path, "rb") as file:
             for line in file:

@@ -1,4 +1,4 @@
-"""What a manifest is known by: the digest of its parts, its identity, and in what two of them differ."""
+"""Compares manifests: digests of their parts, the identity of a run, and how two manifests differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VOLATILE = ("commit", "created", "dirty", "gaps", "price_table", "python", "run_
 _NAMES = ("name", "prompt_id", "task_id", "spec", "id")
 
 
-# Hashes stand for these, whatever the kind of run.
+# Hashes stand in for these, whatever the kind of run.
 _COVERED = ("catalogue", "omitted", "prompts", "skills", "staged", "tasks")
 
 
@@ -23,23 +23,23 @@ _OF_THE_DAY = ("max_usd", "price")
 
 
 def digest(value: Any) -> str:
-    """A hash of JSON-safe data, 32 hexadecimal digits."""
+    """A hash of JSON-safe data, as 32 hexadecimal digits."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
 def identity(manifest: Mapping[str, Any]) -> str:
-    """What two runs share when one can go on where the other stopped, 32 hexadecimal digits."""
+    """A hash that two runs share if one can continue where the other stopped, as 32 hexadecimal digits."""
     return digest(_fixed(manifest))
 
 
 def run_record(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Which run it is, as a comparison says it."""
+    """The record of a run in a comparison."""
     return {key: manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}
 
 
 def _fixed(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest without what is volatile; hashes stand for what they cover."""
+    """The manifest without volatile parts, and with hashes in place of what they cover."""
     kept = {name: value for name, value in manifest.items() if name not in (*VOLATILE, *_COVERED)}
     return kept | {"models": [_timeless(model) for model in manifest.get("models", ())]}
 
@@ -49,7 +49,7 @@ def _timeless(model: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """In which ways a run that is described by `now` is not the one that was frozen; [] where it is the same."""
+    """How the run described by `now` differs from the frozen one; [] if it is the same."""
     before, after = _fixed(stored), _fixed(now)
     found = [
         f"{name}: {_changes(before.get(name), after.get(name))}"
@@ -67,7 +67,7 @@ def differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def _changes(old: Any, new: Any) -> str:
-    """What happened to a value; for a mapping or a list of records that have names, to which of its parts."""
+    """How a value changed; for a mapping or a list of named records, which of its parts."""
     before, after = _by_name(old), _by_name(new)
     if before is None or after is None:
         return f"{_short(old)} then, {_short(new)} now"

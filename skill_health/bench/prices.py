@@ -1,12 +1,12 @@
 """What a call costs: the user's own table first, then the offline data of genai-prices; never the network.
 
-A model without a known price has None, not zero: nobody may spend money on it unknowingly. What is computed here costs
+A model without a known price has None, not zero: nobody should spend money on it unknowingly. Local computation costs
 nothing.
 
     table = price_table(config.router)              cheap; imports no price data
     price = table.price_of("openai", "openai:gpt-5-mini", "gpt-5-mini")     Price or None
-    cost(price, usage)                              dollars, or None where the usage does not tell
-    at_most(price, input_tokens, output_tokens)     what a call of so many tokens can cost at most, for reservations
+    cost(price, usage)                              dollars, or None if the usage does not tell
+    at_most(price, input_tokens, output_tokens)     the most that a call of this many tokens can cost, for reservations
     missing_price(spec, table)                      the line that says what to add
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "genai-prices"
 MAX_TOKENS = 10**9
-"""A provider that reports more tokens than this for one call is not believed."""
+"""Reports of more tokens than this for one call are not believed."""
 
 _NANO = Decimal("1e-9")
 _MILLION = Decimal(10**6)
@@ -41,7 +41,7 @@ _MILLION = Decimal(10**6)
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """US dollars for a million tokens, in force where a call reads more than `above` input tokens."""
+    """US dollars per million tokens, for calls that read more than `above` input tokens."""
 
     input: float
     output: float
@@ -52,7 +52,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class TieredPrice:
-    """The price of one model: `rates` by rising `above`, the first from 0; and dollars for each request.
+    """The price of one model: `rates` by ascending `above`, the first from 0; and dollars per request.
 
     `source` says whose price it is: "configuration", or package, version, provider and model.
     """
@@ -69,7 +69,7 @@ class TieredPrice:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The price as a manifest holds it."""
+        """The price as stored in a manifest."""
         return {"source": self.source, "request": self.request, "rates": [asdict(rate) for rate in self.rates]}
 
 
@@ -78,7 +78,7 @@ FREE = TieredPrice((Rates(0.0, 0.0, 0.0, 0.0),), source="computed here")
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices as of one day. `version` is for people; `digest` changes with any price that could change."""
+    """Prices as of one day. `version` is for people; `digest` changes if any price may have changed."""
 
     version: str
     digest: str
@@ -88,7 +88,7 @@ class PriceTable:
     base_urls: Mapping[str, str] = field(default_factory=dict)
 
     def price_of(self, protocol: str, spec: str, model: str) -> TieredPrice | None:
-        """The price of a provider's model, None where it is not known.
+        """The price of a provider's model; None if unknown.
 
         `protocol` names the module that asks; `spec` is the name as the user gave it, whose first part may be a
         provider of the configuration: with a base URL of its own, the price is that server's or unknown.
@@ -120,7 +120,7 @@ def price_table(routing: RouterSettings, as_of: date | None = None) -> PriceTabl
 
 
 def missing_price(spec: str, table: PriceTable) -> str:
-    """One line for a model whose price is not known: what to add and where."""
+    """One line for a model with an unknown price: what to add and where."""
     install = "" if table.installed else f", or install {PACKAGE} ({installation('bench')})"
     return (
         f'no price is known for {spec}: add [router.prices."{spec}"] with input and output, US dollars for a million '
@@ -129,11 +129,11 @@ def missing_price(spec: str, table: PriceTable) -> str:
 
 
 def price_from(record: Mapping[str, Any]) -> TieredPrice:
-    """The price that a manifest holds. Raises ValueError where it is none."""
+    """The price in a manifest. Raises ValueError if it is not one."""
     try:
         rates = tuple(Rates(**rate) for rate in record["rates"])
         if rates[0].above != 0:
-            raise ValueError("no price: the first rate must hold from 0")
+            raise ValueError("no price: the first rate must apply from 0")
         return TieredPrice(rates, float(record["request"]), str(record["source"]))
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError(f"no price: {error}") from None
@@ -142,7 +142,7 @@ def price_from(record: Mapping[str, Any]) -> TieredPrice:
 def cost(price: TieredPrice | None, usage: Usage) -> float | None:
     """Dollars for one call by its reported usage, rounded to 1e-9.
 
-    None where the price is not known, or the usage is missing or beyond belief; 0 where the model is free.
+    None if the price is unknown, or the usage is missing or implausible; 0 if the model is free.
     """
     if price is None:
         return None
@@ -162,9 +162,9 @@ def cost(price: TieredPrice | None, usage: Usage) -> float | None:
 
 
 def at_most(price: TieredPrice, input_tokens: int, output_tokens: int) -> float:
-    """The dollars that a call of at most so many tokens can cost, rounded up to 1e-9.
+    """The most dollars that a call of at most this many tokens can cost, rounded up to 1e-9.
 
-    All input is taken at the dearest rate that could apply to it: plain, read from a cache or written to one.
+    All input is charged at the highest rate that could apply to it: plain, read from a cache or written to one.
     """
     rates = [rate for rate in price.rates if not rate.above or input_tokens > rate.above]
     total = max(
@@ -196,7 +196,7 @@ def _installed() -> str:
 def published(protocol: str, model: str, base_url: str, as_of: date, version: str) -> TieredPrice | None:
     """The price of a model on a day, by its server's address or else by the protocol's own provider.
 
-    None where the server, the model or one of the model's two main prices is not in the data.
+    None if the server, the model or one of the model's two main prices is not in the data.
     """
     home = None if base_url else _vendor(protocol)
     model = model.removeprefix("models/") if home == "google" else model
@@ -210,7 +210,7 @@ def published(protocol: str, model: str, base_url: str, as_of: date, version: st
 
 
 def _vendor(protocol: str) -> str | None:
-    """Whose models a protocol reaches when the configuration names no other server."""
+    """The vendor whose models a protocol reaches if the configuration names no other server."""
     try:
         return load_provider(protocol).price_vendor or None
     except LookupError:
@@ -218,7 +218,7 @@ def _vendor(protocol: str) -> str | None:
 
 
 def price_on(info: ModelInfo, day: date, source: str) -> TieredPrice | None:
-    """The price of a model of theirs on a day; one that depends on the time of day counts as its dearest."""
+    """The price of one of their models on a day; one that depends on the time of day counts at its highest."""
     midnight = datetime.combine(day, time(), UTC)
     seen: list[ModelPrice] = []
     for half_hours in range(48):
@@ -231,7 +231,7 @@ def price_on(info: ModelInfo, day: date, source: str) -> TieredPrice | None:
 
 @cache
 def _snapshot() -> DataSnapshot:
-    """The data of the installed package, whatever snapshot somebody else in this process has set."""
+    """The data of the installed package, whatever snapshot other code in this process has set."""
     from genai_prices.data import providers
     from genai_prices.data_snapshot import DataSnapshot
 
@@ -239,7 +239,7 @@ def _snapshot() -> DataSnapshot:
 
 
 def _converted(found: ModelPrice, source: str) -> TieredPrice | None:
-    """Ours from theirs; where thinking is dearer than writing, all output costs as thinking does."""
+    """Convert their price to ours; if thinking costs more than writing, all output counts as thinking."""
     values: dict[str, Any] = {key: value for key, value in vars(found).items() if value is not None}
     if "input_mtok" not in values or "output_mtok" not in values:
         return None
@@ -263,7 +263,7 @@ def _converted(found: ModelPrice, source: str) -> TieredPrice | None:
 
 
 def _dearest(prices: list[TieredPrice]) -> TieredPrice:
-    """Rate by rate the highest of several prices of one model."""
+    """The highest of several prices of one model, rate by rate."""
     starts = sorted({rate.above for price in prices for rate in price.rates})
 
     def highest(name: str, start: int) -> float:
@@ -277,7 +277,7 @@ def _dearest(prices: list[TieredPrice]) -> TieredPrice:
 
 
 def refuse_spending(asked: Iterable[tuple[str, TieredPrice | None]], capped: bool, prices: PriceTable) -> None:
-    """The same for models that servers answer, each by its name as it was given, and its price."""
+    """The same for models that servers answer, each as (its name as given, its price)."""
     paid = [(spec, price) for spec, price in asked if not (price and price.free)]
     if paid and not capped:
         raise UsageError(

@@ -1,9 +1,9 @@
-"""How far a long run is: one line that is redrawn on a terminal, a line every tenth of the way elsewhere.
+"""The progress of a long run: one line that is redrawn on a terminal; elsewhere a line for every tenth.
 
     with Progress(600, sys.stderr, done=120, quiet=False) as progress:      120 were done in an earlier run
         progress.update("finished", spent=0.12)
 
-Nothing here is part of a result: it goes to the stream that is given, standard error by custom.
+Progress is not part of a result: it goes to the given stream, by convention standard error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WINDOW = 200
 
 
 class Progress:
-    """Counts outcomes and shows them. `fine` are the outcomes that are no failure; the others are shown by kind."""
+    """Counts outcomes and shows them. `fine` are the outcomes that are not failures; the others are shown by kind."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class Progress:
         self._kinds: Counter[str] = Counter()
         self._seen, self._width = 0, 0
         self._spent: float | None = None
-        # The rate is that of the last calls: a pause for a provider's limit must show in the time that is left.
+        # The rate is that of the last calls, so that a pause for a rate limit shows in the remaining time.
         self._times: deque[float] = deque([clock()], maxlen=WINDOW)
         self._drawn = float("-inf")
         self._tenth = self._tenths()
 
     def update(self, outcome: str, spent: float | None = None) -> None:
-        """One more is done. `spent` is all that was spent so far, in dollars; None where that is not counted."""
+        """Record that one more is done. `spent` is the total so far, in dollars; None if not counted."""
         self.done += 1
         self._seen += 1
         self._kinds[outcome] += 1
@@ -64,7 +64,7 @@ class Progress:
             self._write(self.line() + "\n")
 
     def line(self) -> str:
-        """What is shown: done and total, time left, dollars so far, failures by kind with their share."""
+        """The line shown: done and total, time left, dollars so far, failures by kind with their share."""
         share = f"{100 * self.done // self.total} %" if self.total else "100 %"
         parts = [f"{self.done}/{self.total} ({share})"]
         if 0 < self.done < self.total and (left := self._left()) is not None:
@@ -94,12 +94,12 @@ class Progress:
         return 10 * self.done // self.total if self.total else 10
 
     def _left(self) -> float | None:
-        """Seconds until all is done at the rate of late; None before anything is done."""
+        """Seconds until all is done at the recent rate; None before anything is done."""
         steps, elapsed = len(self._times) - 1, self._times[-1] - self._times[0]
         return elapsed / steps * (self.total - self.done) if steps else None
 
     def _redraw(self) -> None:
-        """Overwrite the line with spaces rather than escapes: they mean the same on every terminal."""
+        """Overwrite the line with spaces rather than escapes, which work alike on every terminal."""
         room = max(20, shutil.get_terminal_size().columns - 1)
         text = self.line()[:room]
         self._write("\r" + text.ljust(min(self._width, room)))
@@ -111,7 +111,7 @@ class Progress:
 
 
 def write_progress(stream: TextIO | None, text: str) -> bool:
-    """Write for people, who may be gone: a closed terminal is no reason to end a run. Whether it was written."""
+    """Write for people, who may be gone: a closed terminal does not end a run. Returns whether it was written."""
     if stream is None:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Keys stay out of everything that is written, and what a server said is made safe to keep."""
+"""Keeps keys out of everything written, and makes what a server said safe to store."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from urllib.parse import quote
 
 from skill_health.text.terminal import clean
 
-# Servers that want no key are given words such as "none" or "EMPTY": to blot them out would damage answers.
+# Servers that need no key are given words such as "none" or "EMPTY", and masking those would damage answers.
 SHORTEST = 8
 MASK = "***"
 
 
 def keys_in_use(names: Iterable[str], environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The values of these environment variables, the longest first; what is too short to be a key is left out."""
+    """The values of these environment variables, longest first; values too short to be a key are left out."""
     given = os.environ if environment is None else environment
     values = {given.get(name, "").strip() for name in names}
     return tuple(sorted((value for value in values if len(value) >= SHORTEST), key=lambda value: (-len(value), value)))
 
 
 def redacted(text: str, keys: Iterable[str]) -> str:
-    """The text with every key, as it is or as JSON writes it, replaced by MASK."""
+    """The text with every key, plain or JSON-escaped, replaced by MASK."""
     for key in keys:
         for form in (key, json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1]):
             if form in text:
@@ -40,7 +40,7 @@ _DEPTH, _ITEMS, _WHOLE = 6, 64, 2**63
 
 @dataclass(frozen=True, slots=True)
 class Scrubber:
-    """Cleans texts of one key ("" for none). A word of fewer than SHORTEST letters is no key and stays."""
+    """Removes one key ("" for none) from texts. A word of fewer than SHORTEST letters is not a key and stays."""
 
     key: str
 
@@ -50,18 +50,18 @@ class Scrubber:
 
     def line(self, text: str, limit: int = LINE) -> str:
         """The text on one line, without the key and control characters, shortened to `limit` characters."""
-        # The key goes first, since half of one would not be found; then no more is cleaned than can be shown.
+        # The key is removed first, since half a key would not be found; then only what can be shown is cleaned.
         whole = clean(" ".join(_paired(self._blot(text)[: 4 * limit]).split()))
         return whole if len(whole) <= limit else whole[: limit - 1] + "…"
 
     def optional(self, value: Any, limit: int = 200) -> str | None:
-        """A short word of the server (an id, a reason); None where it is no text or empty."""
+        """A short word from the server (an id, a reason); None if it is empty or not text."""
         return (self.line(value, limit) or None) if isinstance(value, str) else None
 
     def small(self, value: Any, depth: int = 0) -> Any:
-        """A JSON value to be shown and kept, with the rules of `line` for every text in it.
+        """A JSON value to show and store, with the rules of `line` for every text in it.
 
-        What is too deep, too long or a number that others cannot read becomes None.
+        Values that are too deep or too long, and numbers that others cannot read, become None.
         """
         if isinstance(value, str):
             return self.line(value)
@@ -79,7 +79,7 @@ class Scrubber:
         return [self.small(inner, depth + 1) for inner in value[:_ITEMS]] if isinstance(value, list) else None
 
     def deep(self, value: Any) -> Any:
-        """A JSON value of any size without the key in it; None where it cannot be written."""
+        """A JSON value of any size without the key; None if it cannot be written."""
         try:
             whole = json.dumps(value)
         except (ValueError, RecursionError):
@@ -92,7 +92,7 @@ class Scrubber:
 
 
 def _paired(text: str) -> str:
-    """The text as UTF-8 can hold it."""
+    """The text with halves of surrogate pairs replaced, so that UTF-8 can encode it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -101,7 +101,7 @@ def _paired(text: str) -> str:
 
 
 class KeyFilter:
-    """Takes a key out of a stream of bytes ("" or what is too short to be one: nothing), wherever the stream is cut."""
+    """Removes a key from a stream of bytes, wherever it is split; "" or a word too short for a key removes nothing."""
 
     def __init__(self, key: str) -> None:
         written = (key, json.dumps(key)[1:-1], key.replace("/", "\\/"), quote(key, safe=""))
@@ -109,7 +109,7 @@ class KeyFilter:
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes that can go on; the end waits where it may be the beginning of the key."""
+        """The bytes that can be passed on; the end is held back if it may be the beginning of the key."""
         data = self._held + data
         for form in self._forms:
             data = data.replace(form, MASK.encode())
@@ -118,17 +118,17 @@ class KeyFilter:
         return data[: len(data) - keep]
 
     def finish(self) -> bytes:
-        """What was held back and is no key, as it ends here."""
+        """The bytes held back, which are not a key, as the stream ends here."""
         rest, self._held = self._held, b""
         return rest
 
     def whole(self, data: bytes) -> bytes:
-        """All of a text at once."""
+        """Filter a whole text at once."""
         return self.feed(data) + self.finish()
 
 
 def _begun(data: bytes, form: bytes) -> int:
-    """How many bytes at the end of the data are the beginning of the form, but not all of it."""
+    """How many bytes at the end of the data are a proper prefix of the key's form."""
     start = max(0, len(data) - len(form) + 1)
     while (start := data.find(form[:1], start)) >= 0:
         if form.startswith(data[start:]):

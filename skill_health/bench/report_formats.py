@@ -1,4 +1,4 @@
-"""What the reports of both benchmarks share: a format is a module that renders one JSON-safe mapping.
+"""Shared by the reports of both benchmarks: a format is a module that renders one JSON-safe mapping.
 
 It has EXTENSION (".md"), and `render(report, look) -> str`, which sees nothing but the report.
 """
@@ -25,7 +25,7 @@ _FORMULA = ("=", "+", "-", "@", "'")
 
 
 class RenderOptions(NamedTuple):
-    """How to show a report, as far as a format cares: colour, columns, which table (""), and whether in ASCII only."""
+    """How to show a report: colour, columns, which table (""), and whether in ASCII only."""
 
     color: bool = False
     width: int = 100
@@ -37,22 +37,22 @@ PLAIN = RenderOptions()
 
 
 def format_names(folders: Iterable[str]) -> list[str]:
-    """What the formats in the folders of a package may be called, sorted."""
+    """The names of the formats in the folders of a package, sorted."""
     return sorted([*(name.rstrip("_") for name in plugin_names(folders)), *_SHORT])
 
 
 def load_format(package: str, name: str) -> ModuleType:
-    """The module of a format, imported now. Raises ModuleNotFoundError where there is none."""
+    """Import the module of a format. Raises ModuleNotFoundError if there is none."""
     stem = _SHORT.get(name, name)
     try:
         return import_module(f"{package}.{stem}")
     except ModuleNotFoundError:
-        # What is named like a module of the standard library ends in an underscore.
+        # A module named like one of the standard library ends in an underscore.
         return import_module(f"{package}.{stem}_")
 
 
 def write_reports(package: str, folder: str, report: Report) -> list[str]:
-    """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
+    """Write report.json and report.md to the folder of a run; returns their paths. Raises UsageError if that fails."""
     written = []
     for name in ("json", "markdown"):
         module = load_format(package, name)
@@ -63,14 +63,14 @@ def write_reports(package: str, folder: str, report: Report) -> list[str]:
 
 
 def render_json(report: Report) -> str:
-    """Canonical JSON, ASCII only: sorted keys, two spaces, a new line at the end."""
+    """Canonical JSON, ASCII only: sorted keys, two spaces, a trailing newline."""
     return json.dumps(report, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def render_csv(head: Sequence[str], rows: Iterable[Row]) -> str:
-    """A table as RFC 4180 has it, with bare new lines: an empty cell is an unknown value.
+    """A table as in RFC 4180, but with LF line endings: an empty cell is an unknown value.
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    Text that a spreadsheet would read as a formula gets a leading apostrophe.
     """
     out = io.StringIO()
     writer = csv.DictWriter(out, head, restval="", lineterminator="\n")

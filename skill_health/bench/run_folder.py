@@ -1,4 +1,4 @@
-"""The folder of a run: a new one, or the one where the same run stopped before its end."""
+"""The folder of a run: a new one, or that of the same run if it stopped early."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What tells one kind of run from another: all else about folders and resumption is the same for all.
+    """What distinguishes one kind of run from another: everything else about folders and resuming is shared.
 
-    `name` is the kind of its manifests, as in `router.runs`; `fields` are those that make the key of a result. `keys`
-    are the keys of a manifest that results are wanted for, `covered` what its hashes stand for, as far as results rest
-    on it, and `missing` says whether a result is missing data, which a run that is resumed asks for again.
+    `name` is the kind of its manifests, as in `router.runs`; `fields` form the key of a result. `keys` returns the keys
+    that a manifest wants results for, `covered` what its hashes cover, as far as results depend on it, and `missing`
+    says whether a result is missing data, which a resumed run asks for again.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class RunLocation:
-    """Where a run goes. `stored` is the manifest that it began with, None for a new run; `done` the keys it has."""
+    """Where a run goes. `stored` is the manifest it began with, None for a new run; `done` the keys it has."""
 
     folder: str
     kind: Kind
@@ -53,7 +53,7 @@ class RunLocation:
     done: frozenset[Key] = frozenset()
 
     def open(self, secrets: tuple[str, ...]) -> Journal:
-        """The journal, locked. Raises UsageError where another process has it, or where it is another run."""
+        """Open the journal, locked. Raises UsageError if another process has it, or if it belongs to another run."""
         if self.stored is None:
             return create(self.folder, self.manifest, self.kind.fields, secrets)
         now, again = self.manifest, _asked_again(self.kind, self.stored)
@@ -61,9 +61,9 @@ class RunLocation:
 
 
 def drop_reports(folder: str) -> None:
-    """Remove the reports of a run that goes on, and halves of files that a killed process left.
+    """Remove the reports of a run that continues, and partial files left by a killed process.
 
-    Reports are written last, and so tell that a run is over.
+    Reports are written last, so they show that a run is over.
     """
     for name in os.listdir(folder):
         if name in REPORTS or name.endswith(".tmp") or name.startswith(TEMPORARY):
@@ -72,7 +72,7 @@ def drop_reports(folder: str) -> None:
 
 
 def is_reported(folder: str) -> bool:
-    """Whether a run has its reports, and so was over once."""
+    """Whether a run has its reports, so that it was over once."""
     return all(os.path.exists(os.path.join(folder, name)) for name in REPORTS)
 
 
@@ -85,11 +85,11 @@ def find_place(
     anew: bool = False,
     secrets: tuple[str, ...] = (),
 ) -> RunLocation:
-    """The folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
+    """Find the folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
 
-    Runs are alike by what they ask, not by when. A run is over when each of its calls has a result, be it missing
-    data: whoever wants that asked again names the run. Raises UsageError where the one that is named is another, and
-    where a manifest is damaged.
+    Runs are alike if they ask the same, whenever they do. A run is over when each of its calls has a result, even if
+    that is missing data: to ask that again, name the run. Raises UsageError if the named run is a different one, or if
+    a manifest is damaged.
     """
     safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
     if named:
@@ -110,16 +110,16 @@ def find_place(
 
 
 def _new_name(runs: str, time: str, mark: str) -> str:
-    """A name that no run has; of one second, the later one sorts behind the earlier.
+    """A name that no run has; of names from one second, the later sorts after the earlier.
 
-    A folder without a manifest is one whose process was killed before the run began.
+    A folder without a manifest belongs to a process that was killed before the run began.
     """
     names = (f"{time}{more}-{mark}" for more in ("", *(f".{number}" for number in range(2, 1000))))
     return next(name for name in names if not os.path.exists(os.path.join(runs, name, MANIFEST)))
 
 
 def _stored(kind: Kind, folder: str, now: Record) -> tuple[dict[str, Any], list[str]]:
-    """The manifest of a run, and in which ways it is not what would be run now. Raises UsageError for a damaged one."""
+    """The manifest of a run, and how it differs from what would be run now. Raises UsageError for a damaged one."""
     stored = read_checked_manifest(folder, kind.name)
     found = differences(stored, now)
     if not found and to_json(kind.covered(stored)) != to_json(kind.covered(now)):
@@ -131,9 +131,9 @@ def _stored(kind: Kind, folder: str, now: Record) -> tuple[dict[str, Any], list[
 
 
 def _unfinished(kind: Kind, folder: str, now: Record) -> dict[str, Any] | None:
-    """The manifest of a run that was begun like this one; None where it is over. Raises UsageError for a damaged one.
+    """The manifest of an unfinished run like this one; None if it is over. Raises UsageError for a damaged one.
 
-    To begin anew because of a damaged manifest would cost as much again, so whoever asks must say so.
+    Starting anew because of a damaged manifest would cost as much again, so the user must ask for it.
     """
     try:
         stored, found = _stored(kind, folder, now)
@@ -142,12 +142,12 @@ def _unfinished(kind: Kind, folder: str, now: Record) -> dict[str, Any] | None:
     except UsageError as error:
         if _is_over(kind, folder, now):
             return None
-        raise UsageError(f"this run was begun and cannot go on: {error}; --no-resume begins a new one") from None
+        raise UsageError(f"this run was begun and cannot be resumed: {error}; --no-resume starts a new one") from None
     return None if _is_over(kind, folder, stored) else stored
 
 
 def _is_over(kind: Kind, folder: str, manifest: Record) -> bool:
-    """Whether each key of a run has a result, and it was reported."""
+    """Whether each key of a run has a result, and the run was reported."""
     if not is_reported(folder):
         return False
     try:
@@ -159,7 +159,7 @@ def _is_over(kind: Kind, folder: str, manifest: Record) -> bool:
 
 
 def _asked_again(kind: Kind, manifest: Record) -> Callable[[Record], bool]:
-    """Which records are no results of this run: missing data, and what it never asked."""
+    """Which records do not count as results of this run: missing data, and keys it never asked."""
     planned = set(kind.keys(manifest))
     return lambda record: kind.missing(record) or tuple(record[name] for name in kind.fields) not in planned
 
@@ -172,14 +172,14 @@ LAST = "last"
 
 
 def runs_folder(reports: str, kind: str) -> str:
-    """Where the runs of a kind lie in a folder of reports."""
+    """Where the runs of a kind are in a folder of reports."""
     return os.path.join(reports, kind)
 
 
 def find_run(name: str, reports: str, kind: str) -> str:
-    """The folder of a run that is given by its id, its folder or its manifest, or is the "last" one of the reports.
+    """Find the folder of a run given by its id, its folder or its manifest, or as "last" for the latest in the reports.
 
-    Raises UsageError with the near ids.
+    Raises UsageError with similar ids.
     """
     given = os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
     for folder in (given, os.path.join(runs_folder(reports, kind), name)):
@@ -190,12 +190,12 @@ def find_run(name: str, reports: str, kind: str) -> str:
             return folder
     known = list(run_ids(reports, kind))
     near = nearest(name, known)
-    hint = f"did you mean {near}?" if near else f"the latest is {known[0]}" if known else "there is none there"
+    hint = f"did you mean {near}?" if near else f"the latest is {known[0]}" if known else "there are none there"
     raise UsageError(f"there is no run {name!r}, neither a folder nor an id in {runs_folder(reports, kind)}: {hint}")
 
 
 def run_ids(reports: str, kind: str) -> Iterator[str]:
-    """The ids of the runs in a folder of reports, in falling order of their names, which begin with their time."""
+    """The ids of the runs in a folder of reports, in descending order of their names, which begin with their time."""
     try:
         names = sorted(os.listdir(runs_folder(reports, kind)), reverse=True)
     except OSError:
@@ -206,19 +206,21 @@ def run_ids(reports: str, kind: str) -> Iterator[str]:
 
 
 def read_checked_manifest(folder: str, kind: str) -> dict[str, Any]:
-    """The manifest of a run of a kind. Raises UsageError where it is none by the published schema."""
+    """Read the manifest of a run of a kind. Raises UsageError if it is not valid by the published schema."""
     manifest = read_manifest(folder)
     if manifest.get("kind") != kind:
-        raise UsageError(f"{folder} is no run of the {kind} benchmark: its manifest says kind {manifest.get('kind')!r}")
+        raise UsageError(
+            f"{folder} is not a run of the {kind} benchmark: its manifest says kind {manifest.get('kind')!r}"
+        )
     for problem in problems(f"{kind}-manifest", manifest):
-        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {problem.message}")
+        raise UsageError(f"{os.path.join(folder, MANIFEST)} is not a manifest of ours: {problem.message}")
     return manifest
 
 
 def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The folders and manifests of the runs, the latest first, each read when it is asked for.
+    """The folders and manifests of the runs, latest first, each read on demand.
 
-    Folders without a sound manifest are passed over: a damaged one must not keep a sweep from its baseline.
+    Folders without a valid manifest are skipped: a damaged one must not keep a sweep from its baseline.
     """
     for name in run_ids(reports, kind):
         folder = os.path.join(runs_folder(reports, kind), name)
@@ -229,11 +231,11 @@ def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def reports_folder(out: str | None, root: str, config: Config) -> str:
-    """The absolute path of the folder that reports go to."""
+    """The absolute path of the reports folder."""
     return os.path.abspath(out) if out else os.path.join(root, config.daily.reports)
 
 
 def revision_of(root: str, reports: str) -> Revision:
-    """The commit of a collection; what lies in the folder of reports makes no difference to it."""
+    """The commit of a collection; changes in the reports folder do not count."""
     own = os.path.relpath(reports, root).replace(os.sep, "/")
     return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))

@@ -1,7 +1,7 @@
-"""Planned calls, run a few at a time: so many at once in all, so many for each group (a provider).
+"""Runs planned calls a few at a time: up to a limit in all, and up to a limit for each group (a provider).
 
-Each group takes its calls in the order of the plan. A call may stop the run; Ctrl-C does. Then nothing new begins, and
-what is under way may end within the grace, or until a second Ctrl-C.
+Each group takes its calls in plan order. A call may stop the run, and so does Ctrl-C. Then nothing new begins, and
+calls in flight may end within the grace period, or until a second Ctrl-C.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ GRACE = 10.0
 
 
 class StopRun(Exception):
-    """Raised by a call that must not be made, or by one that came back with a reason to make no more."""
+    """Raised by a call that must not be made, or that returned a reason to make no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """How many calls may be under way: `total` in all, and in each group its own number, where it has one."""
+    """How many calls may be in flight: `total` in all, and in each group its own number, if it has one."""
 
     total: int
     groups: Mapping[str, int]
@@ -39,7 +39,7 @@ class CallLimits:
 
 
 class Schedule(Generic[T]):
-    """One run through the planned calls. `reason` says why it stopped, "" where it has not."""
+    """One run through the planned calls. `reason` says why it stopped; "" if it has not."""
 
     def __init__(self, work: Callable[[T], Awaitable[None]], limits: CallLimits, grace: float = GRACE) -> None:
         self.reason = ""
@@ -51,11 +51,11 @@ class Schedule(Generic[T]):
         self._deadline: asyncio.TimerHandle | None = None
 
     def stop(self, reason: str) -> None:
-        """Begin no new call. The first reason stays."""
+        """Begin no new call. The first reason is kept."""
         self.reason = self.reason or reason
 
     def interrupt(self) -> bool:
-        """Stop, and end what is under way when the grace is over; the second time at once. True the first time."""
+        """Stop, and end the calls in flight after the grace period, or at once the second time. True the first time."""
         first = self._deadline is None
         self.stop(INTERRUPTED)
         if first:
@@ -67,7 +67,7 @@ class Schedule(Generic[T]):
     async def run(self, planned: Iterable[tuple[str, T]]) -> None:
         """Make the planned (group, call) pairs, all or until something stops the run.
 
-        An exception of a call other than StopRun cancels the others, and is raised when they have ended.
+        Any exception of a call other than StopRun cancels the others, and is raised once they have ended.
         """
         for group, item in planned:
             self._queues.setdefault(group, deque()).append(item)
@@ -117,9 +117,9 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @contextmanager
 def interruptible(on_signal: Callable[[], None]) -> Iterator[None]:
-    """Call `on_signal` in the running loop for each Ctrl-C, and each request to end, instead of being ended by it.
+    """Call `on_signal` in the running loop for each Ctrl-C and termination signal, instead of terminating.
 
-    A terminal that closes is such a request. What is ignored stays so, as in a run behind `nohup`. Outside the main
+    A closing terminal sends such a signal. Ignored signals stay ignored, as in a run under `nohup`. Outside the main
     thread nothing changes.
     """
     loop = asyncio.get_running_loop()
@@ -141,8 +141,8 @@ def interruptible(on_signal: Callable[[], None]) -> Iterator[None]:
 class RunnerWork(Generic[T]):
     """One run, or what is left of it.
 
-    `capped` is the cap that kept work from being done, "" where none did; `down` says of each model that failed for
-    long that it was left alone.
+    `capped` is the cap that prevented work; "" if none did; `down` has a line for each model that was left alone after
+    failing for long.
     """
 
     def __init__(self, journal: Journal, budget: Budget) -> None:
@@ -155,7 +155,7 @@ class RunnerWork(Generic[T]):
 
     @property
     def stopped(self) -> str:
-        """Why the run stopped before its end, "" where it did not."""
+        """Why the run stopped early; "" if it did not."""
         return self._schedule.reason if self._schedule else ""
 
     async def do(
@@ -171,13 +171,13 @@ class RunnerWork(Generic[T]):
         await self._schedule.run(planned)
 
     def interrupt(self) -> bool:
-        """Begin nothing new; the second time, abandon what is under way. True the first time."""
+        """Begin nothing new; the second time, abandon the calls in flight. True the first time."""
         return self._schedule is None or self._schedule.interrupt()
 
     async def admitted(self, usd: float) -> bool:
-        """Reserve; wait for what is under way where what it leaves of its reservations may be enough.
+        """Reserve; if calls in flight may free enough of their reservations, wait for them.
 
-        Raises StopRun where the run has been stopped meanwhile.
+        Raises StopRun if the run has been stopped meanwhile.
         """
         while not self._stop() and not self.budget.reserve(usd):
             counted_out = self.budget.max_runs is not None and self.budget.attempts >= self.budget.max_runs
@@ -189,7 +189,7 @@ class RunnerWork(Generic[T]):
         return True
 
     def charge(self, usd: float, actual: float | None) -> None:
-        """Turn a reservation into what was spent, or all of it into that where `actual` is None."""
+        """Turn a reservation into what was spent; if `actual` is None, charge all of it."""
         self.budget.charge(usd, actual)
         self._charged.set()
 
@@ -201,10 +201,10 @@ class RunnerWork(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """How a run ended. `left` keys have no result, for the `reason` that is given; `capped` where a larger cap helps.
+    """How a run ended. `left` keys have no result, for the given `reason`; `capped` if a larger cap helps.
 
-    `untrusted` are the models whose figures are not to be trusted. `missing` results are missing data. There is no
-    report of a run that was interrupted, nor of one without any result.
+    `untrusted` are the models whose figures cannot be trusted. `missing` results are missing data. An interrupted run
+    has no report, nor has one without any result.
     """
 
     folder: str

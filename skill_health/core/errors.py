@@ -4,7 +4,7 @@ SkillHealthError            never raised directly
     UsageError      2       the user's mistake: a bad option, a bad configuration, a missing file
     AbortedError    3       the run could not continue
     GateError       1       a gate failed before the work that it guards began
-Any other exception that escapes is our bug and exits with 3 too. An interrupt exits with 130.
+Any other exception that escapes is our bug, and exits with 3 too. An interrupt exits with 130.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ and one of
     def check(skill: Skill, context: Context) -> Iterator[Hit]
     def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]
 
-The second kind sees a summary of every skill. If it needs more, it collects that once per skill with `def
-collect(skill: Skill, context: Context) -> JSON value`; the value is cached and becomes `summary.facts[CODE]`. `REDACT =
-True` keeps the source line of its hits out of every output.
+The second kind sees a summary of every skill. If it needs more, it collects that once per skill with
+`def collect(skill: Skill, context: Context) -> JSON value`; the value is cached and becomes `summary.facts[CODE]`.
+`REDACT = True` keeps the source line of its hits out of every output.
 """
 
 from collections.abc import Callable, Iterable, Mapping

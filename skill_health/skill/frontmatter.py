@@ -311,7 +311,8 @@ class FrontmatterHandler(YAMLHandler):
     def split(self, text: str) -> tuple[Block, str]:
         """The block and the text after it. Without a closing fence the block ends where it cannot continue.
 
-        Raises NoFrontmatter if there is none.
+        Raises:
+            NoFrontmatter: if there is none.
         """
         lines = text.split("\n")
         start, end, closed, defects = _fences(lines)

@@ -30,7 +30,8 @@ def fleiss_kappa(
     two are left out. The interval resamples prompts, or the clusters given by `clusters` (one label for each prompt);
     kappa lies between -1 / (m - 1) and 1 for m ratings. `n` counts ratings. Undefined if all ratings are in one class.
 
-    Raises ValueError if a count is negative or not whole, or the rows differ in length.
+    Raises:
+        ValueError: if a count is negative or not whole, or the rows differ in length.
     """
     table = np.asarray(counts, dtype=np.float64).reshape(len(counts), -1 if len(counts) else 0)
     if not (np.isfinite(table).all() and (table >= 0).all() and (table == np.rint(table)).all()):
@@ -89,7 +90,8 @@ def brier_score(
     `clustered_mean`, and there is none if fewer than 3 clusters have the rarer outcome: most of the score comes from a
     few confident wrong answers, and without them nothing shows how large it might be.
 
-    Raises ValueError if the lists differ in length, a confidence is not in [0, 1] or an outcome neither 0 nor 1.
+    Raises:
+        ValueError: if the lists differ in length, a confidence is not in [0, 1] or an outcome neither 0 nor 1.
     """
     stated, true = _checked(confidence, correct)
     if not len(stated):

@@ -50,7 +50,8 @@ def sign_flip(differences: Sequence[float], resamples: int = 20_000, seed: int =
     thousandth of the time where they are not. We draw the flips ourselves, since numpy does not promise that scipy's
     generators draw the same in its next version.
 
-    Raises ValueError if a difference is not finite.
+    Raises:
+        ValueError: if a difference is not finite.
     """
     values = np.sort(np.abs(np.asarray(differences, dtype=np.float64)))
     if not np.isfinite(values).all():
@@ -128,7 +129,8 @@ def signed_rank(differences: Sequence[float]) -> float | None:
     It tests whether the differences are symmetric about zero. With a few large losses against many small gains it may
     find a gain where the mean shows a loss: to test the mean, use the sign-flip test.
 
-    Raises ValueError if a difference is not finite.
+    Raises:
+        ValueError: if a difference is not finite.
     """
     from scipy.stats import rankdata, wilcoxon
 
@@ -165,7 +167,8 @@ def exact_mantel_haenszel(pairs: Sequence[tuple[Counts, Counts]]) -> float | Non
 
     scipy has the hypergeometric distribution, but no sum of several: its `permutation_test` exchanges over all strata.
 
-    Raises ValueError if not 0 <= successes <= trials.
+    Raises:
+        ValueError: if not 0 <= successes <= trials.
     """
     chances: Floats = np.ones(1)
     seen = expected = 0.0
@@ -194,7 +197,8 @@ def t_test_over_strata(differences: Sequence[float]) -> float | None:
     all differ by the same, it is as small as possible: the spread says nothing, and only the exchange of trials may
     decide.
 
-    Raises ValueError if a difference is not finite.
+    Raises:
+        ValueError: if a difference is not finite.
     """
     from scipy.stats import ttest_1samp
 
@@ -288,7 +292,8 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
     cluster that differs in this direction, by as much as those that differ at all; and never nearer than
     `least_half_width`.
 
-    Raises ValueError if a difference is not between -1 and 1 or the margin not between 0 and 1.
+    Raises:
+        ValueError: if a difference is not between -1 and 1 or the margin not between 0 and 1.
     """
     values = np.sort(np.asarray(differences, dtype=np.float64))
     if not (np.abs(values) <= 1 + 1e-9).all() or not 0 < margin < 1:

@@ -26,7 +26,8 @@ _UNEQUAL = 1.1
 def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """The ends of the score interval of a binomial proportion (Wilson, 1927). The arguments need not be whole.
 
-    Raises ValueError if not 0 <= successes <= n with n > 0, or not 0 < level < 1.
+    Raises:
+        ValueError: if not 0 <= successes <= n with n > 0, or not 0 < level < 1.
     """
     if not (0 < n < math.inf and 0 <= successes <= n and 0 < level < 1):
         raise ValueError(f"no Wilson interval for {successes} of {n} at level {level}")
@@ -64,7 +65,8 @@ def clustered_proportion(successes: Sequence[float], totals: Sequence[float]) ->
 
     For outcomes that are right or wrong; for values in between, such as 1 / rank, use `clustered_mean`.
 
-    Raises ValueError if the lists differ in length or a sum is not between 0 and its total.
+    Raises:
+        ValueError: if the lists differ in length or a sum is not between 0 and its total.
     """
     return _estimate_ratio(successes, totals, binary=True)
 
@@ -74,7 +76,8 @@ def clustered_mean(sums: Sequence[float], totals: Sequence[float]) -> Estimate:
 
     Its effective n may exceed the number of calls, since such values vary less than binary ones.
 
-    Raises ValueError if the lists differ in length or a sum is not between 0 and its total.
+    Raises:
+        ValueError: if the lists differ in length or a sum is not between 0 and its total.
     """
     return _estimate_ratio(sums, totals, binary=False)
 
@@ -117,7 +120,8 @@ def clustered_quantile(values: Sequence[float], clusters: Sequence[Hashable], sh
     share of values up to the true quantile may be off; the values at those two shares bound the quantile. An end that
     too few clusters bound is None, and the note says so. All are in the unit of the values.
 
-    Raises ValueError if the lists differ in length, a value is not finite or not 0 < share < 1.
+    Raises:
+        ValueError: if the lists differ in length, a value is not finite or not 0 < share < 1.
     """
     if len(values) != len(clusters):
         raise ValueError(f"{len(values)} values for {len(clusters)} clusters")
@@ -160,7 +164,8 @@ def unbounded_mean(values: Sequence[float], n: int | None = None, least: float =
     with the version. The interval here is Student's after Hall's transformation (1992), which removes the skewness and
     can be inverted. With fewer than 6 clusters there is none.
 
-    Raises ValueError if a value is not finite.
+    Raises:
+        ValueError: if a value is not finite.
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("values must be finite")

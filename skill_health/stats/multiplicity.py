@@ -36,5 +36,5 @@ def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
 def _rank(ps: Sequence[float | None]) -> list[tuple[float, int]]:
     known = [(p, at) for at, p in enumerate(ps) if p is not None]
     if wrong := [p for p, _ in known if not 0 <= p <= 1]:
-        raise ValueError(f"{wrong[0]} is no p-value")
+        raise ValueError(f"{wrong[0]} is not a p-value")
     return sorted(known)

@@ -36,7 +36,8 @@ def tv_position_test(
     `n` counts calls, `clusters` prompts. There is no interval: a sample's distance is above 0 even without bias; the
     note says by how much.
 
-    Raises ValueError if a table is not square or a position is not among those offered.
+    Raises:
+        ValueError: if a table is not square or a position is not among those offered.
     """
     by_calls: defaultdict[int, list[NDArray[np.int64]]] = defaultdict(list)
     for one in filter(len, positions):
@@ -98,7 +99,8 @@ def clustered_slope(x: Sequence[float], y: Sequence[float], cluster: Sequence[Ha
     Steigerwald, 2017). "Not testable" if x or y does not vary, fewer than 5 clusters have the rarer outcome, or x
     separates the outcomes.
 
-    Raises ValueError if the lists differ in length, x is not finite or y neither 0 nor 1.
+    Raises:
+        ValueError: if the lists differ in length, x is not finite or y neither 0 nor 1.
     """
     numbers: dict[Hashable, int] = {}
     groups = np.asarray([numbers.setdefault(name, len(numbers)) for name in cluster], dtype=np.int64)

@@ -120,7 +120,8 @@ def cluster_bootstrap(
     85-91 %). With None the interval is that of `expanded_percentiles`, for a statistic that is far from any bound. The
     order of the rows does not matter. `n` is the number of rows.
 
-    Raises ValueError if `sums` is not a finite table, or a value lies outside `bounds`.
+    Raises:
+        ValueError: if `sums` is not a finite table, or a value lies outside `bounds`.
     """
     table = np.asarray(sums, dtype=np.float64)
     if table.ndim != 2 or not np.isfinite(table).all():
@@ -169,7 +170,8 @@ def paired_bootstrap(
     as if one more cluster differed as much as the others do: otherwise, if a few decide, it covers 92 %. `n` is the
     number of clusters.
 
-    Raises ValueError if the lists differ in length, a number is not finite or a weight not positive.
+    Raises:
+        ValueError: if the lists differ in length, a number is not finite or a weight not positive.
     """
     table = _paired(differences, weights)
     if not len(table):

@@ -106,7 +106,9 @@ REACHING = [
 @pytest.mark.parametrize(("protocol", "more"), REACHING, ids=lambda value: json.dumps(value)[:60])
 def test_what_makes_the_provider_reach_elsewhere_or_costs_more(protocol: str, more: dict[str, Any]) -> None:
     body = {**asking(protocol), **more}
-    assert "is not for a trial" in why_not(protocol, body) or "are not for a trial" in why_not(protocol, body)
+    assert "is not allowed in a trial" in why_not(protocol, body) or "are not allowed in a trial" in why_not(
+        protocol, body
+    )
 
 
 def test_each_provider_refuses_something() -> None:
@@ -166,10 +168,10 @@ def test_such_a_call_is_refused_and_said(protocol: str) -> None:
             answer = await ask(gateway, protocol, body=asking(protocol) | {"tools": tools})
             assert (await ask(gateway, protocol)).status_code == 200
         assert (answer.status_code, answer.headers["x-should-retry"]) == (400, "false")
-        assert "only those are that the agent itself runs" in answer.json()["error"]["message"]
+        assert "only tools that the agent itself runs are" in answer.json()["error"]["message"]
         seen = gateway.seen
         assert (len(server.got), seen.requests, seen.answered, seen.refused, seen.errors) == (1, 1, 1, 1, 0)
-        assert "is not for a trial" in seen.trouble and seen.barred == seen.trouble
+        assert "is not allowed in a trial" in seen.trouble and seen.barred == seen.trouble
 
     asyncio.run(main())
 

@@ -328,7 +328,9 @@ def test_an_outage_is_no_timeout_of_the_agent(tmp_path: Path, seen: GatewayTrace
 
 
 def test_a_call_that_no_trial_may_make_is_noted(tmp_path: Path) -> None:
-    seen = GatewayTrace(requests=3, answered=3, refused=1, barred="a tool of the kind 'web_search' is not for a trial")
+    seen = GatewayTrace(
+        requests=3, answered=3, refused=1, barred="a tool of the kind 'web_search' is not allowed in a trial"
+    )
     end = ending(cell(task(tmp_path, None), agent("")), ProgramOutput(0), StreamReading(), seen)
     assert (end.imposed, end.notes) == ("", (f"a call of a model was refused: {seen.barred}",))
 

@@ -137,7 +137,7 @@ def test_an_interrupt_lets_trials_end_and_resuming_completes(collection: Path, t
     code, out, err = finish(process)
     there = len(rows(folder / "results.jsonl"))
     assert (code, out) == (130, ""), err
-    again = f"give the same command again to go on (or add --resume {folder.name})"
+    again = f"run the same command again to continue (or add --resume {folder.name})"
     assert f"interrupted: {TRIALS - there} trials have no result; {again}" in err
     assert "under way has 30 s to end" in err and "Traceback" not in err
     outcomes = {row["outcome"] for row in rows(folder / "attempts.jsonl") if row["event"] == "end"}

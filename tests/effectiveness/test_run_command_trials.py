@@ -152,7 +152,7 @@ REFUSED = {
         ["--agents", "claude-code:m", "--arms", "order:3"],
         "claude-code lists skills in an order of its own, so it can have no arm order:3",
     ),
-    "no such cap": (["--max-usd-per-trial", "nan"], "is no amount of dollars"),
+    "no such cap": (["--max-usd-per-trial", "nan"], "is not an amount in dollars"),
     "no time": (["--timeout", "0"], "is not in the range"),
     "no skill": (["--arms", "leave_one_out:nothing"], "leaves out a skill that is not in the collection"),
     "both": (["--resume", "x", "--no-resume"], "exclude each other"),
@@ -323,7 +323,7 @@ def test_trials_without_an_outcome_are_told(call: Call, made: Made, capsys: pyte
 def test_quota_is_exit_3_and_says_how_to_go_on(call: Call, made: Made) -> None:
     made.also = failing(1, "quota", "the account is empty")
     with pytest.raises(
-        AbortedError, match=r"27 trials have no result \(quota: the account is empty\); give the same command"
+        AbortedError, match=r"27 trials have no result \(quota: the account is empty\); run the same command"
     ):
         call()
 

@@ -139,7 +139,7 @@ CASES: dict[str, Case] = {
     ),
     "deep JSON": Case(bent(lambda seen, good: good.but(body=deep(100_000))), error="nested too deeply"),
     "deep JSON in an error": Case(lambda seen: Reaction(400, deep(100_000)), error="400 Bad Request"),
-    "JSON list": Case(bent(lambda seen, good: good.but(body=b"[1]")), error="no object"),
+    "JSON list": Case(bent(lambda seen, good: good.but(body=b"[1]")), error="not an object"),
     "JSON of something else": Case(bent(lambda seen, good: good.but(body=b'{"hello": []}')), error="base-url"),
     "number of 5,000 digits": Case(
         bent(lambda seen, good: good.but(body=b'{"n": ' + b"9" * 5000 + b"}")), requests=3, error="too many digits"

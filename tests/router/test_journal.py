@@ -272,7 +272,7 @@ def test_no_run_to_resume_and_no_run_to_overwrite(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is no run"):
         resume(str(tmp_path / "empty"), SAME, FIELDS)
     write(tmp_path / "run", [0])
-    with pytest.raises(UsageError, match="holds a run already"):
+    with pytest.raises(UsageError, match="already contains a run"):
         create(str(tmp_path / "run"), {}, FIELDS)
 
 
@@ -366,7 +366,7 @@ def test_lines_that_are_no_results_go_when_a_run_is_resumed(tmp_path: Path) -> N
     sound = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(sound[0] + b"\xff junk\n" + sound[2])
     with resume(str(tmp_path / "run"), SAME, FIELDS) as journal:
-        assert journal.past.problems == [f"{RESULTS}:2 is no JSON object; the line is left out"]
+        assert journal.past.problems == [f"{RESULTS}:2 is not a JSON object; the line is left out"]
         assert list(journal.past.ends) == [("p01", "m", 0)], "its attempt is there, and need not be made again"
     assert path.read_bytes() == sound[0] + sound[2]
 

@@ -174,7 +174,7 @@ def test_ctrl_c_says_how_to_go_on_and_resuming_completes(collection: Path, tmp_p
     there = len(rows(folder / "results.jsonl"))
     assert code == 130
     assert "calls under way have 10 s to end" in err
-    again = f"give the same command again to go on (or add --resume {folder.name})"
+    again = f"run the same command again to continue (or add --resume {folder.name})"
     assert f"interrupted: {60 - there} calls have no result; {again}" in err
     assert "Traceback" not in err
     assert out == ""
@@ -216,7 +216,7 @@ def test_an_interrupt_of_the_instrument_check_lets_calls_end(collection: Path, t
     process.send_signal(getattr(signal, name))
     code, _, err = finish(process)
     assert code == 130
-    assert "interrupted: 60 calls have no result; give the same command again" in err
+    assert "interrupted: 60 calls have no result; run the same command again" in err
     assert "Traceback" not in err
     events = rows(attempts)
     assert sum(row["event"] == "start" for row in events) == 3

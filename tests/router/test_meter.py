@@ -53,7 +53,7 @@ def test_a_cap_forbids_to_send_again(runs: int | None, usd: float | None) -> Non
     budget = Budget(runs, usd)
     reply, meter, seen = spend(lambda seen: answer(seen, TEXT).but(cut=20), budget)
     assert (reply.status, seen, meter.refused) == ("provider_error", 2, True)
-    assert reply.error.endswith("(a cap forbids to ask again)")
+    assert reply.error.endswith("(a cap forbids a retry)")
     assert (budget.spent, budget.reserved) == (2 * USD, 0)
 
 

@@ -433,7 +433,7 @@ def test_mistakes_are_said_in_one_line(folder: Path, monkeypatch: pytest.MonkeyP
     assert "there is no run 'last'" in str(done.exception)
     (folder / "reports" / "router" / "20260102T000000Z-x" / "results.jsonl").write_text("{}\n", encoding="utf-8")
     done = call("20260102T000000Z-x")
-    assert "results.jsonl:1: this line is no result" in str(done.exception)
+    assert "results.jsonl:1: this line is not a result" in str(done.exception)
 
 
 def test_both_reports_are_written_beside_the_run(tmp_path: Path) -> None:

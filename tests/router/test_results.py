@@ -42,7 +42,7 @@ def test_a_torn_last_line_is_left_out_and_any_other_bad_one_reported(tmp_path: P
     file.write_text(f"{line}\n{line[:20]}", encoding="utf-8")
     assert [result.ranking for result in read_results(str(file))] == [("a",)]
     file.write_text(f"{line}\n[]\n{line}\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"results\.jsonl:2: this line is no result"):
+    with pytest.raises(UsageError, match=r"results\.jsonl:2: this line is not a result"):
         read_results(str(file))
     with pytest.raises(UsageError, match="cannot read"):
         read_results(str(tmp_path / "missing.jsonl"))

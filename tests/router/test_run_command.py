@@ -120,8 +120,8 @@ REFUSED = {
     "no such run": (["--resume", "x"], "there is no run 'x'"),
     "both": (["--resume", "x", "--no-resume"], "exclude each other"),
     "no such prompt": (["--prompt-ids", "p99"], "no prompt has the id 'p99'"),
-    "no amount": (["--max-budget-usd", "nan"], "nan is no amount of dollars"),
-    "an amount without end": (["--max-budget-usd", "inf"], "inf is no amount of dollars"),
+    "no amount": (["--max-budget-usd", "nan"], "nan is not an amount in dollars"),
+    "an amount without end": (["--max-budget-usd", "inf"], "inf is not an amount in dollars"),
     "a path for a model": (["--models", "gemini:../x", "--max-runs", "9"], "is no name of a model"),
 }
 
@@ -176,7 +176,7 @@ def test_a_cap_ends_a_run_that_a_larger_one_goes_on_with(
         AbortedError, match=r"incomplete: 8 calls have no result \(the cap of 16 calls is reached\)"
     ) as caught:
         call("--max-runs", "16")
-    assert "again with a larger cap to go on (or add --resume 20260301T000000Z-" in str(caught.value)
+    assert "again with a larger cap to continue (or add --resume 20260301T000000Z-" in str(caught.value)
     assert "the cap of 16 calls is below the 18 of the forecast" in capsys.readouterr().err
     (folder,) = runs(collection)
     assert not (collection / "reports" / "router-history.jsonl").exists()

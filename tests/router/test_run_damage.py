@@ -123,7 +123,7 @@ def test_a_damaged_manifest_is_told_and_not_taken_for_no_run(
 ) -> None:
     path = half / "manifest.json"
     path.write_text(damage(json.loads(path.read_text("utf-8"))), "utf-8")
-    with pytest.raises(UsageError, match=r"this run was begun and cannot go on: .*; --no-resume begins a new one"):
+    with pytest.raises(UsageError, match=r"this run was begun and cannot be resumed: .*; --no-resume starts a new one"):
         call()
     with pytest.raises(SkillHealthError):
         call("--resume", half.name)

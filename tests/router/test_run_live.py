@@ -282,7 +282,7 @@ def test_missing_data_is_asked_again_where_the_run_is_named_and_a_new_run_is_a_n
     given = ("--max-runs", "200", "--time", "2026-03-01T00:00:00Z")
     assert call(*given, models="openai:gone,openai:m") == 1
     first = the_run(collection)
-    assert f"calls without an answer: 18; --resume {first.name} asks them again" in capsys.readouterr().err
+    assert f"calls without an answer: 18; --resume {first.name} retries them" in capsys.readouterr().err
     asked = len(server.seen)
     assert call("--max-runs", "200", "--time", "2026-03-02T00:00:00Z", models="openai:gone,openai:m") == 1
     assert sum(seen.model == "m" for seen in server.seen[asked:]) == 18 + 6

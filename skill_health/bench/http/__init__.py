@@ -1,4 +1,4 @@
-"""Asking a model over HTTP: conversations and completions, and the client that is patient, bounded and keeps the key.
+"""Asks a model over HTTP: conversations and completions, and a client that retries, is bounded and protects the key.
 
     messages     what is said: Conversation -> Outgoing (a protocol's request), its answer -> Completion
     endpoint     where it is said: base URL, key, limits; what the configuration may not ask for
@@ -7,5 +7,5 @@
     failures     what went wrong -> what to do about it; `waits` how long until the next try, `pacing` when to send
     scrub        the key and control characters out of everything that a server said
 
-Nothing here knows of prompts, skills or rankings.
+Nothing here knows about prompts, skills or rankings.
 """

@@ -1,4 +1,4 @@
-"""One call to a model: asked within the server's limits, again where that makes sense, and never without end."""
+"""One call to a model: within the server's rate limits, retried where that makes sense, and never forever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from skill_health.bench.redact import Scrubber
 
 
 def read(protocol: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
-    """What the answer says; every text of a completion is without the key. `now` is in seconds since 1970."""
+    """Read an answer; every text of a completion is without the key. `now` is in seconds since 1970."""
     data = parsed(fetched.body)
     if fetched.status >= 400:
         said = None if isinstance(data, Failure) else data
@@ -33,9 +33,9 @@ def read(protocol: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: flo
     if isinstance(data, Failure):
         return data
     if not isinstance(data, dict):
-        return Failure("fatal", "sent JSON that is no object")
+        return Failure("fatal", "sent JSON that is not an object")
     if (error := data.get("error")) and isinstance(error, dict | str):
-        # Some answer 200 before they know, and put the real status into the body.
+        # Some answer 200 too early, and put the real status in the body.
         code = error.get("code") if isinstance(error, dict) else None
         status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS.get(str(code), 400)
         return judge(status, data, asked_wait(fetched.headers, data, now))
@@ -64,7 +64,7 @@ def _scrubbed(found: Completion, scrub: Scrubber) -> Completion:
 
 
 COSTLY_RETRIES = 2
-"""How often a request is sent again whose work the server may have done and charged."""
+"""How often a request is retried that the server may have processed and charged."""
 
 _HEADERS = {
     "accept": "application/json", "accept-encoding": "identity", "content-type": "application/json",
@@ -74,7 +74,7 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Where time comes from: a test passes its own, so that a back-off takes none."""
+    """The source of time: a test passes its own, so that back-off takes no time."""
 
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
@@ -83,7 +83,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """What one call came to: a completion, or a failure whose message names the server and holds no key.
+    """The outcome of one call: a completion, or a failure whose message names the server and contains no key.
 
     `requests` counts everything sent; `duration_ms` is the time of the request that was answered.
     """
@@ -96,7 +96,7 @@ class CallOutcome:
 
 @dataclass(slots=True)
 class _Call:
-    """One call while it is under way."""
+    """One call in flight."""
 
     protocol: ProviderProtocol
     url: str
@@ -110,7 +110,7 @@ class _Call:
 
 
 class Client:
-    """Asks one server, with one key. Shared by all who ask it, so that its limits hold for all of them together."""
+    """Asks one server, with one key. It is shared, so that the server's limits apply to all callers together."""
 
     def __init__(self, endpoint: Endpoint, timing: Timing | None = None) -> None:
         self.endpoint = endpoint
@@ -127,10 +127,10 @@ class Client:
         await self._transports.aclose()
 
     async def complete(self, protocol: ProviderProtocol, conversation: Conversation, label: str) -> CallOutcome:
-        """Ask once, with retries. Never raises for what a server does; cancellation passes through.
+        """Ask once, with retries. Never raises for what a server does; cancellation propagates.
 
-        `label` makes this call's jitter its own and repeatable. After a failure that every further call would meet
-        (quota, auth), later calls fail with it at once and send nothing.
+        `label` gives this call its own, repeatable jitter. After a failure that would hit every further call (quota,
+        auth), later calls fail with it at once and send nothing.
         """
         call = self._call(protocol, conversation)
         costly = 0
@@ -147,11 +147,11 @@ class Client:
             if not again or (failure.wait or 0) > MAX_WAIT:
                 return _failed(call, _given_up(failure, call.requests, again))
             if failure.kind == "costly" and not await may_send_again():
-                return _failed(call, replace(failure, message=f"{failure.message} (a cap forbids to ask again)"))
+                return _failed(call, replace(failure, message=f"{failure.message} (a cap forbids a retry)"))
             await self._wait(call, failure, label)
 
     async def _wait(self, call: _Call, failure: Failure, label: str) -> None:
-        """Wait before the next try; a server that has too much to do is left alone by this model's other calls, too."""
+        """Wait before the next try; if the server is overloaded, this model's other calls back off, too."""
         if failure.wait:
             call.pace.block(failure.wait)
             await self._timing.sleep(stretched(failure.wait, label, call.requests))
@@ -168,7 +168,7 @@ class Client:
             **outgoing.headers,
             **dict([self.endpoint.key_header] if self.endpoint.key_header else []),
         }
-        # Bytes / 4 is the estimate of tokens that forecasts begin with, too.
+        # Bytes / 4 is also the estimate of tokens that forecasts start from.
         costs = costs_of(len(content) // 4 + 1, conversation.max_output_tokens)
         known = self._paces.get(conversation.model)
         if known is None:
@@ -180,7 +180,7 @@ class Client:
         """Wait for the limits and for a slot, and send one request."""
         async with call.window:
             while self._over is None:
-                # Waiting takes no slot: another model of this server may have nothing to wait for.
+                # Waiting takes no slot: another model of this server may not have to wait.
                 while (delay := self._delay(call)) > 0:
                     await self._timing.sleep(delay)
                 async with self._slots:
@@ -225,7 +225,7 @@ def _failed(call: _Call, failure: Failure) -> CallOutcome:
 
 
 def _given_up(failure: Failure, requests: int, again: bool) -> Failure:
-    """The failure that a call ends with, telling how often it was tried."""
+    """The failure that a call ends with, with the number of tries."""
     if again and failure.wait:
         return replace(failure, message=f"{failure.message} (it asks to wait {failure.wait:,.0f} s, which is too long)")
     return replace(failure, message=f"{failure.message} (after {requests} requests)") if requests > 1 else failure
@@ -234,7 +234,7 @@ def _given_up(failure: Failure, requests: int, again: bool) -> Failure:
 ClientKey = tuple[Endpoint, Timing]
 
 
-# For each running loop: the clients that are open, and how many have borrowed each. Connections belong to their loop.
+# For each running loop: the open clients, and how often each is borrowed. Connections belong to their loop.
 _OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ClientKey, tuple[Client, int]]] = WeakKeyDictionary()
 
 
@@ -248,7 +248,7 @@ def borrow_client(endpoint: Endpoint, timing: Timing | None = None) -> Client:
 
 
 async def give_client_back(endpoint: Endpoint, timing: Timing | None = None) -> None:
-    """Let go of a client; the last one to do so closes its connections."""
+    """Release a client; the last release closes its connections."""
     clients = _OPEN[asyncio.get_running_loop()]
     key = (endpoint, timing or Timing())
     client, users = clients.pop(key)

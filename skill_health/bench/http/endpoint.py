@@ -1,4 +1,4 @@
-"""Where a provider is asked and with which key; a configuration that would give the key away is refused."""
+"""Where a provider is reached, and with which key; a configuration that would leak the key is refused."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NAME, _PLAIN = lazy(r"[A-Za-z_][A-Za-z0-9_]*"), lazy(r"[A-Z_][A-Z0-9_]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server, its key ("" for none) and how it may be asked. `base_url` has no slash at its end.
+    """A server, its key ("" for none) and how it may be asked. `base_url` has no trailing slash.
 
-    Times are seconds: `timeout` for one request from first to last byte, `idle_timeout` without a byte once the
-    answer has begun.
+    Times are seconds: `timeout` is for one request from first to last byte, `idle_timeout` for silence once the answer
+    has begun.
     """
 
     base_url: str
@@ -39,9 +39,9 @@ class Endpoint:
 
 
 def base_url(provider: Provider | None, protocol: ProviderProtocol) -> str:
-    """The URL that the protocol's paths are below. Raises UsageError for one that cannot be used.
+    """The URL below which the protocol's paths are. Raises UsageError for one that cannot be used.
 
-    A message does not quote it: what was put there by mistake may be a key.
+    Messages do not quote it: it may be a key that was put there by mistake.
     """
     url = (provider.base_url if provider else "") or protocol.base_url
     try:
@@ -50,9 +50,9 @@ def base_url(provider: Provider | None, protocol: ProviderProtocol) -> str:
     except ValueError:
         usable = False
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
-        raise UsageError('base-url is no URL; it looks like "https://host/v1"')
+        raise UsageError('base-url is not a URL; it should look like "https://host/v1"')
     if "@" in parts.netloc:
-        raise UsageError("base-url holds a user name or a password; name the variable that holds the key in key-env")
+        raise UsageError("base-url contains a user name or a password; name the variable that holds the key in key-env")
     if parts.query or parts.fragment:
         raise UsageError('base-url must end with its path, without "?" and "#"')
     return url.rstrip("/")
@@ -63,8 +63,8 @@ def open_endpoint(
 ) -> Endpoint:
     """The endpoint of a provider (None: the vendor's own), with its key from the environment.
 
-    Raises UsageError for a base URL that cannot be used, a key that is not set, and a key that would cross the
-    network in the clear.
+    Raises UsageError for a base URL that cannot be used, a key that is not set, and a key that would be sent
+    unencrypted.
     """
     url = base_url(provider, protocol)
     given = provider or Provider(protocol=protocol.name)
@@ -72,7 +72,7 @@ def open_endpoint(
     key = _key(name, os.environ if environ is None else environ)
     if key and not url.startswith("https://") and not _near(urlsplit(url).hostname or ""):
         raise UsageError(
-            f"base-url {url[:200]} is not https, so the key in {name} could be read on its way; "
+            f"base-url {url[:200]} is not https, so the key in {name} could be read in transit; "
             'use https, or set key-env = "" if the server needs no key'
         )
     return Endpoint(
@@ -84,7 +84,7 @@ def open_endpoint(
 def key_variable(provider: Provider | None, protocol: ProviderProtocol) -> str:
     """The environment variable that holds the key, "" for none.
 
-    The vendor's own variable counts for the vendor's own server only: no other server gets a key that was not meant
+    The vendor's own variable is used only for the vendor's own server: no other server gets a key that was not meant
     for it.
     """
     if provider is not None and provider.key_env:
@@ -95,20 +95,20 @@ def key_variable(provider: Provider | None, protocol: ProviderProtocol) -> str:
 def _key(name: str, environ: Mapping[str, str]) -> str:
     if not name:
         return ""
-    # What does not look like a name is not quoted: somebody may have put the key itself there.
+    # A value that does not look like a name is not quoted: it may be the key itself.
     if not _NAME.fullmatch(name):
-        raise UsageError("key-env is no name of an environment variable; it must not be the key itself")
+        raise UsageError("key-env is not the name of an environment variable; it must not be the key itself")
     key = environ.get(name, "").strip()
     if not key:
         shown = name if _PLAIN.fullmatch(name) else "that key-env names"
         raise UsageError(f"the environment variable {shown} is not set; it must hold the provider's key")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageError(f"the environment variable {name} holds characters that no key has")
+        raise UsageError(f"the environment variable {name} contains characters that no key has")
     return key
 
 
 def _near(host: str) -> bool:
-    """Whether a host is this machine or an address of a private network."""
+    """Whether a host is this machine or is in a private network."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

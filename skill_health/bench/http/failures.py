@@ -1,7 +1,7 @@
-"""What a server's failure means: try again, stop the run, do without the model, or give up on this call.
+"""What a server's failure means: retry, stop the run, do without the model, or give up on this call.
 
-Every vendor words these differently, and some with the wrong HTTP status; the forms here were read from the vendors'
-error references and from reports of their users, 2026-11.
+Every vendor words these differently, and some with the wrong HTTP status; the forms here are from the vendors' error
+references and reports of their users, read 2026-11.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, Literal
 from skill_health.text.patterns import lazy
 
 Kind = Literal["retry", "costly", "model", "refusal", "quota", "auth", "fatal"]
-"""retry: nothing was done, ask again. costly: ask again, though the server may have done and charged the work.
+"""retry: nothing was done, try again. costly: try again, though the server may have done and charged the work.
 model: the provider does not have it. refusal: it will not answer this. quota, auth: every further call fails too.
 fatal: this call has failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer. `message` follows the server's name; `wait` is what the server asks for, in seconds.
+    """Why there is no answer. `message` follows the server's name; `wait` is the wait the server asks for, in seconds.
 
-    `status` is that of HTTP where the server answered with an error, 0 where it did not.
+    `status` is the HTTP status if the server answered with an error, else 0.
     """
 
     kind: Kind
@@ -33,12 +33,12 @@ class Failure:
 
     @property
     def crowded(self) -> bool:
-        """Whether the server has more to do than it will do, so that fewer requests at once are a remedy."""
+        """Whether the server is overloaded or limits the rate, so that fewer requests at once help."""
         return self.kind == "retry" and self.status in _CROWDED
 
     @property
     def free(self) -> bool:
-        """Whether nothing was done that could be charged."""
+        """Whether nothing chargeable was done."""
         return self.status > 0 or self.kind == "retry"
 
 
@@ -77,7 +77,7 @@ _CROWDED = frozenset((429, 503, 529))
 
 
 def judge(status: int, data: Any, wait: float | None = None) -> Failure:
-    """What an answer with this HTTP status (400 or above) means. `data` is its body where that is JSON, else None."""
+    """What an answer with this HTTP status (400 or above) means. `data` is its body if that is JSON, else None."""
     error = error_of(data)
     message = _message(error, data)
     codes = frozenset(_codes(error, data))
@@ -105,7 +105,7 @@ def _no_credit(status: int, codes: frozenset[str], said: str, error: Mapping[str
     if status == 402 or codes & _NO_CREDIT_CODES or _NO_CREDIT.search(said):
         return True
     if status == 429 and "exceeded your current quota" in said:
-        # Google says this of a limit for each minute too, but then also when to come back.
+        # Google says this of per-minute limits too, but then also says when to come back.
         return wait is None or any("perday" in quota for quota in _quotas(error))
     return False
 
@@ -117,7 +117,7 @@ def _no_model(status: int, codes: frozenset[str], said: str, error: Mapping[str,
 
 
 def error_of(data: Any) -> Mapping[str, Any]:
-    """The object that describes the error in a body: `error`, or the body itself where that is flat; {} for none."""
+    """The object that describes the error in a body: `error`, or the body itself if it is flat; {} for none."""
     if isinstance(data, list) and data:
         data = data[0]
     if not isinstance(data, dict):
@@ -135,7 +135,7 @@ def _message(error: Mapping[str, Any], data: Any) -> str:
 
 
 def _codes(error: Mapping[str, Any], data: Any) -> Iterator[str]:
-    """Every word by which the vendors name the kind of an error, in lower case."""
+    """Every word that a vendor uses for the kind of the error, in lower case."""
     details = error.get("details")
     sources = [error, *(details[:20] if isinstance(details, list) else ())]
     for source in sources:

@@ -1,7 +1,7 @@
-"""One request over HTTP and its answer, within its time and its size, to the one host that it is meant for.
+"""One HTTP request and its answer, bounded in time and size, to the one host it is meant for.
 
-httpx is used below its client, at the transport: there are no redirects that could be followed, no cookies, no proxies
-and no netrc of the environment, so the key goes nowhere else.
+httpx is used at the transport, below its client: no redirects are followed, and the environment's cookies, proxies and
+netrc are not used, so the key goes nowhere else.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from skill_health.bench.http.failures import Failure
 
 
 def decoded(raw: bytes, encoding: str, limit: int) -> bytes | Failure:
-    """The body without its content encoding, at most `limit` bytes: a bomb is never unpacked further than that.
+    """The body without its content encoding, at most `limit` bytes: a decompression bomb is never unpacked further.
 
-    We ask for no encoding; gzip and deflate are understood since some servers send them all the same.
+    We ask for no encoding; gzip and deflate are understood because some servers send them anyway.
     """
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         return raw
     if encoding not in ("gzip", "x-gzip", "deflate"):
         return Failure("fatal", f"sent its answer in the encoding {encoding[:40]!r}, which was not asked for")
-    # 32 + 15: zlib's or gzip's header; some servers call a bare stream "deflate".
+    # 32 + 15: zlib's or gzip's header; some servers call a raw stream "deflate".
     for bits in (47, -15) if encoding == "deflate" else (47,):
         stream = zlib.decompressobj(bits)
         try:
@@ -65,14 +65,14 @@ def parsed(data: bytes) -> Any | Failure:
     except RecursionError:
         return Failure("fatal", "sent JSON that is nested too deeply")
     except ValueError as error:
-        # A connection that was cut where nobody said how long the body is looks like this too.
+        # A connection that was cut looks like this too, if the length of the body was not given.
         if isinstance(error, json.JSONDecodeError):
             return Failure("costly", "sent an answer that is not JSON, or was cut short")
         return Failure("costly", "sent JSON with a number of too many digits")
 
 
 def is_json_type(content_type: str) -> bool:
-    """Whether a Content-Type says JSON; a missing one may be anything, so the body decides."""
+    """Whether a Content-Type says JSON; if it is missing, the body decides."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind in ("", "application/json", "text/json") or kind.endswith("+json")
 
@@ -89,7 +89,7 @@ _KEEP = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An answer as it came: names of headers in lower case; the body decoded, and cut where an error is too long."""
+    """An answer as received: header names in lower case, the body decoded, and cut if it is an overlong error."""
 
     status: int
     headers: Mapping[str, str]
@@ -97,10 +97,10 @@ class Fetched:
 
 
 class Transports:
-    """Connections to one server, at most `concurrency` of them, kept open and used again.
+    """Connections to one server, at most `concurrency` of them, kept open and reused.
 
-    Each has a transport of its own: httpx's pool looks through all connections whenever a request comes or goes,
-    which costs more than the calls themselves once dozens are under way.
+    Each has a transport of its own: httpx's pool looks through all connections whenever a request comes or goes, which
+    costs more than the calls themselves once dozens are in flight.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -108,21 +108,21 @@ class Transports:
         self._free: list[httpx.AsyncHTTPTransport] = []
 
     def take(self) -> httpx.AsyncHTTPTransport:
-        """A transport that nobody else uses; the one that was used last, as its connection is the likeliest alive."""
+        """Take a free transport: the one used last, as its connection is the most likely to be alive."""
         if self._free:
             return self._free.pop()
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEP)
         return httpx.AsyncHTTPTransport(verify=self._tls, trust_env=False, limits=limits)
 
     async def put(self, transport: httpx.AsyncHTTPTransport, sound: bool) -> None:
-        """Give a transport back; one that failed in whatever way is closed, so that nothing of it is left over."""
+        """Give a transport back; one that failed in any way is closed, so that nothing is left over."""
         if sound:
             self._free.append(transport)
         else:
             await _close(transport)
 
     async def aclose(self) -> None:
-        """Close the connections that are not in use."""
+        """Close the unused connections."""
         while self._free:
             await _close(self._free.pop())
 
@@ -133,9 +133,9 @@ async def _close(transport: httpx.AsyncHTTPTransport) -> None:
 
 
 def _tls(base_url: str) -> ssl.SSLContext:
-    """Certificates are always checked, against SSL_CERT_FILE where the user trusts one of their own."""
+    """Certificates are always checked, against SSL_CERT_FILE if the user sets it."""
     if not base_url.startswith("https://"):
-        # Loading the authorities takes longer than a whole call, and nothing would use them.
+        # Loading the certificate authorities takes longer than a whole call, and nothing would use them.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     import certifi
 
@@ -144,15 +144,15 @@ def _tls(base_url: str) -> ssl.SSLContext:
 
 @lru_cache(maxsize=8)
 def _trusting(authorities: str) -> ssl.SSLContext:
-    """Loading them once will do: each trial has a gateway of its own."""
+    """Loading them once is enough: each trial has a gateway of its own."""
     return ssl.create_default_context(cafile=authorities)
 
 
 async def fetch(
     transport: httpx.AsyncBaseTransport, request: httpx.Request, endpoint: Endpoint, limit: int = BODY_LIMIT
 ) -> Fetched | Failure:
-    """Send one request. Never raises for what a server or a network does; cancellation passes through."""
-    # Ahead of our own timer: a handshake that is given up by httpx is cleaned up, one that is cancelled is not.
+    """Send one request. Never raises for what a server or a network does; cancellation propagates."""
+    # Ahead of our own timer: httpx cleans up a handshake that it gives up, but not one that is cancelled.
     request.extensions["timeout"] = {"connect": min(_CONNECT, 0.75 * endpoint.timeout)}
     begun = idle = False
     try:
@@ -173,7 +173,7 @@ async def fetch(
                     parts.append(part)
                     size += len(part)
             finally:
-                # A connection whose body was not read to its end is closed, not used again.
+                # A connection whose body was not read to the end is closed, not reused.
                 with contextlib.suppress(httpx.HTTPError, OSError):
                     await cast("httpx.AsyncByteStream", response.stream).aclose()
     except TimeoutError:
@@ -203,17 +203,17 @@ def _whole(response: httpx.Response, raw: bytes, limit: int) -> Fetched | Failur
 
 
 def describe_redirect(status: int, location: str) -> str:
-    """What is wrong with an answer that sends us elsewhere."""
+    """Describe an answer that redirects us."""
     try:
         target = urlsplit(location).netloc.rpartition("@")[2]
     except ValueError:
         target = ""
     where = f" to {target[:100]}" if target else ""
-    return f"answered {status}, a redirect{where}; redirects are not followed: put the right address into base-url"
+    return f"answered {status}, a redirect{where}; redirects are not followed: put the right address in base-url"
 
 
 def judge_connection(error: httpx.HTTPError | OSError, begun: bool) -> Failure:
-    """What a connection died of. What had `begun` was worked on, and charged perhaps."""
+    """Why a connection failed. A request that had `begun` was processed, and perhaps charged."""
     reason = " ".join(str(error).split())[:200]
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return Failure("fatal", f"has a certificate that cannot be trusted ({reason})")

@@ -1,4 +1,4 @@
-"""Other people's JSON: a value of the expected kind or None; and JSON Schema without what a provider refuses."""
+"""Reads other people's JSON: values of the expected kind, or None. Strips JSON Schemas of what a provider refuses."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 MOST = 10**9
-"""More tokens than this are no number of tokens."""
+"""A number larger than this is not a number of tokens."""
 
 
 def count(value: Any) -> int | None:
-    """A number of tokens; None for whatever is not one: absent, negative, text, a boolean, absurd."""
+    """A number of tokens; None for anything else: absent, negative, text, a boolean, absurd."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
@@ -20,13 +20,13 @@ def count(value: Any) -> int | None:
 
 
 def part_of(value: Any, whole: int | None) -> int | None:
-    """A number of tokens that are among `whole`; None where there are more of them than that."""
+    """A number of tokens that are part of `whole`; None if it is larger."""
     tokens = count(value)
     return None if tokens is None or (whole is not None and tokens > whole) else tokens
 
 
 def added(*values: Any) -> int | None:
-    """The sum of numbers of tokens; an absent one adds nothing. None where one is nonsense or the first is absent."""
+    """The sum of numbers of tokens; an absent one adds nothing. None if one is nonsense or the first is absent."""
     counts = [count(value) for value in values if value is not None]
     if not counts or values[0] is None or None in counts:
         return None
@@ -54,7 +54,7 @@ def optional(value: Any) -> str | None:
 
 
 def arguments(raw: str) -> Mapping[str, Any] | None:
-    """The arguments of a tool that a model wrote as text; None where that is not a JSON object."""
+    """The arguments of a tool that a model wrote as text; None if that is not a JSON object."""
     try:
         data = json.loads(raw or "{}")
     except (ValueError, RecursionError):
@@ -63,9 +63,9 @@ def arguments(raw: str) -> Mapping[str, Any] | None:
 
 
 def without(schema: Any, keywords: Iterable[str]) -> Any:
-    """A JSON Schema without the keywords that a provider refuses. A property of such a name stays.
+    """A JSON Schema without the keywords that a provider refuses. A property with that name stays.
 
-    What falls away only makes the constraint wider; whoever reads the answer checks it anyway.
+    Dropping a keyword only widens the constraint; whoever reads the answer checks it anyway.
     """
     dropped = frozenset(keywords)
     if isinstance(schema, list):

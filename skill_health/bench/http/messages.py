@@ -1,4 +1,4 @@
-"""What is said to a model and what it says back, in the words of no particular vendor."""
+"""What is said to a model and what it answers, in vendor-neutral terms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; None where the provider did not say. `raw` is what it said.
+    """Tokens of one call; None if the provider did not say. `raw` is what it said.
 
     `input_tokens` counts everything that was read, cached or not; `cached_tokens` (read from a cache) and
     `cache_write_tokens` are parts of it. `reasoning_tokens` are a part of `output_tokens`.
@@ -23,7 +23,7 @@ class Usage:
     raw: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The tokens as files of runs hold them."""
+        """The tokens as stored in the files of a run."""
         return {name: getattr(self, name) for name in (*TOKENS, "raw")}
 
 
@@ -32,7 +32,7 @@ TOKENS = tuple(field.name for field in fields(Usage) if field.name != "raw")
 
 
 def add_usage(usages: Sequence[Usage]) -> Usage:
-    """The tokens of several calls together; what any of them does not say is not known of the whole."""
+    """The tokens of several calls together; a number that any of them lacks is unknown in the sum."""
     columns = {name: [getattr(usage, name) for usage in usages] for name in TOKENS}
     return Usage(**{name: sum(counts) for name, counts in columns.items() if counts and None not in counts})
 
@@ -42,7 +42,7 @@ End = Literal["finished", "truncated", "refusal", "tools"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that the model may ask for. `schema` is the JSON Schema of its arguments, an object."""
+    """A function that the model may call. `schema` is the JSON Schema of its arguments, an object."""
 
     name: str
     description: str
@@ -51,7 +51,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One request of the model for a tool. `arguments` is None where `raw` is not a JSON object."""
+    """One call of a tool by the model. `arguments` is None if `raw` is not a JSON object."""
 
     call_id: str
     name: str
@@ -61,7 +61,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave, for the call of this id. Google matches by the tool's name, so it is kept too."""
+    """What a tool returned to the call with this id. Google matches by the tool's name, so it is kept too."""
 
     call_id: str
     name: str
@@ -73,8 +73,8 @@ class ToolResult:
 class Turn:
     """One turn: the user's (text, results of tools) or the assistant's (text, calls of tools).
 
-    `native` is what the provider itself sent for an assistant's turn. The same protocol gets it back as it came, since
-    signed thoughts are lost otherwise.
+    `native` is what the provider itself sent for an assistant's turn. The same protocol gets it back unchanged, since
+    signed thoughts would otherwise be lost.
     """
 
     role: Literal["user", "assistant"]
@@ -86,7 +86,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that one request says. `schema` constrains the answer to JSON; `max_output_tokens` counts thoughts too."""
+    """The content of one request. `schema` constrains the answer to JSON; `max_output_tokens` includes thoughts."""
 
     model: str
     turns: tuple[Turn, ...]
@@ -107,7 +107,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One answer of a model. `stop_reason` is the provider's word for `end`; `model` is the id that it resolved."""
+    """One answer of a model. `stop_reason` is the provider's word for `end`; `model` is the id it resolved to."""
 
     text: str
     end: End = "finished"
@@ -119,5 +119,5 @@ class Completion:
     native: Any = None
 
     def turn(self) -> Turn:
-        """The assistant's turn, to go on with the conversation."""
+        """The assistant's turn, to continue the conversation."""
         return Turn("assistant", self.text, self.calls, native=self.native)

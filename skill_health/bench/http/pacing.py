@@ -1,4 +1,4 @@
-"""When the next request to a model may be sent: by its limits, by how many are under way, and after a failure."""
+"""Pacing: when the next request to a model may be sent, given its rate limits, the requests in flight and failures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from skill_health.core.files import blake2b
 from skill_health.text.patterns import lazy
 
 STEPS = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Seconds before the second, third, ... request of one call; there are no more requests than that."""
+"""Seconds before the second, third, ... request of one call; after the last there are no more."""
 
 MAX_WAIT = 120.0
-"""A server that asks for more seconds than this is not waited for."""
+"""The longest wait, in seconds, that a server may ask for."""
 
 _NUMBER = lazy(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
 _DURATION = lazy(r"(?:([0-9.]+)d)?(?:([0-9.]+)h)?(?:([0-9.]+)m(?!s))?(?:([0-9.]+)s)?(?:([0-9.]+)ms)?")
@@ -33,15 +33,15 @@ def backoff(label: str, retry: int) -> float:
 
 
 def stretched(wait: float, label: str, retry: int) -> float:
-    """A wait that a server asked for and up to a tenth more, so that not all calls come back at once."""
+    """The wait that a server asked for plus up to a tenth, so that not all calls retry at once."""
     return wait * (1 + 0.1 * _share(label, retry))
 
 
 def asked_wait(headers: Mapping[str, str], data: Any, now: float) -> float | None:
     """Seconds that the server asks for: retry-after-ms, retry-after (seconds or a date), then Google's RetryInfo.
 
-    None where it asks for none, or for nothing that makes sense. `now` is the time in seconds since 1970; a date is
-    taken against the server's own Date header where there is one, because clocks differ.
+    None if it asks for none, or for nothing sensible. `now` is the time in seconds since 1970; a date is compared with
+    the server's own Date header, if there is one, because clocks differ.
     """
     if (wait := _positive(headers.get("retry-after-ms", ""), 0.001)) is not None:
         return wait
@@ -61,7 +61,7 @@ def until_reset(text: str, now: float) -> float | None:
     text = text.strip()[:64]
     if _NUMBER.fullmatch(text):
         number = float(text)
-        # Some servers send the moment instead of the span, in seconds or milliseconds.
+        # Some servers send a point in time instead of a duration, in seconds or milliseconds.
         for scale in (1000.0, 1.0):
             if number / scale > 1e9:
                 return max(0.0, number / scale - now)
@@ -98,7 +98,7 @@ def http_date(text: str) -> float | None:
 
 
 def _positive(text: str, unit: float) -> float | None:
-    """A positive number of units in seconds. Zero asks for nothing: it would turn a storm into a tighter one."""
+    """A positive number of units, in seconds. Zero asks for no wait: honouring it would only tighten a retry storm."""
     if not _NUMBER.fullmatch(text.strip()):
         return None
     value = float(text) * unit
@@ -120,12 +120,12 @@ def _share(label: str, retry: int) -> float:
 
 
 LONGEST = 60.0
-"""Seconds that a header can hold requests back; one that says more is not believed further."""
+"""The most seconds for which a header can hold back requests; larger values are cut to this."""
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """What is left of one limit until `until`, as request `ticket` was told."""
+    """What is left of one rate limit until `until`, as reported to request `ticket`."""
 
     left: float
     until: float
@@ -133,10 +133,10 @@ class _Bucket:
 
 
 class Pace:
-    """The limits of one model at one server: requests, tokens, and input and output tokens where they are apart.
+    """The rate limits of one model at one server: requests, tokens, and input and output tokens if separate.
 
-    What a header says is left was counted when its request arrived, and nobody knows in which order requests arrive:
-    so all that are still under way are taken off, though some were counted already.
+    What a header says is left was counted when its request arrived, and the order of arrival is unknown: so all
+    requests still in flight are subtracted, though some were counted already.
     """
 
     def __init__(self, clock: Callable[[], float], now: Callable[[], float]) -> None:
@@ -158,7 +158,7 @@ class Pace:
         return max(0.0, until - now)
 
     def sent(self, costs: Mapping[str, int]) -> int:
-        """Note that a request is under way; the ticket that `answered` wants."""
+        """Record that a request was sent; returns the ticket for `answered`."""
         self._ticket += 1
         self._flying[self._ticket] = costs
         for name, bucket in self._buckets.items():
@@ -166,7 +166,7 @@ class Pace:
         return self._ticket
 
     def answered(self, ticket: int, protocol: ProviderProtocol, headers: Mapping[str, str] | None) -> None:
-        """Note that a request is over, with the headers of its answer (None: there was none)."""
+        """Record that a request is over, with the headers of its answer (None: there was none)."""
         costs = self._flying.pop(ticket)
         now = self._clock()
         for name in costs if headers else ():
@@ -181,12 +181,12 @@ class Pace:
             self._buckets[name] = _Bucket(left - flying, now + min(seconds, LONGEST), ticket)
 
     def block(self, seconds: float) -> None:
-        """Hold everything back for so long, as the server asked one request to wait."""
+        """Hold everything back for this long, because the server asked one request to wait."""
         self._blocked = max(self._blocked, self._clock() + seconds)
 
 
 def costs_of(input_tokens: int, output_tokens: int) -> dict[str, int]:
-    """What one request takes of each limit, by the names in the headers."""
+    """What one request uses of each limit, by the names in the headers."""
     return {
         "requests": 1,
         "tokens": input_tokens + output_tokens,
@@ -200,9 +200,9 @@ def _amount(text: str) -> float | None:
 
 
 class CallWindow:
-    """Lets in `most` at once to begin with; first come, first served. Use it as an asynchronous context manager.
+    """Admits `most` calls at once to begin with, first come, first served. Use it as an asynchronous context manager.
 
-    A request has a ticket, which counts from 1. Those that were sent before the window shrank say nothing new.
+    Each request has a ticket, counted from 1. Requests sent before the window shrank say nothing new.
     """
 
     def __init__(self, most: int) -> None:
@@ -213,7 +213,7 @@ class CallWindow:
 
     @property
     def size(self) -> int:
-        """How many may be under way."""
+        """How many calls may be in flight."""
         return int(self._size)
 
     async def __aenter__(self) -> None:
@@ -237,18 +237,18 @@ class CallWindow:
         self._let_in()
 
     def sent(self) -> int:
-        """The ticket of a request that is sent now."""
+        """The ticket for a request that is sent now."""
         self._newest += 1
         return self._newest
 
     def served(self) -> None:
-        """Note an answer: after a window full of them, one more may be under way."""
+        """Record an answer: after a window full of them, one more may be in flight."""
         self.refusals = 0
         self._size = min(self._most, self._size + 1 / self._size)
         self._let_in()
 
     def refused(self, ticket: int) -> None:
-        """Note that a server had too much to do. `refusals` counts how often that was news, since the last answer."""
+        """Record that the server was overloaded. `refusals` counts how often that was news, since the last answer."""
         if ticket > self._shrunk:
             self.refusals += 1
             self._size = max(1.0, min(self._size, self._held) // 2)

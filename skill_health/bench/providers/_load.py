@@ -1,4 +1,4 @@
-"""Names of providers -> their protocols, found by looking into this folder and imported only when named."""
+"""Loads providers by name: they are the modules of this folder, imported only when asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def list_providers() -> list[str]:
 
 
 def load_provider(name: str) -> ProviderProtocol:
-    """The provider of exactly this name, imported. Raises LookupError where there is none."""
+    """Import the provider of exactly this name. Raises LookupError if there is none."""
     if name not in list_providers():
         raise LookupError(f"there is no protocol {name[:200]!r}")
     module = import_module(f"{providers.__name__}.{name.replace('-', '_')}")

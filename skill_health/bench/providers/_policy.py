@@ -1,6 +1,6 @@
-"""What no call may ask for: tools that the provider runs, addresses that it fetches, another price than the usual.
+"""What no call may ask for: tools that the provider runs, addresses that it fetches, an unusual price.
 
-All of these would reach the network through the one way that a sandbox has, or cost what no count of tokens shows.
+These would reach the network through the sandbox's only way out, or cost more than a count of tokens shows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from skill_health.bench.providers._api import ProviderProtocol, RequestFields, n
 
 
 class RequestPolicy:
-    """The rules for one provider's requests. `known` are all providers, since servers take over each other's fields."""
+    """The rules for one provider's requests. `known` are all providers, since servers adopt each other's fields."""
 
     def __init__(self, provider: ProviderProtocol, known: Iterable[ProviderProtocol]) -> None:
         known = list(known)
@@ -27,30 +27,28 @@ class RequestPolicy:
         self._free = {normalize_name(name) for name in provider.free_fields}
 
     def find_refusal(self, fields: RequestFields) -> str:
-        """Why a request may not pass, in one line; "" where it may. Raises AmbiguousRequest."""
+        """Why a request may not pass, in one line; "" if it may. Raises AmbiguousRequest."""
         parts = (fields, *self._provider.list_inner_requests(fields))
         return next((why for part in parts if (why := self._refusal(part))), "")
 
     def _refusal(self, fields: RequestFields) -> str:
         for name in self._reaching:
             if fields.get(name):
-                return f"the field {name} is not for a trial: it makes the provider reach elsewhere"
+                return f"the field {name} is not allowed in a trial: it makes the provider reach elsewhere"
         for name, usual in self._usual.items():
             value = fields.get(name)
             if value is not None and not (isinstance(value, str) and value.lower() in usual):
-                return f"{name} {str(value)[:40]!r} is not for a trial: it has another price"
+                return f"{name} {str(value)[:40]!r} is not allowed in a trial: it changes the price"
         for tool in self._provider.list_tools(fields):
             if kind := self._provider.find_foreign_tool(tool):
-                return f"a tool of the kind {kind[:60]!r} is not for a trial: only those are that the agent itself runs"
+                return f"a tool of the kind {kind[:60]!r} is not allowed in a trial: only tools that the agent itself runs are"
         turns = (*self._provider.conversation, *self._provider.instructions)
         if any(self._has_address(fields.get(name)) for name in turns):
-            return (
-                "addresses of pictures and files are not for a trial, as the provider would fetch them: send their data"
-            )
+            return "addresses of pictures and files are not allowed in a trial, as the provider would fetch them: send their data"
         return ""
 
     def _has_address(self, turns: Any) -> bool:
-        """Whether something in a conversation is only an address, which the provider would fetch."""
+        """Whether a conversation contains an address in place of data, which the provider would fetch."""
         waiting: list[tuple[str, str, Any]] = [("", "", turns)]
         while waiting:
             name, path, value = waiting.pop()

@@ -107,7 +107,7 @@ class AnthropicMessages(ProviderProtocol):
         )
 
     def read_usage(self, raw: Any) -> Usage:
-        """The tokens; what was read from a cache or written to one is not in input_tokens."""
+        """The tokens; input_tokens does not include those read from a cache or written to one."""
         given = mapping(raw)
         cached, written = given.get("cache_read_input_tokens"), given.get("cache_creation_input_tokens")
         inputs, outputs = added(given.get("input_tokens"), cached, written), count(given.get("output_tokens"))
@@ -122,7 +122,7 @@ class AnthropicMessages(ProviderProtocol):
         )
 
     def find_keys(self, headers: Mapping[str, str], parameters: Mapping[str, Sequence[str]]) -> list[str]:
-        """The key; its libraries send a "token" as a bearer instead, if that is what they were given."""
+        """The key; the vendor's libraries send it as a bearer token instead if they were given a "token"."""
         return [*super().find_keys(headers, parameters), headers.get("x-api-key", "")]
 
     def write_error(self, status: int, message: str) -> Mapping[str, Any]:

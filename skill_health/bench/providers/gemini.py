@@ -16,7 +16,7 @@ _BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "
 _ENDS: Mapping[str, End] = {"MAX_TOKENS": "truncated", **dict.fromkeys(_BLOCKED, "refusal")}
 _REFUSED_KEYWORDS = ("$schema", "uniqueItems")
 _MODEL = r"/(?:models|tunedModels)/[\w.@-]+"
-# A tool has one field for each kind of it.
+# A tool has one field for each kind.
 _OWN_TOOLS = frozenset(map(normalize_name, ("functionDeclarations", "computerUse")))
 _ERRORS = {
     400: "INVALID_ARGUMENT",
@@ -43,7 +43,7 @@ class GeminiContent(ProviderProtocol):
         RoutePattern("models", "GET", r"/models(?:/[\w.@-]+)?"),
     )
     versions = "/v1[a-z0-9]*"
-    # Google leaves the tokens out of an answer, or gives it another form, for whoever asks it to.
+    # On request, Google omits the tokens from an answer or changes its form.
     parameters = ("pageSize", "pageToken", "alt=sse", "alt=json")
     answer_headers = ("x-goog-request-id", *ProviderProtocol.answer_headers)
     conversation = ("contents",)
@@ -131,11 +131,11 @@ class GeminiContent(ProviderProtocol):
         return CallRequest(model, self.count_tokens(RequestFields(fields.get("generationConfig"))))
 
     def list_inner_requests(self, fields: RequestFields) -> list[RequestFields]:
-        """The call that a count of tokens may hold."""
+        """The call that a count of tokens may contain."""
         return [RequestFields(fields.get("generateContentRequest"))]
 
     def find_foreign_tool(self, tool: RequestFields) -> str:
-        """The first kind of a tool that is none of the agent's own."""
+        """The first kind of tool that is not the agent's own."""
         return next((name for name in tool.names() if name not in _OWN_TOOLS), "")
 
     def write_error(self, status: int, message: str) -> Mapping[str, Any]:

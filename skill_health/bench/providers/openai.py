@@ -25,10 +25,10 @@ from skill_health.bench.http.messages import Completion, Conversation, End, Outg
 from skill_health.bench.providers._api import MODEL_NAME, ProviderProtocol, RoutePattern
 
 REFUSED_KEYWORDS = ("$schema", "$id", "uniqueItems")
-"""Keywords that the strict mode of structured output does not take."""
+"""Keywords that the strict mode of structured output does not accept."""
 MODELS = RoutePattern("models", "GET", rf"/models(?:/{MODEL_NAME})?")
 _ENDS: Mapping[str, End] = {"length": "truncated", "content_filter": "refusal", "tool_calls": "tools"}
-# OpenAI's newer models know only the one name of the limit, most other servers only the other.
+# OpenAI's newer models know only one name of the limit, most other servers only the other.
 _LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 
 
@@ -46,7 +46,7 @@ class OpenAIProtocol(ProviderProtocol):
         "image_url", "image_url.url", "file_url", "file_url.url", "audio_url", "audio_url.url", "video_url",
         "video_url.url",
     )  # fmt: skip
-    # Qwen takes addresses there.
+    # Qwen accepts addresses there.
     data_fields = ("image", "video", "audio", "input_audio", "input_audio.data")
 
     def write_error(self, status: int, message: str) -> Mapping[str, Any]:
@@ -63,12 +63,12 @@ class OpenAIProtocol(ProviderProtocol):
 
 
 class OpenAIChat(OpenAIProtocol):
-    """Chat Completions. `limit` is the name of the limit of tokens, "" for the one that the server's name suggests."""
+    """Chat Completions. `limit` is the name of the token limit; "" for the one that the server's name suggests."""
 
     title = "OpenAI's Chat API and every server that speaks it (OpenRouter, vLLM, Ollama, llama.cpp)"
     routes = (RoutePattern("call", "POST", "/chat/completions"), MODELS)
     output_limits = (_LIMIT, _NEW_LIMIT)
-    # Without being asked, a stream tells no tokens.
+    # A stream reports tokens only on request.
     usage_option = ("stream_options", "include_usage")
     own_tools = ("function", "custom")
     # In this order: OpenAI, OpenRouter (two), xAI, Qwen (two), Zhipu, Azure.
@@ -107,7 +107,7 @@ class OpenAIChat(OpenAIProtocol):
         return Outgoing(self.place_path(base_url, "/chat/completions"), body, {})
 
     def adapt(self, failure: Failure) -> ProviderProtocol | None:
-        """With the other name of the limit, where a model asks for it: behind a gateway the server has no name."""
+        """The same with the other name of the limit, if a model asks for it: behind a gateway the server is unknown."""
         wanted = failure.status == 400 and _NEW_LIMIT in failure.message and self._limit != _NEW_LIMIT
         return OpenAIChat(_NEW_LIMIT) if wanted else None
 
@@ -135,7 +135,7 @@ class OpenAIChat(OpenAIProtocol):
         )
 
     def read_usage(self, raw: Any) -> Usage:
-        """The tokens. xAI leaves the reasoning out of completion_tokens; the total tells."""
+        """The tokens. xAI leaves reasoning out of completion_tokens; the total reveals it."""
         given = mapping(raw)
         read, written = mapping(given.get("prompt_tokens_details")), mapping(given.get("completion_tokens_details"))
         inputs, outputs = count(given.get("prompt_tokens")), count(given.get("completion_tokens"))
@@ -149,7 +149,7 @@ class OpenAIChat(OpenAIProtocol):
         )  # fmt: skip
 
     def is_usage_only(self, event: Mapping[str, Any]) -> bool:
-        """Whether this is the last event, which is sent to those who asked for the tokens."""
+        """Whether this is the last event, which is sent only if tokens were asked for."""
         return event.get("choices") == [] and bool(event.get("usage"))
 
 

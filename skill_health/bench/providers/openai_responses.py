@@ -25,7 +25,7 @@ class OpenAIResponses(OpenAIProtocol):
         "function", "custom", "namespace", "local_shell", "shell", "apply_patch", "tool_search", "computer",
         "computer_use", "computer_use_preview",
     )  # fmt: skip
-    # A prompt that is kept at the provider, and an answer that is fetched later.
+    # A prompt stored at the provider, and an answer fetched later.
     reaching_fields = ("prompt", "background")
     event_field = "response"
 
@@ -33,7 +33,7 @@ class OpenAIResponses(OpenAIProtocol):
         """The request of a conversation.
 
         Nothing is stored at the provider, except with tools: their calls must be answered together with the thoughts
-        that led to them, which are known there by their ids only.
+        that led to them, which the provider knows only by id.
         """
         body: dict[str, Any] = {
             "model": conversation.model,
@@ -60,7 +60,7 @@ class OpenAIResponses(OpenAIProtocol):
         """Read the body of a successful answer."""
         status = text(data.get("status"))
         if status in ("failed", "cancelled"):
-            return Failure("costly", f"says that its answer {status}, and not why")
+            return Failure("costly", f"says that its answer {status}, but not why")
         output = objects(data.get("output"))
         if not output and status != "incomplete":
             return Failure("fatal", "sent no output in its answer: base-url may be that of another API")
@@ -91,7 +91,7 @@ class OpenAIResponses(OpenAIProtocol):
         )  # fmt: skip
 
     def list_tools(self, fields: RequestFields) -> Iterator[RequestFields]:
-        """Every tool that a request offers, those inside of others, too."""
+        """Every tool that a request offers, including nested ones."""
         waiting = list_objects(fields.get("tools"))
         while waiting:
             tool = RequestFields(waiting.pop())
@@ -100,13 +100,13 @@ class OpenAIResponses(OpenAIProtocol):
                 waiting += list_objects(tool.get("tools"))
 
     def find_foreign_tool(self, tool: RequestFields) -> str:
-        """The kind of a tool, where it is none of the agent's own. A shell is the agent's as long as it runs there."""
+        """The kind of a tool that is not the agent's own. A shell is the agent's if it runs there."""
         if tool.get("type") == "shell" and mapping(tool.get("environment")).get("type", "local") != "local":
             return "shell in a container"
         return super().find_foreign_tool(tool)
 
     def is_answer(self, turn: Mapping[str, Any]) -> bool:
-        """Whether an item is the model's, or made for its sake."""
+        """Whether an item is the model's, or follows from one."""
         kind = str(turn.get("type", ""))
         return super().is_answer(turn) or kind.endswith(("_call", "_call_output", "reasoning"))
 

@@ -38,5 +38,5 @@ def test_what_is_not_testable_does_not_count(correction: Correction, method: str
 @BOTH
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
 def test_what_is_no_p_value_is_refused(correction: Correction, method: str, p: float) -> None:
-    with pytest.raises(ValueError, match="is no p-value"):
+    with pytest.raises(ValueError, match="is not a p-value"):
         correction([0.5, p])
