@@ -97,13 +97,13 @@ def write_reports(root: Path, size: Size, seed: int, texts: Texts = plain) -> No
 def _known(root: Path) -> tuple[dict[str, Any], list[Known]]:
     """Today's daily line, and the skills as a run would see them."""
     from skill_health.core.git import Revision
-    from skill_health.daily.history import to_record
     from skill_health.daily.today import check_today
+    from skill_health.documents._record import record_values
     from skill_health.status.join import digests_now
 
     place, config = configure([str(root)], None, {})
     report, result = lint([str(root)], place, config, LAST, 1, False, score=True)
-    line = to_record(check_today(report, result, config, LAST, f"{LAST}T06:00:00Z", ["."], Revision()).line)
+    line = record_values(check_today(report, result, config, LAST, f"{LAST}T06:00:00Z", ["."], Revision()).line)
     digests = digests_now(place, result.entries, result.facts)
     own = {path: facts["summary"] for path, facts in result.facts.items()}
     return json.loads(json.dumps(line)), [

@@ -7,6 +7,7 @@ import inspect
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -32,7 +33,10 @@ def schema_files() -> Iterator[tuple[Path, str]]:
 def document_schema(kind: Any, about: str) -> Mapping[str, Any]:
     """The schema of a document. Its title is the first sentence of `about`, the docstring of the module."""
     _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    whole = {name: _described(part, _records()[name]) for name, part in sorted(parts.items())}
+    whole = {
+        name: _described(part, _records()[name]) if "properties" in part else _worded(part)
+        for name, part in sorted(parts.items())
+    }
     root = whole.pop(kind.__name__)
     head = {"$schema": _DIALECT, "$id": kind.ID, "title": about.partition(".\n")[0].strip().removesuffix(".")}
     return head | root | ({"$defs": whole} if whole else {})
@@ -45,7 +49,7 @@ def _roots(module: str, names: Mapping[str, Any]) -> list[Any]:
 
 def _records() -> dict[str, type]:
     found: dict[str, type] = {}
-    waiting = [msgspec.Struct]
+    waiting: list[type] = [msgspec.Struct, StrEnum]
     while waiting:
         for each in waiting.pop().__subclasses__():
             found[each.__name__] = each
@@ -65,6 +69,11 @@ def _described(schema: dict[str, Any], kind: type) -> dict[str, Any]:
             part["description"] = text
     schema["description"] = _flat(str(schema.get("description", "")))
     return schema
+
+
+def _worded(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an enumeration."""
+    return {key: part for key, part in schema.items() if key != "title"}
 
 
 def _field_texts(kind: type) -> dict[str, str]:

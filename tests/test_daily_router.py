@@ -12,26 +12,18 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from records_made import number
+from records_made import router_line as line
 
 from skill_health.core import validation
 from skill_health.daily.drift_report import ROUTER_TITLE
-from skill_health.documents.router_history import HISTORY, SCHEMA, read_routing
+from skill_health.documents.router_history import HISTORY, read_routing
 from skill_health.status.join import names_now, texts_now
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
 DAY = "--time=2026-11-21T04:00:00Z"
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
-
-
-def line(model: str = "lexical:bm25", **changes: Any) -> dict[str, Any]:
-    """A line of the router's history, as far as the daily run looks at it."""
-    top1 = {"value": 0.78, "low": 0.65, "high": 0.88, "n": 120, "clusters": 40}
-    record = {
-        "schema": SCHEMA, "time": "2026-11-20T05:00:00Z", "run_id": "run-1", "model": model, "n": 147, "planned": 150,
-        "selection": "all", "simulated": False, "trusted": True, "metrics": {"top1": top1},
-    }  # fmt: skip
-    return record | changes
 
 
 def lines(*records: Any) -> str:
@@ -67,7 +59,7 @@ def test_without_a_history_nothing_is_said(collection: Path, run: Run) -> None:
 
 
 def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run, write: Write) -> None:
-    old = line(run_id="run-0", time="2026-11-01T05:00:00Z", metrics={"top1": {"value": 0.1, "low": 0, "high": 0.3}})
+    old = line(run_id="run-0", time="2026-11-01T05:00:00Z", top1=number(0.1, 0, 0.3))
     put(collection, lines(old, line(), line("scripted", simulated=True, trusted=False, selection="filter")))
     write(
         {
@@ -114,10 +106,11 @@ def test_a_sweep_stands_in_only_where_there_is_no_other_run(tmp_path: Path) -> N
     "damaged",
     [
         "{", "[]", '{"schema": ', "\x00\x01", '"text"', "[" * 100_000,
-        line(n=151), line(n=-1), line(n=True), line(n="many"), line(planned=None), line(time="yesterday"), line(time=7),
+        line(n=151), line(planned=10**400), line(top1=number(0.5, n=10**400)), line(top1=number(10**400)),
+        line(n=-1), line(n=True), line(n="many"), line(planned=None), line(time="yesterday"), line(time=7),
         line(run_id="../../../etc"), line(run_id=".."), line(run_id=""), line(model=None), line(model="  "),
-        line(metrics=None), line(metrics={}), line(metrics={"top1": [1]}), line(metrics={"top1": {"value": 7}}),
-        line(metrics={"top1": {"value": "high"}}), line(selection=[]),
+        line(metrics=None), line(metrics={}), line(top1=[1]), line(top1=number(7.0)), line(top1=number(0.5, -0.1, 1)), line(time=None),
+        line(top1={"value": "high"}), line(selection=[]),
     ],
     ids=str,
 )  # fmt: skip
@@ -143,10 +136,7 @@ def test_lines_of_other_kinds_are_passed_over(tmp_path: Path, foreign: dict[str,
 
 @pytest.mark.parametrize("value", [None, 0.5])
 def test_what_is_not_known_is_not_made_up(tmp_path: Path, value: float | None) -> None:
-    put(
-        tmp_path,
-        lines(line(n=0, planned=0, trusted=None, metrics={"top1": {"value": value, "low": None, "high": None}})),
-    )
+    put(tmp_path, lines(line(n=0, planned=0, trusted=None, top1=number(value))))
     found = read_routing(str(tmp_path / "reports"), {})
     assert found is not None
     (only,) = found.models

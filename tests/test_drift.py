@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from records_made import DAY as BASE
+from records_made import daily_run as line
+from records_made import daily_skill
 
 from skill_health.config.settings import Daily
-from skill_health.daily.drift import Drift, compare, renames
+from skill_health.daily.drift import Drift, compare, renames, rise
 from skill_health.daily.earlier import find_earlier
-from skill_health.daily.history import CollectionSummary, HistoryLine, SkillLine, from_record, plan_line, to_record
 from skill_health.daily.run import reasons
+from skill_health.documents._record import convert_record, decode_record, record_values
+from skill_health.documents.daily_run import DailyClaims, DailyRun, DailySkill, PlanCheckerRun
 
-BASE = HistoryLine("2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r")
 ERROR, WARNING, INFO = (f"{word}:LI00{n}:{n:016x}" for n, word in enumerate(("error", "warning", "info"), 1))
 
 keys = st.lists(st.sampled_from([ERROR, WARNING, INFO, ERROR.replace("1:0", "9:0")]), max_size=5).map(sorted).map(tuple)
@@ -26,10 +29,10 @@ shares = st.one_of(st.none(), st.integers(0, 10_000).map(lambda n: n / 10_000))
 
 
 @st.composite
-def skills(draw: st.DrawFn) -> SkillLine:
+def skills(draw: st.DrawFn) -> DailySkill:
     found = draw(keys)
     score = draw(shares)
-    return SkillLine(
+    return daily_skill(
         name=draw(st.sampled_from("abcd")),
         score=score,
         flagged=None if score is None else draw(st.booleans()),
@@ -43,12 +46,11 @@ def skills(draw: st.DrawFn) -> SkillLine:
 
 
 @st.composite
-def lines(draw: st.DrawFn) -> HistoryLine:
+def lines(draw: st.DrawFn) -> DailyRun:
     found = draw(st.dictionaries(st.sampled_from([f"skills/{name}/SKILL.md" for name in "abcde"]), skills()))
     stale = draw(st.one_of(st.none(), st.sets(st.sampled_from(["claim-a", "claim-b"])).map(sorted).map(tuple)))
-    summary = CollectionSummary(skills=len(found), mean=draw(shares))
-    due = None if stale is None else ()
-    return replace(BASE, skills=found, other=draw(keys), stale=stale, due=due, summary=summary)
+    claims = None if stale is None else DailyClaims(stale=stale, due=())
+    return replace(line(mean=draw(shares)), skills=found, other=draw(keys), claims=claims)
 
 
 def differences(drift: Drift) -> list[Any]:
@@ -56,13 +58,13 @@ def differences(drift: Drift) -> list[Any]:
         s
         for s in drift.skills
         if s.path != s.was
-        or s.parts
-        or s.counts
-        or s.relisted
-        or s.flagged[0] != s.flagged[1]
+        or s.components
+        or s.rules
+        or s.flagged.before != s.flagged.after
         or s.score.before != s.score.after
     ]
     groups = (
+        drift.relisted,
         drift.added,
         drift.removed,
         drift.renamed,
@@ -76,19 +78,21 @@ def differences(drift: Drift) -> list[Any]:
 
 
 @given(lines(), st.booleans())
-def test_a_line_does_not_differ_from_itself(line: HistoryLine, full: bool) -> None:
+def test_a_line_does_not_differ_from_itself(line: DailyRun, full: bool) -> None:
     assert differences(compare(line, line, full)) == []
 
 
 @pytest.mark.slow
 @given(lines(), lines())
-def test_swapping_the_lines_swaps_the_differences(one: HistoryLine, two: HistoryLine) -> None:
+def test_swapping_the_lines_swaps_the_differences(one: DailyRun, two: DailyRun) -> None:
     there, back = compare(one, two), compare(two, one)
     assert (there.new, there.fixed) == (back.fixed, back.new)
     assert (there.added, there.removed) == (back.removed, back.added)
-    assert sorted(there.renamed) == sorted((new, old) for old, new in back.renamed)
+    assert sorted((each.from_, each.to) for each in there.renamed) == sorted(
+        (each.to, each.from_) for each in back.renamed
+    )
     assert (there.stale, there.reviewed) == (back.reviewed, back.stale)
-    assert [(c.name, c.before, c.after) for c in there.rules] == [(c.name, c.after, c.before) for c in back.rules]
+    assert [(c.code, c.before, c.after) for c in there.rules] == [(c.code, c.after, c.before) for c in back.rules]
     assert {(s.was, s.path, s.score.before, s.score.after) for s in there.skills} == {
         (s.path, s.was, s.score.after, s.score.before) for s in back.skills
     }
@@ -96,10 +100,10 @@ def test_swapping_the_lines_swaps_the_differences(one: HistoryLine, two: History
 
 @pytest.mark.slow
 @given(lines(), lines())
-def test_the_totals_add_up(before: HistoryLine, after: HistoryLine) -> None:
+def test_the_totals_add_up(before: DailyRun, after: DailyRun) -> None:
     drift = compare(before, after)
 
-    def total(line: HistoryLine) -> Counter[str]:
+    def total(line: DailyRun) -> Counter[str]:
         found = [*line.other, *(key for skill in line.skills.values() for key in skill.findings)]
         return Counter(key.split(":")[1] for key in found)
 
@@ -110,17 +114,17 @@ def test_the_totals_add_up(before: HistoryLine, after: HistoryLine) -> None:
         net[found.code] -= found.n
     codes = total(before).keys() | total(after).keys()
     assert {code: total(after)[code] - total(before)[code] for code in codes} == {code: net[code] for code in codes}
-    assert {change.name: change.by for change in drift.rules} == {code: n for code, n in net.items() if n}
+    assert {change.code: rise(change) for change in drift.rules} == {code: n for code, n in net.items() if n}
     assert len(after.skills) - len(before.skills) == len(drift.added) - len(drift.removed)
     paired = {skill.path for skill in drift.skills}
     assert paired | set(drift.added) == set(after.skills) and not paired & set(drift.added)
 
 
 @given(lines())
-def test_a_line_survives_the_file(line: HistoryLine) -> None:
-    text = json.dumps(to_record(line), sort_keys=True)
-    again = from_record(json.loads(text))
-    assert json.dumps(to_record(again), sort_keys=True) == text
+def test_a_line_survives_the_file(line: DailyRun) -> None:
+    text = json.dumps(record_values(line), sort_keys=True)
+    again = decode_record(text.encode(), DailyRun)
+    assert json.dumps(record_values(again), sort_keys=True) == text
     assert differences(compare(line, again)) == []
 
 
@@ -132,8 +136,8 @@ JSON = st.recursive(
 
 
 @given(lines(), st.lists(st.integers(0, 10**6), min_size=1, max_size=4), JSON)
-def test_any_damage_to_a_line_is_survived(line: HistoryLine, way: list[int], value: Any) -> None:
-    record = json.loads(json.dumps(to_record(line)))
+def test_any_damage_to_a_line_is_survived(line: DailyRun, way: list[int], value: Any) -> None:
+    record = json.loads(json.dumps(record_values(line)))
     place, at = record, sorted(record)[way[0] % len(record)]
     for step in way[1:]:
         inner = place[at]
@@ -149,8 +153,8 @@ def test_any_damage_to_a_line_is_survived(line: HistoryLine, way: list[int], val
         assert earlier.problems
 
 
-def skill(name: str = "a", description: str | None = "x", **more: Any) -> SkillLine:
-    return SkillLine(name, description=description, **more)
+def skill(name: str = "a", description: str | None = "x", **more: Any) -> DailySkill:
+    return daily_skill(name, description=description, **more)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +173,7 @@ def skill(name: str = "a", description: str | None = "x", **more: Any) -> SkillL
         ),
     ],
 )  # fmt: skip
-def test_renames(before: dict[str, SkillLine], after: dict[str, SkillLine], expected: tuple[Any, ...]) -> None:
+def test_renames(before: dict[str, DailySkill], after: dict[str, DailySkill], expected: tuple[Any, ...]) -> None:
     assert sorted(renames(before, after)) == sorted(expected)
     assert sorted(renames(after, before)) == sorted((new, old) for old, new in expected)
 
@@ -178,15 +182,11 @@ def test_a_renamed_skill_keeps_its_findings() -> None:
     found: dict[str, Any] = {"counts": {"LI001": 2}, "findings": (ERROR, ERROR)}
     drift = compare(replace(BASE, skills={"one": skill(**found)}), replace(BASE, skills={"two": skill(**found)}))
     assert (drift.new, drift.fixed, drift.rules) == ((), (), ())
-    assert drift.renamed == (("one", "two"),)
+    assert [(each.from_, each.to) for each in drift.renamed] == [("one", "two")]
 
 
-def line(day: int, mean: float | None = 0.9, **more: Any) -> HistoryLine:
-    return replace(BASE, time=f"2026-11-{day:02}T04:00:00Z", summary=CollectionSummary(1, mean), **more)
-
-
-def history(*found: HistoryLine | dict[str, Any]) -> list[tuple[int, bytes]]:
-    records = (to_record(entry) if isinstance(entry, HistoryLine) else entry for entry in found)
+def history(*found: DailyRun | dict[str, Any]) -> list[tuple[int, bytes]]:
+    records = (record_values(entry) if isinstance(entry, DailyRun) else entry for entry in found)
     return list(enumerate((json.dumps(record).encode() for record in records), 1))[::-1]
 
 
@@ -231,7 +231,7 @@ def test_the_window_has_its_size_and_leaves_missing_means_out() -> None:
 def test_the_plans_own_lines_count_under_its_profile_only() -> None:
     own = {"profile": "plan-v2.3.0"}
     found = find_earlier(history(PLAN, PLAN), line(2, 0.7, **own), 7)
-    assert (found.last, found.plan) == (None, plan_line(PLAN))
+    assert (found.last, found.plan) == (None, convert_record(PLAN, PlanCheckerRun).summary)
     assert found.window is not None and (found.window.n, found.window.since) == (2, "")
     assert reasons(Drift(None, line(2, 0.7, **own)), 0.8, Daily()) == [
         "the collection's score fell by 0.1000, from 0.8000 to 0.7000: more than 0.05 (max-drop)"
@@ -246,7 +246,8 @@ def test_the_plans_own_lines_count_under_its_profile_only() -> None:
 
 @pytest.mark.parametrize("damage", [{"ok": 1}, {"summary": 3}, {"summary": {}}, {"schema": "x"}])
 def test_what_is_no_line_of_the_plan(damage: dict[str, Any]) -> None:
-    assert plan_line(PLAN | damage) is None
+    with pytest.raises(ValueError):
+        convert_record(PLAN | damage, PlanCheckerRun)
 
 
 @pytest.mark.parametrize(
@@ -254,11 +255,12 @@ def test_what_is_no_line_of_the_plan(damage: dict[str, Any]) -> None:
     [("corpus_score", None), ("corpus_score", -1), ("max_score", 10**400), ("skill_count", 0), ("flagged", True)],
 )
 def test_a_damaged_summary_is_no_line_of_the_plan(key: str, value: object) -> None:
-    assert plan_line({"ok": True, "summary": PLAN["summary"] | {key: value}}) is None  # type: ignore[operator]
+    with pytest.raises(ValueError, match=key):
+        convert_record({"ok": True, "summary": PLAN["summary"] | {key: value}}, PlanCheckerRun)  # type: ignore[operator]
 
 
 def test_lines_of_no_known_form_are_counted() -> None:
-    newer = {**to_record(line(1)), "schema": "skill-health/history/2"}
+    newer = {**record_values(line(1)), "schema": "skill-health/history/2"}
     found = find_earlier([(5, b'{"a"'), (3, b"[]"), *history({"a": 1}, newer)], line(2), 7)
     assert found.problems == (
         "line 3 of the history is torn, or no JSON object, and left out",
@@ -285,7 +287,7 @@ def test_other_lines_are_passed_over_without_being_parsed() -> None:
 
 
 def test_a_line_with_damaged_skills_is_passed_over_and_counted() -> None:
-    bad = {**to_record(line(2)), "skills": {"skills/a/SKILL.md": {"score": "high"}}}
+    bad = {**record_values(line(2)), "skills": {"skills/a/SKILL.md": {"score": "high"}}}
     found = find_earlier(history(line(1), bad), line(3), 7)
     assert found.last is not None and found.last.time[:10] == "2026-11-01"
     assert found.problems == ("1 line of the history is no line of skill-health/history/1 and left out",)

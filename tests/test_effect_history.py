@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from records_made import effect_line as line
+from records_made import number
 
 from skill_health.core import validation
 from skill_health.daily.drift_report import EFFECT_TITLE
@@ -23,25 +25,6 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
 DAY = "--time=2026-11-21T04:00:00Z"
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
-
-
-def number(
-    value: float | None = 0.2, low: float | None = 0.05, high: float | None = 0.35, n: int = 8
-) -> dict[str, Any]:
-    return {"value": value, "low": low, "high": high, "n": n, "clusters": n}
-
-
-def line(skill: str | None = "plums", model: str = "loop:maker:m", **changes: Any) -> dict[str, Any]:
-    """A line of the history by its published form."""
-    record = {
-        "version": 1, "kind": "effectiveness", "created": "2026-11-20T05:00:00Z", "run_id": "run-1", "manifest": "m",
-        "commit": None, "dirty": None, "tool_version": "0.1", "model": model, "agent": "loop", "agent_version": None,
-        "resolved": [], "simulated": False, "skill": skill, "skill_digest": "d", "hashes": {}, "sandbox": "bubblewrap",
-        "seed": 1, "replications": 3, "tasks": 8, "trials": 48, "scored": 47, "outcomes": {"pass": 20, "fail": 27},
-        "control": number(), "target": number(), "delta": number(), "p": 0.01, "p_adjusted": 0.02, "verdict": "helps",
-        "reason": "the interval lies above zero", "preliminary": ["fewer than 30 tasks (8)"], "biased": [], "cost_usd": 1.0,
-    }  # fmt: skip
-    return record | changes
 
 
 def put(root: Path, *records: Any) -> None:
@@ -127,7 +110,8 @@ def test_digests_are_not_computed_where_there_is_nothing_to_mark(tmp_path: Path)
         line(created=None), line(run_id="../../etc"), line(run_id=""), line(model=None), line(model="  "), line(skill=7),
         line(skill=" "), line(verdict="great"), line(verdict=None), line(delta=None), line(delta=[1]), line(delta=number(7.0)),
         line(delta=number(-2.0)), line(delta={"value": "high"}), line(delta={"value": True}), line(biased="yes"), line(biased=[1]),
-        line(preliminary={}), line(delta=number(n=-1)),
+        line(preliminary={}), line(delta=number(0.2, n=-1)), line(delta=number(0.2, n=10**13)), line(trials=10**400), line(delta=number(10**400)),
+        line(delta=number(True)), line(delta=number(float("inf"))),
     ],
     ids=lambda each: str(each)[:40],
 )  # fmt: skip
@@ -157,7 +141,11 @@ JSON = st.recursive(
 @given(st.sampled_from(sorted(line())), JSON)
 def test_no_value_of_any_field_can_stop_it(tmp_path_factory: pytest.TempPathFactory, key: str, value: Any) -> None:
     root = tmp_path_factory.mktemp("r")
-    put(root, line(**({key: value} if key not in ("skill", "model") else {})) | {key: value}, line("pears"))
+    put(
+        root,
+        line(**({key: value} if key not in ("skill", "model") else {})) | {key: value},
+        line("pears"),
+    )
     found = read(root)
     assert any(each.skill == "pears" for each in found.lines)
 
@@ -189,7 +177,13 @@ def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
         delta=number(0.1, None, None),
         preliminary=["a", "b"],
     )
-    put(collection, line(None, verdict="not testable", delta=number(None, None, None)), line(), simulated, "{")
+    put(
+        collection,
+        line(None, verdict="not testable", delta=number(None, None, None)),
+        line(),
+        simulated,
+        "{",
+    )
     done = run("daily", DAY)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{EFFECT_TITLE} (3)\n" in done.stdout

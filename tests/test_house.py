@@ -31,8 +31,8 @@ MAX_LINES = 600
 
 # The rooms from the ground up: a room imports itself and what stands before it.
 ROOMS = (
-    "text", "core", "stats", "config", "skill", "discovery", "registries", "profiles", "rules", "score", "lint", "formats",
-    "init", "documents", "bench", "status", "daily", "router", "effectiveness", "page", "commands",
+    "text", "core", "stats", "config", "skill", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
+    "formats", "init", "bench", "status", "daily", "router", "effectiveness", "page", "commands",
 )  # fmt: skip
 # What the pre-commit hook must not wait for.
 HEAVY = {

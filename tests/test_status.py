@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +15,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
+from records_made import (
+    EFFECT,
+    FOUND,
+    ROUTING,
+    effect_line,
+    effects_of,
+    health_of,
+    number,
+    router_line,
+    routing_of,
+    skill_record,
+)
+from records_made import figure as share
 
 from skill_health.core import validation
+from skill_health.documents._record import NotedFigure
 from skill_health.documents.effect_history import VERDICTS, Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting
-from skill_health.stats.estimates import Estimate
+from skill_health.documents.skill_record import SkillEffects, SkillHealth, SkillRecord, SkillRouted, SkillRouting
 from skill_health.status.next_steps import CommandBuilder, steps
-from skill_health.status.records import (
-    RoutedSkills,
-    SkillEffects,
-    SkillHealth,
-    SkillRecord,
-    SkillRouted,
-    SkillRouting,
-    _benefit,
-    _route,
-    read_skill_routing,
-)
+from skill_health.status.records import RoutedSkills, _benefit, _route, read_skill_routing
 from skill_health.status.render import CollectionStatus
 from skill_health.status.render import render_records_markdown as as_markdown
 from skill_health.status.render import render_records_text as as_text
@@ -42,31 +47,20 @@ Write = Callable[[Mapping[str, str]], Path]
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
 NASTY = "=x\x1b[31m\u202e<b>|`[l](http://x.y)\n# head @user \u200b ｗｉｄｅ e\u0301\ufffe"
-OK, FAILED = SkillHealth("ok", 0.9, (), 0, 0, 0), SkillHealth("failed", 0.5, ("a flag",), 2, 1, 0)
-LISTED, HIDDEN = {"hidden": False}, {"hidden": True}
-
-
-def share(value: float | None, low: float | None = None, high: float | None = None, n: int = 12) -> Estimate:
-    return Estimate(value, low, high, n, n)
-
-
-FOUND = share(0.8, 0.6, 0.9)
+OK, FAILED = health_of(), health_of("failed", 0.5, flags=("a flag",), errors=2, warnings=1)
+LISTED, HIDDEN = False, True
 
 
 def ran(**more: Any) -> ModelRouting:
-    base = ModelRouting("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
-    return replace(base, **more)
+    return replace(ROUTING, **more)
 
 
-def routed(recall: Estimate = FOUND, local: bool = False, changed: bool | None = False, **more: Any) -> SkillRouted:
-    return SkillRouted(ran(**more), local, recall, share(0.9, 0.7, 1.0), changed)
+def routed(recall: NotedFigure = FOUND.recall, **more: Any) -> SkillRouted:
+    return replace(FOUND, recall=recall, **more)
 
 
 def effect(**more: Any) -> ModelEffect:
-    base = ModelEffect(
-        "loop:maker:m", "plums", "2026-11-20T05:00:00Z", "run-1", "helps", "", share(0.2, 0.1, 0.3), 8, 47, 48, False
-    )
-    return replace(base, **{"changed": False} | more)
+    return replace(EFFECT, **{"model": "loop:maker:m"} | more)
 
 
 LOST = share(0.2, 0.05, 0.45)
@@ -96,7 +90,7 @@ POOR = share(0.4, 0.2, 0.6)
         (HIDDEN, FAILED, [], "fix first"),
     ],
 )
-def test_the_state_of_routing(own: dict[str, bool], health: SkillHealth, found: list[SkillRouted], state: str) -> None:
+def test_the_state_of_routing(own: bool, health: SkillHealth, found: list[SkillRouted], state: str) -> None:
     assert _route(own, 3, found, health).state == state
 
 
@@ -122,7 +116,7 @@ def test_the_state_of_routing(own: dict[str, bool], health: SkillHealth, found: 
     ],
 )
 def test_the_state_of_the_effect(health: SkillHealth, routing: Any, found: list[ModelEffect], state: str) -> None:
-    assert _benefit(("tasks/1",), found, health, SkillRouting(routing, 3)).state == state
+    assert _benefit(("tasks/1",), found, health, routing_of(routing, 3)).state == state
 
 
 def record(
@@ -131,10 +125,9 @@ def record(
     benefit: SkillEffects | None = None,
     name: str = "plums",
 ) -> SkillRecord:
-    return SkillRecord(
-        name, f"skills/{name}/SKILL.md", health, routing or SkillRouting("ok", 3, (routed(),)),
-        benefit or SkillEffects("ok", ("tasks/1",), (effect(),)),
-    )  # fmt: skip
+    return skill_record(
+        name, health, routing or routing_of(models=(routed(),)), benefit or effects_of(models=(effect(),))
+    )
 
 
 AGENTS = " --agents AGENT:MODEL"
@@ -145,30 +138,30 @@ AGENTS = " --agents AGENT:MODEL"
     [
         (record(), []),
         (record(FAILED), [("fix first", "skill-health lint skills/plums")]),
-        (record(routing=SkillRouting("failed", 3, ())), [("not found", "skill-health router run")]),
-        (record(routing=SkillRouting("not listed", 0)), [("not listed", "")]),
-        (record(routing=SkillRouting("not measured", 0)), [("no prompts", "skill-health router run")]),
-        (record(routing=SkillRouting("not measured", 3)), [("routing not measured", "skill-health router run")]),
-        (record(routing=SkillRouting("stale", 3)), [("routing out of date", "skill-health router run")]),
-        (record(benefit=SkillEffects("not measured", ())), [("no tasks", "skill-health effectiveness check TASKS")]),
+        (record(routing=routing_of("failed", 3, ())), [("not found", "skill-health router run")]),
+        (record(routing=routing_of("not listed", 0)), [("not listed", "")]),
+        (record(routing=routing_of("not measured", 0)), [("no prompts", "skill-health router run")]),
+        (record(routing=routing_of("not measured", 3)), [("routing not measured", "skill-health router run")]),
+        (record(routing=routing_of("stale", 3)), [("routing out of date", "skill-health router run")]),
+        (record(benefit=effects_of("not measured", ())), [("no tasks", "skill-health effectiveness check TASKS")]),
         (
-            record(benefit=SkillEffects("not measured", ("tasks/1", "tasks/2"))),
+            record(benefit=effects_of("not measured", ("tasks/1", "tasks/2"))),
             [("effect not measured", f"skill-health effectiveness run tasks{AGENTS}")],
         ),
         (
-            record(benefit=SkillEffects("stale", ("a b/1", "-c/2"))),
+            record(benefit=effects_of("stale", ("a b/1", "-c/2"))),
             [("effect out of date", f"skill-health effectiveness run ./-c 'a b'{AGENTS}")],
         ),
-        (record(benefit=SkillEffects("failed", ("1",))), [("harmful", f"skill-health effectiveness run .{AGENTS}")]),
+        (record(benefit=effects_of("failed", ("1",))), [("harmful", f"skill-health effectiveness run .{AGENTS}")]),
         (
-            record(routing=SkillRouting("stale", 3), benefit=SkillEffects("not testable", ("tasks/1",))),
+            record(routing=routing_of("stale", 3), benefit=effects_of("not testable", ("tasks/1",))),
             [
                 ("routing out of date", "skill-health router run"),
                 ("effect not testable", f"skill-health effectiveness run tasks{AGENTS}"),
             ],
         ),
         (
-            record(routing=SkillRouting("failed", 3), benefit=SkillEffects("not measured", ())),
+            record(routing=routing_of("failed", 3), benefit=effects_of("not measured", ())),
             [("not found", "skill-health router run")],
         ),
     ],
@@ -179,7 +172,7 @@ def test_every_gap_has_its_next_command(given_: SkillRecord, gaps: list[tuple[st
 
 def test_commands_name_what_was_asked_for() -> None:
     place = CommandBuilder(("my skills",), "my skills/")
-    (step,) = steps(record(routing=SkillRouting("not measured", 3)), place)
+    (step,) = steps(record(routing=routing_of("not measured", 3)), place)
     assert step.command == "skill-health router run 'my skills'"
     (step,) = steps(record(FAILED), place)
     assert step.command == "skill-health lint 'my skills/skills/plums'"
@@ -192,12 +185,12 @@ def status(*records: SkillRecord, **more: Any) -> CollectionStatus:
 
 
 MANY = status(
-    record(), record(FAILED, SkillRouting("fix first", 3), SkillEffects("fix first", ()), "pears"),
-    record(routing=SkillRouting("ok", 3, (routed(POOR, local=True, changed=True),)),
+    record(), record(FAILED, routing_of("fix first", 3), effects_of("fix first", ()), "pears"),
+    record(routing=routing_of("ok", 3, (routed(POOR, local=True, changed=True),)),
       name="a-name-that-is-longer-than-most-of-them-are-and-wide-ｗｉｄｅ"),
-    record(benefit=SkillEffects("not testable", ("t/1",), (effect(verdict="no evidence", simulated=True, changed=True, tasks=15,
+    record(benefit=effects_of("not testable", ("t/1",), (effect(verdict="no evidence", simulated=True, changed=True, tasks=15,
                                                              delta=share(-0.25, -0.55, 0.05)),)), name="figs"),
-    record(routing=SkillRouting("not measured", 0), benefit=SkillEffects("not measured", ()), name="dates"),
+    record(routing=routing_of("not measured", 0), benefit=effects_of("not measured", ()), name="dates"),
 )  # fmt: skip
 
 
@@ -260,10 +253,10 @@ def test_where_nothing_is_missing_nothing_comes_next() -> None:
 
 def test_no_name_is_markup_or_control() -> None:
     evil = status(
-        record(FAILED, name=NASTY), record(name=f"b{NASTY}", routing=SkillRouting("ok", 3, (routed(model=NASTY, run_id=NASTY),)),
-                                           benefit=SkillEffects("ok", (f"t{NASTY}/1",), (effect(model=NASTY, reason=NASTY, biased=(NASTY,)),))),
+        record(FAILED, name=NASTY), record(name=f"b{NASTY}", routing=routing_of("ok", 3, (routed(model=NASTY, run_id=NASTY),)),
+                                           benefit=effects_of("ok", (f"t{NASTY}/1",), (effect(model=NASTY, reason=NASTY, biased=(NASTY,)),))),
     )  # fmt: skip
-    evil = replace(
+    evil = dataclasses.replace(
         evil, notes=(NASTY,), profile=NASTY, effects=Effects((effect(skill=None, model=NASTY, biased=(NASTY,)),))
     )
     page = as_text(evil, 80)
@@ -281,7 +274,7 @@ def test_no_name_is_markup_or_control() -> None:
 @given(st.text(max_size=30), st.sampled_from(VERDICTS), st.floats(-1, 1), st.integers(40, 120))
 def test_any_text_fits_and_is_safe(name: str, verdict: str, value: float, width: int) -> None:
     found = effect(verdict=verdict, model=name or "m", delta=share(value, max(value - 0.1, -1), min(value + 0.1, 1)))
-    page = as_text(status(record(name=name, benefit=SkillEffects("ok", ("t/1",), (found,)))), width)
+    page = as_text(status(record(name=name, benefit=effects_of("ok", ("t/1",), (found,)))), width)
     assert not UNSAFE.search(page)
     assert max(columns(line) for line in page.splitlines() if "skill-health " not in line) <= width
 
@@ -297,13 +290,8 @@ def report(skill: str = "plums", recall: Any = None, **more: Any) -> str:
     return json.dumps(base | more)
 
 
-def history(run_id: str = "run-1", model: str = "lexical:bm25", **more: Any) -> str:
-    top1 = {"value": 0.78, "low": 0.65, "high": 0.88, "n": 150, "clusters": 50}
-    record = {
-        "schema": "skill-health/router-history/1", "time": "2026-11-20T05:00:00Z", "run_id": run_id, "model": model, "n": 147,
-        "planned": 150, "selection": "all", "simulated": False, "trusted": True, "metrics": {"top1": top1},
-    }  # fmt: skip
-    return json.dumps(record | more) + "\n"
+def history(run_id: str = "run-1", **more: Any) -> str:
+    return json.dumps(router_line(run_id=run_id, **more)) + "\n"
 
 
 def manifest(**descriptions: str) -> str:
@@ -319,7 +307,7 @@ def test_recall_of_a_skill_is_read_from_the_report_of_the_run(write: Write) -> N
     found = read_skill_routing(str(root / "reports"), {"plums": "Sorts plums.", "pears": "Sorts pears."})
     assert found is not None
     (only,) = found.of("plums")
-    assert (only.run.run_id, only.local, only.changed, only.recall.value, only.precision.n) == (
+    assert (only.run_id, only.local, only.changed, only.recall.value, only.precision.n) == (
         "run-1",
         True,
         True,
@@ -379,11 +367,11 @@ def test_a_skill_of_a_plugin_is_found_in_runs_by_either_name(run: Run, write: Wr
 
 
 def test_the_best_model_that_answered_for_real_comes_first(write: Write) -> None:
-    top1 = {"value": 0.99, "low": 0.9, "high": 1.0}
+    top1 = number(0.99, 0.9, 1.0)
     lines = [
-        history(model="good", metrics={"top1": top1 | {"value": 0.7}}), history(model="best"), history(model="none", metrics={"top1": {}}),
-        history(model="fake", simulated=True, metrics={"top1": top1}), history(model="odd", trusted=False, metrics={"top1": top1}),
-        history(model="swept", selection="sweep", metrics={"top1": top1}),
+        history(model="good", top1=top1 | {"value": 0.7}), history(model="best"), history(model="none", top1=number(None)),
+        history(model="fake", simulated=True, top1=top1), history(model="odd", trusted=False, top1=top1),
+        history(model="swept", selection="sweep", top1=top1),
     ]  # fmt: skip
     root = write({"reports/router-history.jsonl": "".join(lines)})
     found = read_skill_routing(str(root / "reports"), {})
@@ -424,14 +412,9 @@ def test_the_command_joins_what_there_is(collection: Path, run: Run, write: Writ
     assert found["plums"]["effect"]["tasks"] == [f"benchmarks/effectiveness/tasks/{n}" for n in ("1-sort", "2-sort")]
     assert [step["gap"] for step in found["plums"]["next"]] == ["no prompts", "effect not measured"]
     assert [step["gap"] for step in found["pears"]["next"]] == ["no prompts", "no tasks"]
-    number = {"value": 0.2, "low": 0.1, "high": 0.3, "n": 8, "clusters": 8}
-    line = {
-        "version": 1, "kind": "effectiveness", "created": "2026-11-20T05:00:00Z", "run_id": "run-9", "model": "loop:m", "tasks": 8,
-        "trials": 48, "scored": 48, "verdict": "helps", "reason": "", "delta": number, "simulated": False, "skill": "plums",
-        "skill_digest": found["plums"]["digest"],
-    }  # fmt: skip
+    lines = (effect_line("plums", skill_digest=found["plums"]["digest"]), effect_line("pears", skill_digest="x"))
     write({
-        "reports/effectiveness-history.jsonl": json.dumps(line) + "\n" + json.dumps(line | {"skill": "pears", "skill_digest": "x"}) + "\n",
+        "reports/effectiveness-history.jsonl": "".join(json.dumps(line) + "\n" for line in lines),
         "reports/router-history.jsonl": history(),
         "reports/router/run-1/report.json": report(),
     })  # fmt: skip
@@ -443,10 +426,10 @@ def test_the_command_joins_what_there_is(collection: Path, run: Run, write: Writ
     page = run("status", env={"COLUMNS": "80"}).stdout
     assert max(map(len, page.splitlines())) <= 90
     row = next(line for line in page.splitlines() if line.startswith("plums"))
-    assert "75 [40, 90] n 4^" in row and row.endswith("helps +20 [+10, +30] n 8")
+    assert "75 [40, 90] n 4^" in row and row.endswith("helps +20 [+5, +35] n 8")
     assert "| plums |" in run("status", "--format", "md").stdout
     (collection / "skills" / "plums" / "SKILL.md").write_text(SKILL.format("plums") + "\nMore.\n", encoding="utf-8")
-    assert "helps +20 [+10, +30] n 8*" in run("status").stdout
+    assert "helps +20 [+5, +35] n 8*" in run("status").stdout
 
 
 def test_of_one_skill_only_that_one_is_shown(collection: Path, run: Run) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN
+
+if TYPE_CHECKING:
+    from skill_health.page.badge import What
 
 _HEAD = 16
 """How many characters all badges of a format begin with."""
@@ -26,7 +29,9 @@ _HEAD = 16
 @click.option("--output", metavar="FILE", help="Write it to a file instead of the terminal.")
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @common_options
-def command(paths: tuple[str, ...], **options: Any) -> int:
+def command(
+    paths: tuple[str, ...], skill: str | None, what: What, format_: str, output: str | None, **options: Any
+) -> int:
     """Make a badge that says how a collection, or one skill, does.
 
     Health is checked now; routing and effect are read from the histories of the last runs. What is not known is grey,
@@ -38,12 +43,12 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.text.terminal import clean, echo
 
     page = page_of(asked(paths, options), options)
-    made = badge(page, options["what"], skill_path(page, options["skill"]) if options["skill"] else None)
-    text = svg(made) if options["format_"] == "svg" else endpoint(made)
-    if options["output"]:
-        check(options["output"], text[:_HEAD].encode())
-        write_text(options["output"], text)
-        echo(f"written: {clean(options['output'])}\n", err=True)
+    made = badge(page, what, skill_path(page, skill) if skill else None)
+    text = svg(made) if format_ == "svg" else endpoint(made)
+    if output:
+        check(output, text[:_HEAD].encode())
+        write_text(output, text)
+        echo(f"written: {clean(output)}\n", err=True)
     else:
         echo(text)
     return CLEAN

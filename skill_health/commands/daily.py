@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN, FINDINGS
 from skill_health.core.times import time_option
+
+if TYPE_CHECKING:
+    from skill_health.daily.run import DailyOutcome
 
 
 def _share(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -45,7 +48,21 @@ def _share(_: click.Context, __: click.Parameter, value: float | None) -> float 
 @click.option("--new-errors", type=click.IntRange(0), metavar="N", help="Drift: there are more than N new errors.")
 @common_options
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
+def command(
+    ctx: click.Context,
+    /,
+    paths: tuple[str, ...],
+    reports: str | None,
+    no_write: bool,
+    format_: str,
+    time: datetime | None,
+    as_of: date,
+    jobs: int,
+    no_cache: bool,
+    profile: str | None,
+    config_file: str | None,
+    **limits: Any,
+) -> int:
     """Score skills and say what has changed since the last comparable run: exit 1 on drift beyond the limits.
 
     Writes skill-health.json (the snapshot), skill-health-drift.md and one line of skill-health-history.jsonl.
@@ -55,25 +72,19 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     from skill_health.lint.pipeline import configure
 
     paths = paths or (".",)
-    overrides = {"profile": options["profile"]} if options["profile"] else {}
-    root, config = configure(paths, options["config_file"], overrides)
-    given = {key: options[key] for key in ("due_days", "max_drop", "max_skill_drop", "new_errors")}
-    limits = config.daily._replace(**{key: value for key, value in given.items() if value is not None})
-    folder = os.path.abspath(options["reports"] or os.path.join(root, limits.reports))
-    time: datetime = options["time"] or datetime.now(UTC)
-    as_of: date = options["as_of"]
-    if options["time"] and ctx.get_parameter_source("as_of") is click.core.ParameterSource.DEFAULT:
+    root, config = configure(paths, config_file, {"profile": profile} if profile else {})
+    daily = config.daily._replace(**{key: value for key, value in limits.items() if value is not None})
+    folder = os.path.abspath(reports or os.path.join(root, daily.reports))
+    if time and ctx.get_parameter_source("as_of") is click.core.ParameterSource.DEFAULT:
         as_of = time.date()
-    outcome = run.run_daily(
-        paths, root, config_with(config, daily=limits), as_of, f"{time:%Y-%m-%dT%H:%M:%SZ}", folder, options["jobs"],
-        not options["no_cache"],
-    )  # fmt: skip
-    written = () if options["no_write"] else run.write(outcome, folder)
-    _show(outcome, written, options["format_"])
+    began = f"{time or datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    outcome = run.run_daily(paths, root, config_with(config, daily=daily), as_of, began, folder, jobs, not no_cache)
+    written = () if no_write else run.write(outcome, folder)
+    _show(outcome, written, format_)
     return FINDINGS if outcome.reasons else CLEAN
 
 
-def _show(outcome: Any, written: Iterable[str], format_: str) -> None:
+def _show(outcome: DailyOutcome, written: Iterable[str], format_: str) -> None:
     """Print the drift; what was written goes beside it where the output is for a program."""
     from skill_health.core.files import here
     from skill_health.daily import run

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from datetime import date
+from typing import TYPE_CHECKING
 
 import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN
+
+if TYPE_CHECKING:
+    from skill_health.status.render import CollectionStatus
 
 
 @click.command(short_help="Join health, routing and effect in one record per skill.")
@@ -17,7 +21,16 @@ from skill_health.core.errors import CLEAN
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
 @common_options
-def command(paths: tuple[str, ...], **options: Any) -> int:
+def command(
+    paths: tuple[str, ...],
+    reports: str | None,
+    format_: str,
+    as_of: date,
+    jobs: int,
+    no_cache: bool,
+    profile: str | None,
+    config_file: str | None,
+) -> int:
     """Say whether each skill is sound, found and useful, as far as that is known, and which command to run next.
 
     Health is checked now; routing and effect are read from the histories of the last runs. A skill that fails a
@@ -28,17 +41,14 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.text.terminal import echo
 
     paths = paths or (".",)
-    overrides = {"profile": options["profile"]} if options["profile"] else {}
-    root, config = configure(paths, options["config_file"], overrides)
-    folder = os.path.abspath(options["reports"] or os.path.join(root, config.daily.reports))
-    status, digests = read_status(
-        paths, root, config, options["as_of"], folder, options["jobs"], not options["no_cache"]
-    )
-    if options["format_"] == "json":
+    root, config = configure(paths, config_file, {"profile": profile} if profile else {})
+    folder = os.path.abspath(reports or os.path.join(root, config.daily.reports))
+    status = read_status(paths, root, config, as_of, folder, jobs, not no_cache)
+    if format_ == "json":
         from skill_health.status.render import render_records_json as as_json
 
-        echo(as_json(status, digests))
-    elif options["format_"] == "md":
+        echo(as_json(status))
+    elif format_ == "md":
         from skill_health.status.render import render_records_markdown as as_markdown
 
         echo(as_markdown(status))
@@ -47,7 +57,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     return CLEAN
 
 
-def _text(status: Any) -> str:
+def _text(status: CollectionStatus) -> str:
     from shutil import get_terminal_size
 
     from skill_health.status.render import render_records_text

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import fsum
+from types import MappingProxyType
+from typing import Protocol
 
-from skill_health.daily.history import HistoryLine, SkillLine
+from skill_health.documents.daily_run import DailyRun, DailySkill
+from skill_health.documents.drift_report import (
+    ChangedSkill,
+    DriftedComponent,
+    DriftNumber,
+    EvidenceChange,
+    FindingChange,
+    FlaggedChange,
+    RenamedSkill,
+    RuleCountChange,
+    SameSkills,
+)
+from skill_health.rules._api import Severity
 
 # From the surest sign to the weakest.
-_SIGNS: tuple[Callable[[SkillLine], Hashable], ...] = (
+_SIGNS: tuple[Callable[[DailySkill], Hashable], ...] = (
     lambda skill: (skill.name, skill.description) if skill.description else None,
     lambda skill: skill.description,
     lambda skill: skill.name,
 )
 
 
-def renames(before: Mapping[str, SkillLine], after: Mapping[str, SkillLine]) -> tuple[tuple[str, str], ...]:
+def renames(before: Mapping[str, DailySkill], after: Mapping[str, DailySkill]) -> tuple[tuple[str, str], ...]:
     """The pairs of an earlier and a later path that are one skill, sorted by the later.
 
     A skill is taken for another that is gone where its name or its description is the same and no third skill, gone
@@ -34,7 +48,7 @@ def renames(before: Mapping[str, SkillLine], after: Mapping[str, SkillLine]) -> 
     return tuple(sorted(pairs, key=lambda pair: pair[1]))
 
 
-def _unique(skills: Mapping[str, SkillLine], sign: Callable[[SkillLine], Hashable]) -> dict[Hashable, str]:
+def _unique(skills: Mapping[str, DailySkill], sign: Callable[[DailySkill], Hashable]) -> dict[Hashable, str]:
     """The paths by their sign, without signs that two skills share."""
     found: dict[Hashable, str] = {}
     shared = set()
@@ -49,142 +63,129 @@ def _unique(skills: Mapping[str, SkillLine], sign: Callable[[SkillLine], Hashabl
 NO_SKILL = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NumberChange:
+class NumberChange(Protocol):
     """A number before and after. None: it was not known or did not apply, which is not zero."""
 
-    name: str
-    before: int | float | None
-    after: int | float | None
+    @property
+    def before(self) -> float | None:
+        """What it was."""
 
     @property
-    def by(self) -> int | float | None:
-        """By how much it rose, to 4 decimals; None where one side is not known."""
-        return None if self.before is None or self.after is None else round(self.after - self.before, 4)
+    def after(self) -> float | None:
+        """What it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentChange:
-    """A component that changed, and the counts behind it on both sides."""
-
-    value: NumberChange
-    before: Mapping[str, float] = field(default_factory=dict)
-    after: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SkillDrift:
-    """A skill of both lines. `was` is its earlier path; `relisted` whether hosts list another text for it now."""
-
-    path: str
-    was: str
-    score: NumberChange
-    flagged: tuple[bool | None, bool | None] = (None, None)
-    parts: tuple[ComponentChange, ...] = ()
-    counts: tuple[NumberChange, ...] = ()
-    relisted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FindingDelta:
-    """A content key that one line has `n` times more than the other, in the skill at `path` ("" for none)."""
-
-    path: str
-    key: str
-    n: int
-
-    @property
-    def severity(self) -> str:
-        """error, warning or info."""
-        return self.key.split(":")[0]
-
-    @property
-    def code(self) -> str:
-        """The rule's."""
-        return self.key.split(":")[1]
+def rise(change: NumberChange) -> float | None:
+    """By how much a number rose, to 4 decimals; None where one side is not known."""
+    return None if change.before is None or change.after is None else round(change.after - change.before, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
     """All differences. `full` is False where only the skills and what hosts list of them could be compared.
 
-    `before` is None on a first run. `skills` are those of both lines, changed or not. `same` is the mean of the
-    `same_n` skills that both lines score. `new` and `fixed` count the findings of added and removed skills too.
-    `stale` are the claims that are overdue now and were not, `reviewed` those that no longer are.
+    `before` is None on a first run. `skills` are those of both lines, changed or not, and `relisted` the paths of those
+    for which hosts list another text now. `same` is the mean of the skills that both lines score. `new` and `fixed`
+    count the findings of added and removed skills too. `stale` are the claims that are overdue now and were not,
+    `reviewed` those that no longer are.
     """
 
-    before: HistoryLine | None
-    after: HistoryLine
+    before: DailyRun | None
+    after: DailyRun
     full: bool = False
-    skills: tuple[SkillDrift, ...] = ()
+    skills: tuple[ChangedSkill, ...] = ()
+    relisted: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
-    same: NumberChange | None = None
-    same_n: int = 0
-    new: tuple[FindingDelta, ...] = ()
-    fixed: tuple[FindingDelta, ...] = ()
-    rules: tuple[NumberChange, ...] = ()
+    renamed: tuple[RenamedSkill, ...] = ()
+    same: SameSkills | None = None
+    new: tuple[FindingChange, ...] = ()
+    fixed: tuple[FindingChange, ...] = ()
+    rules: tuple[RuleCountChange, ...] = ()
     stale: tuple[str, ...] = ()
     reviewed: tuple[str, ...] = ()
 
 
-def compare(before: HistoryLine, after: HistoryLine, full: bool = True) -> Drift:
+def compare(
+    before: DailyRun, after: DailyRun, full: bool = True, notes: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> Drift:
     """What has changed from one line to another.
 
-    Not `full`: the lines were made by different rules or settings, so that scores and findings are left out.
+    Not `full`: the lines were made by different rules or settings, so that scores and findings are left out. `notes`
+    say why a component is what it is now, by the skill's path and the component's name.
     """
-    renamed = renames(before.skills, after.skills)
-    was = {path: path for path in after.skills if path in before.skills} | {new: old for old, new in renamed}
-    pairs = sorted((new, old) for new, old in was.items())
-    skills = tuple(_skill(old, new, before.skills[old], after.skills[new], full) for new, old in pairs)
+    pairs = renames(before.skills, after.skills)
+    renamed = tuple(RenamedSkill(from_=old, to=new) for old, new in pairs)
+    was = {path: path for path in after.skills if path in before.skills} | {new: old for old, new in pairs}
+    homes = sorted(was.items())
+    skills = tuple(
+        _skill(old, new, before.skills[old], after.skills[new], notes.get(new, {}) if full else None)
+        for new, old in homes
+    )
+    relisted = tuple(new for new, old in homes if _listing(before.skills[old]) != _listing(after.skills[new]))
     added = tuple(sorted(after.skills.keys() - was.keys()))
     removed = tuple(sorted(before.skills.keys() - set(was.values())))
     if not full:
-        return Drift(before, after, False, skills, added, removed, renamed)
+        return Drift(before, after, False, skills, relisted, added, removed, renamed)
     old_keys, new_keys = _keys(before), _keys(after)
-    homes: list[tuple[str | None, str | None]] = [(NO_SKILL, NO_SKILL), *((old, new) for new, old in pairs)]
-    homes += [(path, None) for path in removed] + [(None, path) for path in added]
+    sides: list[tuple[str | None, str | None]] = [(NO_SKILL, NO_SKILL), *((old, new) for new, old in homes)]
+    sides += [(path, None) for path in removed] + [(None, path) for path in added]
     scored = [(s.score.before, s.score.after) for s in skills]
     both = [(old, new) for old, new in scored if old is not None and new is not None]
-    overdue, overdue_now = set(before.stale or ()), set(after.stale or ())
+    overdue, overdue_now = (set(line.claims.stale if line.claims else ()) for line in (before, after))
     return Drift(
-        before, after, True, skills, added, removed, renamed,
-        same=NumberChange("same", _mean([old for old, _ in both]), _mean([new for _, new in both])),
-        same_n=len(both),
-        new=_more((new, new_keys[new], old_keys[old]) for old, new in homes),
-        fixed=_more((old, old_keys[old], new_keys[new]) for old, new in homes),
+        before, after, True, skills, relisted, added, removed, renamed,
+        same=SameSkills(
+            skills=len(both), before=_mean([old for old, _ in both]), after=_mean([new for _, new in both])
+        ),
+        new=_more((new, new_keys[new], old_keys[old]) for old, new in sides),
+        fixed=_more((old, old_keys[old], new_keys[new]) for old, new in sides),
         rules=_counts(_by_rule(old_keys), _by_rule(new_keys)),
         stale=tuple(sorted(overdue_now - overdue)),
         reviewed=tuple(sorted(overdue - overdue_now)),
     )  # fmt: skip
 
 
-def _skill(was: str, path: str, old: SkillLine, new: SkillLine, full: bool) -> SkillDrift:
-    relisted = (old.name, old.description, old.listed) != (new.name, new.description, new.listed)
-    if not full:
-        return SkillDrift(path, was, NumberChange(new.name, None, None), relisted=relisted)
-    parts = tuple(
-        ComponentChange(change, old.evidence.get(change.name, {}), new.evidence.get(change.name, {}))
-        for change in _changes(old.components, new.components)
-    )
-    score, flagged = NumberChange(new.name, old.score, new.score), (old.flagged, new.flagged)
-    return SkillDrift(path, was, score, flagged, parts, _counts(old.counts, new.counts), relisted)
+def _listing(skill: DailySkill) -> tuple[str, str | None, bool]:
+    """What hosts make their list of."""
+    return skill.name, skill.description, skill.listed
 
 
-def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[NumberChange, ...]:
+def _skill(was: str, path: str, old: DailySkill, new: DailySkill, notes: Mapping[str, str] | None) -> ChangedSkill:
+    """What changed of a skill; without `notes` its figures are not compared."""
+    if notes is None:
+        score, flagged = DriftNumber(before=None, after=None), FlaggedChange(before=None, after=None)
+        return ChangedSkill(path=path, was=was, name=new.name, score=score, flagged=flagged, components=(), rules=())
+    components = tuple(
+        DriftedComponent(
+            name=name, before=before, after=after, note=notes.get(name, ""),
+            evidence=EvidenceChange(before=old.evidence.get(name, {}), after=new.evidence.get(name, {})),
+        )
+        for name, before, after in _changes(old.components, new.components)
+    )  # fmt: skip
+    return ChangedSkill(
+        path=path, was=was, name=new.name, score=DriftNumber(before=old.score, after=new.score),
+        flagged=FlaggedChange(before=old.flagged, after=new.flagged), components=components,
+        rules=_counts(old.counts, new.counts),
+    )  # fmt: skip
+
+
+def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[RuleCountChange, ...]:
     """Findings by rule. The same rules ran on both sides, so what one side does not name is 0 there."""
     every = dict.fromkeys([*before, *after], 0)
-    return _changes(every | dict(before), every | dict(after))
+    found = _changes(every | dict(before), every | dict(after))
+    return tuple(RuleCountChange(code=code, before=old, after=new) for code, old, new in found)
 
 
-def _changes(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> tuple[NumberChange, ...]:
-    names = sorted(before.keys() | after.keys())
-    every = (NumberChange(name, before.get(name), after.get(name)) for name in names)
-    return tuple(change for change in every if change.before != change.after)
+def _changes(
+    before: Mapping[str, float | None], after: Mapping[str, float | None]
+) -> Iterator[tuple[str, float | None, float | None]]:
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            yield name, before.get(name), after.get(name)
 
 
-def _keys(line: HistoryLine) -> Mapping[str | None, Sequence[str]]:
+def _keys(line: DailyRun) -> Mapping[str | None, Sequence[str]]:
     """The content keys of each skill; None stands for a skill that is not there."""
     return {None: (), NO_SKILL: line.other} | {path: skill.findings for path, skill in line.skills.items()}
 
@@ -193,14 +194,19 @@ def _by_rule(keys: Mapping[str | None, Sequence[str]]) -> dict[str, int]:
     return Counter(key.split(":")[1] for found in keys.values() for key in found)
 
 
-def _more(sides: Iterable[tuple[str | None, Sequence[str], Sequence[str]]]) -> tuple[FindingDelta, ...]:
+def _more(sides: Iterable[tuple[str | None, Sequence[str], Sequence[str]]]) -> tuple[FindingChange, ...]:
     """What the first of two collections of keys has more of, place by place."""
     surplus = ((path or NO_SKILL, Counter(one) - Counter(other)) for path, one, other in sides)
-    return tuple(sorted((FindingDelta(path, key, n) for path, more in surplus for key, n in more.items()), key=_order))
+    return tuple(sorted((_finding(path, key, n) for path, more in surplus for key, n in more.items()), key=_order))
 
 
-def _order(found: FindingDelta) -> tuple[int, str, str]:
-    return ("error", "warning", "info").index(found.severity), found.path, found.key
+def _finding(path: str, key: str, n: int) -> FindingChange:
+    severity, code, _ = key.split(":")
+    return FindingChange(skill=path, key=key, severity=Severity(severity).value, code=code, n=n)
+
+
+def _order(found: FindingChange) -> tuple[int, str, str]:
+    return Severity(found.severity).rank, found.skill, found.key
 
 
 def _mean(scores: Sequence[float]) -> float | None:

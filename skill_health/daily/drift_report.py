@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from skill_health.daily.drift import Drift, FindingDelta, NumberChange, SkillDrift
+from msgspec.structs import asdict
+
+from skill_health.daily.drift import Drift, NumberChange, rise
 from skill_health.daily.earlier import EarlierRuns
-from skill_health.daily.history import HistoryLine
 from skill_health.daily.today import TodayRun
-from skill_health.documents.effect_history import Effects, ModelEffect, effect_line_record
+from skill_health.documents.daily_run import DailyRun
+from skill_health.documents.drift_report import (
+    ChangedSkill,
+    ClaimsChange,
+    DriftDocument,
+    DriftedComponent,
+    DriftNumber,
+    DriftRun,
+    DueClaim,
+    EffectState,
+    FindingChange,
+    FindingPlace,
+    NewFinding,
+    RoutingState,
+    RuleCountChange,
+    RunWindow,
+)
+from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting, RoutingHistory
 from skill_health.profiles import COMPAT
 from skill_health.registries.records import Review
 from skill_health.rules._api import Finding
 
 
-def claims_sections(drift: Drift, today: TodayRun, prefix: str) -> Iterator[tuple[str, list[str]]]:
-    """Titles and lines: claims that became stale, that were reviewed, and that will be stale soon."""
-    yield "Claims that became stale", [_stale(today.reviews[claim], prefix) for claim in drift.stale]
-    yield "Claims no longer stale", list(drift.reviewed)
-    due = sorted((today.reviews[claim] for claim in today.line.due or ()), key=lambda r: (r.due, r.claim_id))
-    yield "Claims due soon", [_due(review, prefix) for review in due]
+def _claims(drift: Drift, today: TodayRun, prefix: str) -> Iterator[DriftSection]:
+    """Claims that became stale, that were reviewed, and that will be stale soon."""
+    stale = (Item(_stale(today.reviews[claim], prefix)) for claim in drift.stale)
+    yield from _section("Claims that became stale", stale, bad=True)
+    yield from _section("Claims no longer stale", map(Item, drift.reviewed))
+    due = sorted(
+        (today.reviews[claim] for claim in (today.line.claims.due if today.line.claims else ())),
+        key=lambda r: (r.due, r.claim_id),
+    )
+    yield from _section("Claims due soon", (Item(_due(review, prefix)) for review in due))
 
 
 def _stale(review: Review, prefix: str) -> str:
@@ -57,34 +78,38 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class DriftSection:
-    """A title, its entries, what to know about them, and a command to run next where there is one."""
+    """A title, its entries, what to know about them, and a command to run next where there is one.
+
+    `bad` tells that its entries are what nobody wants.
+    """
 
     title: str
     items: tuple[Item, ...]
     note: str = ""
     command: str = ""
+    bad: bool = False
 
 
 def build_sections(drift: Drift, today: TodayRun, rules: Mapping[str, str], prefix: str = "") -> Iterator[DriftSection]:
     """The sections that have anything to say. `rules` are the rules' names by code; `prefix` leads to the root."""
-    fell = [s for s in drift.skills if (s.score.by or 0) < 0]
-    rose = [s for s in drift.skills if (s.score.by or 0) > 0]
-    yield from _section("Fell", _scores(sorted(fell, key=lambda s: (s.score.by or 0, s.path)), today, rules, prefix))
-    yield from _section("Rose", _scores(sorted(rose, key=lambda s: (-(s.score.by or 0), s.path)), today, rules, prefix))
-    unscored = [s for s in drift.skills if s.score.by is None and s.score.before != s.score.after]
+    by = {s.path: rise(s.score) or 0 for s in drift.skills}
+    fell = sorted((s for s in drift.skills if by[s.path] < 0), key=lambda s: (by[s.path], s.path))
+    rose = sorted((s for s in drift.skills if by[s.path] > 0), key=lambda s: (-by[s.path], s.path))
+    yield from _section("Fell", _scores(fell, rules, prefix), bad=True)
+    yield from _section("Rose", _scores(rose, rules, prefix))
+    unscored = [s for s in drift.skills if rise(s.score) is None and s.score.before != s.score.after]
     yield from _section("Scored in one of the runs only", _unscored(unscored, prefix))
-    yield from _section("Newly flagged" if drift.full else "Flagged", _flagged(drift, today, prefix))
-    yield from _section(
-        "No longer flagged", (Item(prefix + s.path) for s in drift.skills if s.flagged == (True, False))
-    )
-    yield from _section("New findings", _new(drift.new, today, rules, prefix))
+    yield from _section("Newly flagged" if drift.full else "Flagged", _flagged(drift, today, prefix), bad=drift.full)
+    freed = (Item(prefix + s.path) for s in drift.skills if s.flagged.before and s.flagged.after is False)
+    yield from _section("No longer flagged", freed)
+    yield from _section("New findings", _new(drift.new, today, rules, prefix), bad=True)
     yield from _section("Fixed findings", _fixed(drift, rules, prefix))
     yield from _section("Findings by rule", (Item(_count(change, rules)) for change in drift.rules))
-    for title, lines in claims_sections(drift, today, prefix):
-        yield from _section(title, map(Item, lines))
+    yield from _claims(drift, today, prefix)
     yield from _section("Skills added", _added(drift, today, prefix))
     yield from _section("Skills removed", (Item(prefix + path) for path in drift.removed))
-    yield from _section("Skills renamed", (Item(f"{prefix}{old} is now {prefix}{new}") for old, new in drift.renamed))
+    renamed = (Item(f"{prefix}{each.from_} is now {prefix}{each.to}") for each in drift.renamed)
+    yield from _section("Skills renamed", renamed)
     yield from _relisted(drift, prefix)
 
 
@@ -97,55 +122,55 @@ def number(value: int | float | None) -> str:
 
 def arrow(change: NumberChange) -> str:
     """`0.9000 -> 0.8000 (-0.1000)`."""
-    shown, by = f"{number(change.before)} -> {number(change.after)}", change.by
+    shown, by = f"{number(change.before)} -> {number(change.after)}", rise(change)
     return shown if by is None else f"{shown} ({by:+d})" if isinstance(by, int) else f"{shown} ({by:+.4f})"
 
 
-def _section(title: str, items: Iterable[Item], note: str = "", command: str = "") -> Iterator[DriftSection]:
+def _section(
+    title: str, items: Iterable[Item], note: str = "", command: str = "", bad: bool = False
+) -> Iterator[DriftSection]:
     if found := tuple(items):
-        yield DriftSection(title, found, note, command)
+        yield DriftSection(title, found, note, command, bad)
 
 
-def _scores(skills: Iterable[SkillDrift], today: TodayRun, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
+def _scores(skills: Iterable[ChangedSkill], rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
     for skill in skills:
-        details = [*_parts(skill, today), *(_count(change, rules) for change in skill.counts)]
+        details = [*map(_component, skill.components), *(_count(change, rules) for change in skill.rules)]
         yield Item(f"{prefix}{skill.path}: {arrow(skill.score)}", tuple(details))
 
 
-def _parts(skill: SkillDrift, today: TodayRun) -> Iterator[str]:
-    score = today.scores.get(skill.path)
-    notes = {part.name: part.note for part in score.parts} if score else {}
-    for part in skill.parts:
-        sides = [f"{value:.2f}" if value is not None else "left out" for value in (part.value.before, part.value.after)]
-        counts = [
-            f"{name} {_counted(part.before.get(name))} -> {_counted(part.after.get(name))}"
-            for name in sorted(part.before.keys() | part.after.keys())
-            if part.before.get(name) != part.after.get(name)
-        ]
-        reason = "; ".join(filter(None, [", ".join(counts), notes.get(part.value.name, "")]))
-        yield f"{part.value.name} {sides[0]} -> {sides[1]}" + (f": {reason}" if reason else "")
+def _component(part: DriftedComponent) -> str:
+    before, after = (f"{value:.2f}" if value is not None else "left out" for value in (part.before, part.after))
+    old, new = part.evidence.before, part.evidence.after
+    counts = [
+        f"{name} {_counted(old.get(name))} -> {_counted(new.get(name))}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+    reason = "; ".join(filter(None, [", ".join(counts), part.note]))
+    return f"{part.name} {before} -> {after}" + (f": {reason}" if reason else "")
 
 
 def _counted(value: float | None) -> str:
     return "none" if value is None else f"{value:g}"
 
 
-def _count(change: NumberChange, rules: Mapping[str, str]) -> str:
-    return f"{_rule(change.name, rules)}: {arrow(change)}"
+def _count(change: RuleCountChange, rules: Mapping[str, str]) -> str:
+    return f"{_rule(change.code, rules)}: {arrow(change)}"
 
 
 def _rule(code: str, rules: Mapping[str, str]) -> str:
     return f"{code} {rules[code]}" if code in rules else code
 
 
-def _unscored(skills: Iterable[SkillDrift], prefix: str) -> Iterator[Item]:
+def _unscored(skills: Iterable[ChangedSkill], prefix: str) -> Iterator[Item]:
     for skill in skills:
         yield Item(f"{prefix}{skill.path}: {arrow(skill.score)}")
 
 
 def _flagged(drift: Drift, today: TodayRun, prefix: str) -> Iterator[Item]:
     """The skills that were not flagged before; all that are, where that is not known."""
-    before = {skill.path: skill.flagged[0] for skill in drift.skills}
+    before = {skill.path: skill.flagged.before for skill in drift.skills}
     before |= dict.fromkeys(drift.added, True) if drift.full else {}
     for path, skill in drift.after.skills.items():
         if skill.flagged and not before.get(path):
@@ -157,7 +182,7 @@ def _flags(path: str, today: TodayRun) -> tuple[str, ...]:
     return tuple(flag.message for flag in score.flags) if score else ()
 
 
-def _new(new: Iterable[FindingDelta], today: TodayRun, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
+def _new(new: Iterable[FindingChange], today: TodayRun, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
     for found in new:
         f, *others = places(found, today)
         lines = ", ".join(str(other.line) for other in others[:9])
@@ -166,15 +191,15 @@ def _new(new: Iterable[FindingDelta], today: TodayRun, rules: Mapping[str, str],
         yield Item(f"{prefix}{f.path}:{f.line}:{f.col}: {what}{more if others else ''}")
 
 
-def places(found: FindingDelta, today: TodayRun) -> Sequence[Finding]:
+def places(found: FindingChange, today: TodayRun) -> Sequence[Finding]:
     """Where something new is. Of several that read the same the last ones are taken for the new ones."""
-    return today.findings[found.path][found.key][-found.n :]
+    return today.findings[found.skill][found.key][-found.n :]
 
 
 def _fixed(drift: Drift, rules: Mapping[str, str], prefix: str) -> Iterator[Item]:
     for found in drift.fixed:
-        where = f"{prefix}{found.path}" if found.path else "outside the skills"
-        gone = " (removed)" if found.path in drift.removed else ""
+        where = f"{prefix}{found.skill}" if found.skill else "outside the skills"
+        gone = " (removed)" if found.skill in drift.removed else ""
         times = f" ({found.n} times)" if found.n > 1 else ""
         yield Item(f"{where}{gone}: {found.severity} {_rule(found.code, rules)}{times}")
 
@@ -188,7 +213,7 @@ def _added(drift: Drift, today: TodayRun, prefix: str) -> Iterator[Item]:
 
 def _relisted(drift: Drift, prefix: str) -> Iterator[DriftSection]:
     """What a router sees differently; the command sweeps just those skills again."""
-    changed = [Item(prefix + skill.path) for skill in drift.skills if skill.relisted]
+    changed = (Item(prefix + path) for path in drift.relisted)
     before = drift.before
     if before is None or before.commit is None:
         note = "The earlier run was outside git: name these skills to the router to sweep them again."
@@ -200,13 +225,13 @@ def _relisted(drift: Drift, prefix: str) -> Iterator[DriftSection]:
     yield from _section("Descriptions changed", changed, note, command)
 
 
-def run_of(line: HistoryLine) -> str:
+def run_of(line: DailyRun) -> str:
     """`2026-11-21T04:00:00Z, commit 1a2b3c4d5e6f with uncommitted changes`."""
     commit = f", commit {line.commit[:12]}" if line.commit else ""
     return line.time + commit + (" with uncommitted changes" if line.dirty else "")
 
 
-def today_is(line: HistoryLine) -> str:
+def today_is(line: DailyRun) -> str:
     """The run itself, in one line."""
     return f"Run of {run_of(line)}; profile {line.profile}; claims judged on {line.as_of}."
 
@@ -228,16 +253,16 @@ def comparison(drift: Drift, earlier: EarlierRuns) -> Iterator[str]:
 def collection(drift: Drift, earlier: EarlierRuns) -> Iterator[str]:
     """The collection's numbers with those of the earlier run, and the trailing window."""
     after = drift.after.summary
-    before = asdict(earlier.last.summary) if earlier.last else asdict(earlier.plan) if earlier.plan else {}
+    before = earlier.last.summary if earlier.last else earlier.plan
     for name, new in asdict(after).items():
-        old = before.get(name)
+        old = getattr(before, name, None)
         if old is None or old == new:
             yield f"{name} {number(new)}"
         else:
-            yield f"{name} {arrow(NumberChange(name, old, new))}"
+            yield f"{name} {arrow(DriftNumber(before=old, after=new))}"
     moved = drift.added or drift.removed
-    if drift.same and drift.same_n and moved and drift.same.before is not None:
-        yield f"mean of the {drift.same_n} skills scored in both runs {arrow(drift.same)}"
+    if drift.same and drift.same.skills and moved and drift.same.before is not None:
+        yield f"mean of the {drift.same.skills} skills scored in both runs {arrow(drift.same)}"
     if window := earlier.window:
         since = f", since {window.since[:10]}" if window.since else ""
         yield (
@@ -259,13 +284,6 @@ def effect_sections(effects: Effects | None) -> Iterator[DriftSection]:
     if effects and effects.lines:
         items = (Item(_sentence(each), tuple(_details(each))) for each in effects.lines)
         yield DriftSection(EFFECT_TITLE, tuple(items), _NOTE)
-
-
-def effect_record(effects: Effects | None) -> dict[str, Any] | None:
-    """The same for other programs; None without a history."""
-    if effects is None:
-        return None
-    return {"effects": [effect_line_record(each) for each in effects.lines], "problems": list(effects.problems)}
 
 
 def points(each: ModelEffect) -> str:
@@ -311,18 +329,6 @@ def routing_sections(routing: RoutingHistory | None) -> Iterator[DriftSection]:
         )
 
 
-def routing_record(routing: RoutingHistory | None) -> dict[str, Any] | None:
-    """The same for other programs; None without a history."""
-    if routing is None:
-        return None
-    models = [
-        {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(each).items()}
-        | {"coverage": each.coverage}
-        for each in routing.models
-    ]
-    return {"models": models, "problems": list(routing.problems)}
-
-
 def _router_sentence(routed: ModelRouting) -> str:
     if routed.top1 is None:
         top1 = "top-1 not known"
@@ -346,3 +352,76 @@ def _router_details(routed: ModelRouting) -> Iterator[str]:
         yield "over a part of the prompts only"
     if routed.changed:
         yield f"descriptions changed since that run: {', '.join(routed.changed)}"
+
+
+def build_drift_document(
+    drift: Drift,
+    today: TodayRun,
+    earlier: EarlierRuns,
+    reasons: Sequence[str],
+    routing: RoutingHistory | None = None,
+    effects: Effects | None = None,
+) -> DriftDocument:
+    """The whole report for other programs, with paths as seen from the root."""
+    before, after, window = drift.before, drift.after, earlier.window
+    return DriftDocument(
+        schema="skill-health/drift/1",
+        run=_run(after),
+        before=_run(before) if before else None,
+        basis="findings" if drift.full else "listing" if before else "nothing",
+        differences=earlier.differences,
+        passed=earlier.passed,
+        reasons=tuple(reasons),
+        mean=DriftNumber(before=mean_before(earlier), after=after.summary.mean),
+        same=drift.same,
+        window=RunWindow(
+            runs=window.n, since=window.since or None, median=window.median, above=window.above, equal=window.equal,
+            below=window.below,
+        ) if window else None,
+        skills=tuple(skill for skill in drift.skills if skill.path in drift.relisted or _moved(skill)),
+        added=drift.added,
+        removed=drift.removed,
+        renamed=drift.renamed,
+        new=tuple(NewFinding(**asdict(found), places=tuple(map(_place_of, places(found, today)))) for found in drift.new),
+        fixed=drift.fixed,
+        rules=drift.rules,
+        claims=ClaimsChange(
+            stale=tuple(_claim(today.reviews[claim]) for claim in drift.stale),
+            reviewed=drift.reviewed,
+            due=tuple(_claim(today.reviews[claim]) for claim in after.claims.due),
+        ) if after.claims else None,
+        descriptions=drift.relisted,
+        router=RoutingState(models=routing.models, problems=routing.problems) if routing else None,
+        effectiveness=EffectState(effects=effects.lines, problems=effects.problems) if effects else None,
+        problems=earlier.problems,
+    )  # fmt: skip
+
+
+def mean_before(earlier: EarlierRuns) -> float | None:
+    """The collection's mean in the run that today's is compared with, where there is one."""
+    if earlier.last:
+        return earlier.last.summary.mean
+    return earlier.plan.mean if earlier.plan else None
+
+
+def _run(line: DailyRun) -> DriftRun:
+    return DriftRun(
+        time=line.time, commit=line.commit, dirty=line.dirty, version=line.version, profile=line.profile,
+        as_of=line.as_of,
+    )  # fmt: skip
+
+
+def _moved(skill: ChangedSkill) -> bool:
+    same = skill.score.before == skill.score.after and skill.flagged.before == skill.flagged.after
+    return not same or bool(skill.components or skill.rules or skill.path != skill.was)
+
+
+def _place_of(finding: Finding) -> FindingPlace:
+    return FindingPlace(path=finding.path, line=finding.line, col=finding.col, message=finding.message)
+
+
+def _claim(review: Review) -> DueClaim:
+    return DueClaim(
+        claim_id=review.claim_id, owning_skill=review.owner, path=review.record.path, line=review.record.line,
+        reviewed=review.reviewed.isoformat(), due=review.due.isoformat(), overdue=review.overdue,
+    )  # fmt: skip

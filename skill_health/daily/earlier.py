@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
-from skill_health.daily.history import SCHEMA, HistoryLine, PlanLine, from_record, plan_line
+from skill_health.documents._record import OpenRecord, RecordType, decode_record
+from skill_health.documents.daily_run import DailyRun, PlanCheckerRun, PlanCheckerSummary
 from skill_health.profiles import COMPAT
 
 # The plan's own checker always sees all of skills/.
@@ -40,16 +39,16 @@ class EarlierRuns:
     with. `problems` are lines that are none.
     """
 
-    last: HistoryLine | None = None
-    plan: PlanLine | None = None
-    other: HistoryLine | None = None
+    last: DailyRun | None = None
+    plan: PlanCheckerSummary | None = None
+    other: DailyRun | None = None
     differences: tuple[str, ...] = ()
     passed: int = 0
     window: ScoreWindow | None = None
     problems: tuple[str, ...] = ()
 
 
-def find_earlier(lines: Iterable[tuple[int, bytes]], today: HistoryLine, span: int) -> EarlierRuns:
+def find_earlier(lines: Iterable[tuple[int, bytes]], today: DailyRun, span: int) -> EarlierRuns:
     """Look through a history for what today's line can be compared with.
 
     `lines` are numbered and come last line first (`read_backwards`); no more of them are read than needed. `span` is
@@ -76,13 +75,13 @@ def find_earlier(lines: Iterable[tuple[int, bytes]], today: HistoryLine, span: i
 class _Search:
     """What has been found on the way back. `elsewhere` is the last line of other paths."""
 
-    today: HistoryLine
-    last: HistoryLine | None = None
-    plan: PlanLine | None = None
-    other: HistoryLine | None = None
-    elsewhere: HistoryLine | None = None
+    today: DailyRun
+    last: DailyRun | None = None
+    plan: PlanCheckerSummary | None = None
+    other: DailyRun | None = None
+    elsewhere: DailyRun | None = None
     passed: int = 0
-    series: list[HistoryLine | PlanLine] = field(default_factory=list)
+    series: list[DailyRun | PlanCheckerSummary] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     unknown: int = 0
     undated: int = 0
@@ -92,52 +91,50 @@ class _Search:
         if self.other and not self.last and _cannot_match(raw, self.today):
             self.passed += 1
             return
-        try:
-            record = json.loads(raw.decode("utf-8"))
-            if not isinstance(record, dict):
-                raise ValueError("not an object")
-        except (ValueError, RecursionError):
-            self.problems.append(f"line {number} of the history is torn, or no JSON object, and left out")
-            return
-        try:
-            line = from_record(record, skills=False)
-            self._take(line, record)
-        except ValueError:
-            self._take_foreign(plan_line(record))
-
-    def _take(self, line: HistoryLine, record: Mapping[str, Any]) -> None:
-        same = not any(differences(line, self.today))
-        if self.last is None:
-            # Only a line that is compared with needs its skills, and only then must they be sound.
-            if same:
-                self.last = from_record(record)
-            else:
-                self.passed += 1
-                if line.paths == self.today.paths:
-                    self.other = self.other or from_record(record)
-                else:
-                    self.elsewhere = self.elsewhere or line
-        if same:
-            self.series.append(line)
-
-    def _take_foreign(self, plan: PlanLine | None) -> None:
-        if plan is None:
+        if line := _decode(raw, DailyRun):
+            self._take(line)
+        elif plan := _decode(raw, PlanCheckerRun):
+            self._take_plan(plan.summary)
+        elif _decode(raw, OpenRecord):
             self.unknown += 1
-        elif self.today.profile == COMPAT and self.today.paths in _WHOLE:
+        else:
+            self.problems.append(f"line {number} of the history is torn, or no JSON object, and left out")
+
+    def _take(self, line: DailyRun) -> None:
+        same = not any(differences(line, self.today))
+        if same:
+            self.last = self.last or line
+            self.series.append(line)
+        elif self.last is None:
+            self.passed += 1
+            if line.paths == self.today.paths:
+                self.other = self.other or line
+            else:
+                self.elsewhere = self.elsewhere or line
+
+    def _take_plan(self, plan: PlanCheckerSummary) -> None:
+        if self.today.profile == COMPAT and self.today.paths in _WHOLE:
             self.plan = self.plan or plan
             self.series.append(plan)
         else:
             self.undated += 1
 
 
-def _cannot_match(raw: bytes, today: HistoryLine) -> bool:
+def _decode(raw: bytes, kind: type[RecordType]) -> RecordType | None:
+    try:
+        return decode_record(raw, kind)
+    except ValueError:
+        return None
+
+
+def _cannot_match(raw: bytes, today: DailyRun) -> bool:
     """Whether a line is certainly neither comparable nor the plan's: cheaper to see than to parse."""
     return b'"corpus_score"' not in raw and not (today.configuration.encode() in raw and today.rules.encode() in raw)
 
 
 def _left_out(unknown: int, undated: int) -> Iterator[str]:
     if unknown:
-        yield f"{_lines(unknown)} no line of {SCHEMA} and left out"
+        yield f"{_lines(unknown)} no line of {DailyRun.ID} and left out"
     if undated:
         yield (
             f"{_lines(undated)} the plan's own and left out: only a run over everything with the profile {COMPAT} "
@@ -145,7 +142,7 @@ def _left_out(unknown: int, undated: int) -> Iterator[str]:
         )
 
 
-def differences(before: HistoryLine, today: HistoryLine) -> Iterator[str]:
+def differences(before: DailyRun, today: DailyRun) -> Iterator[str]:
     """Why two lines cannot be compared; nothing where they can."""
     if before.profile != today.profile:
         yield f"the profile was {before.profile} and is {today.profile}"
@@ -159,19 +156,19 @@ def differences(before: HistoryLine, today: HistoryLine) -> Iterator[str]:
         yield f"the paths were {', '.join(before.paths)} and are {', '.join(today.paths)}"
 
 
-def _window(series: list[HistoryLine | PlanLine], today: HistoryLine) -> ScoreWindow | None:
+def _window(series: list[DailyRun | PlanCheckerSummary], today: DailyRun) -> ScoreWindow | None:
     means = [mean for line in series if (mean := _mean(line)) is not None]
     now = today.summary.mean
     if not means or now is None:
         return None
     above, equal = sum(mean > now for mean in means), sum(mean == now for mean in means)
     first = next(line for line in reversed(series) if _mean(line) is not None)
-    since = first.time if isinstance(first, HistoryLine) else ""
+    since = first.time if isinstance(first, DailyRun) else ""
     return ScoreWindow(len(means), round(median(means), 4), above, equal, len(means) - above - equal, since)
 
 
-def _mean(line: HistoryLine | PlanLine) -> float | None:
-    return line.summary.mean if isinstance(line, HistoryLine) else line.mean
+def _mean(line: DailyRun | PlanCheckerSummary) -> float | None:
+    return line.summary.mean if isinstance(line, DailyRun) else line.mean
 
 
 def _lines(n: int) -> str:

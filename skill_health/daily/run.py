@@ -7,42 +7,38 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from skill_health.config.settings import Config, Daily
 from skill_health.core.files import write_text
 from skill_health.core.git import read_revision
 from skill_health.core.history import append_history, read_backwards
 from skill_health.daily import drift_report
-from skill_health.daily.drift import Drift, FindingDelta, NumberChange, SkillDrift, compare
+from skill_health.daily.drift import Drift, compare, rise
 from skill_health.daily.drift_report import (
     DriftSection,
+    build_drift_document,
     build_sections,
-    effect_record,
     effect_sections,
-    places,
-    routing_record,
+    mean_before,
     routing_sections,
 )
 from skill_health.daily.earlier import EarlierRuns, find_earlier
-from skill_health.daily.history import HistoryLine, to_record
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.roots import git_top
+from skill_health.documents._record import record_values
 from skill_health.documents.effect_history import Effects, read_effects
 from skill_health.documents.router_history import RoutingHistory, read_routing
 from skill_health.formats._snapshot import render_snapshot
 from skill_health.lint.pipeline import lint
 from skill_health.profiles import COMPAT
-from skill_health.registries.records import Review
 from skill_health.rules._load import all_rules
 from skill_health.status.join import digests_now, texts_now
+from skill_health.status.records import summaries
 from skill_health.text.terminal import clean, markdown_text, paint
 
 _MOST = 8
 _DETAILS = 6
 _WIDEST = 300
-_BAD = {"Fell", "Newly flagged", "New findings", "Claims that became stale"}
-_LONG = {"Findings by rule"}
 
 
 def render_drift_text(
@@ -61,7 +57,7 @@ def render_drift_text(
 
 def _section(section: DriftSection, color: bool) -> Iterator[str]:
     title = f"{section.title} ({len(section.items)})"
-    yield paint(_text(title), "yellow" if section.title in _BAD else "bold", color)
+    yield paint(_text(title), "yellow" if section.bad else "bold", color)
     for item in section.items[:_MOST]:
         yield f"  {_text(item.text)}"
         yield from (f"      {_text(detail)}" for detail in item.details[:_DETAILS])
@@ -122,118 +118,6 @@ def _markdown_text(text: str) -> str:
     return markdown_text(shown).replace(" -&gt; ", " → ")
 
 
-SCHEMA = "skill-health/drift/1"
-
-
-def render_drift_json(
-    drift: Drift,
-    today: TodayRun,
-    earlier: EarlierRuns,
-    reasons: list[str],
-    routing: RoutingHistory | None = None,
-    effects: Effects | None = None,
-) -> str:
-    """The document as text: keys in a fixed order, ASCII only, no absolute path."""
-    values = document(drift, today, earlier, reasons, routing, effects)
-    return json.dumps(values, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
-
-
-def document(
-    drift: Drift,
-    today: TodayRun,
-    earlier: EarlierRuns,
-    reasons: list[str],
-    routing: RoutingHistory | None = None,
-    effects: Effects | None = None,
-) -> dict[str, Any]:
-    """The document as JSON values. `basis` says how much could be compared: nothing, the listing, all."""
-    before, after, window = drift.before, drift.after, earlier.window
-    return {
-        "schema": SCHEMA,
-        "run": _run(after),
-        "before": _run(before) if before else None,
-        "basis": "findings" if drift.full else "listing" if before else "nothing",
-        "differences": list(earlier.differences),
-        "passed": earlier.passed,
-        "reasons": reasons,
-        "mean": _change(NumberChange("mean", mean_before(earlier), after.summary.mean)),
-        "same": {"skills": drift.same_n, **_change(drift.same)} if drift.same else None,
-        "window": {
-            "runs": window.n, "since": window.since or None, "median": window.median, "above": window.above,
-            "equal": window.equal, "below": window.below,
-        } if window else None,
-        "skills": [_skill(skill, today) for skill in drift.skills if _moved(skill)],
-        "added": list(drift.added),
-        "removed": list(drift.removed),
-        "renamed": [{"from": old, "to": new} for old, new in drift.renamed],
-        "new": [_found(found) | {"places": _places(found, today)} for found in drift.new],
-        "fixed": [_found(found) for found in drift.fixed],
-        "rules": [{"code": change.name, **_change(change)} for change in drift.rules],
-        "claims": None if after.stale is None else {
-            "stale": [_claim(today.reviews[claim]) for claim in drift.stale],
-            "reviewed": list(drift.reviewed),
-            "due": [_claim(today.reviews[claim]) for claim in after.due or ()],
-        },
-        "descriptions": [skill.path for skill in drift.skills if skill.relisted],
-        "router": routing_record(routing),
-        "effectiveness": effect_record(effects),
-        "problems": list(earlier.problems),
-    }  # fmt: skip
-
-
-def mean_before(earlier: EarlierRuns) -> float | None:
-    """The collection's mean in the run that today's is compared with, where there is one."""
-    if earlier.last:
-        return earlier.last.summary.mean
-    return earlier.plan.mean if earlier.plan else None
-
-
-def _run(line: HistoryLine) -> dict[str, Any]:
-    return {key: getattr(line, key) for key in ("time", "commit", "dirty", "version", "profile", "as_of")}
-
-
-def _change(change: NumberChange) -> dict[str, Any]:
-    return {"before": change.before, "after": change.after}
-
-
-def _moved(skill: SkillDrift) -> bool:
-    same = skill.score.before == skill.score.after and skill.flagged[0] == skill.flagged[1]
-    return not same or bool(skill.parts or skill.counts or skill.relisted or skill.path != skill.was)
-
-
-def _skill(skill: SkillDrift, today: TodayRun) -> dict[str, Any]:
-    score = today.scores.get(skill.path)
-    notes = {part.name: part.note for part in score.parts} if score else {}
-    return {
-        "path": skill.path, "was": skill.was, "name": skill.score.name, "score": _change(skill.score),
-        "flagged": {"before": skill.flagged[0], "after": skill.flagged[1]},
-        "components": [
-            {
-                "name": part.value.name, **_change(part.value), "note": notes.get(part.value.name, ""),
-                "evidence": {"before": dict(part.before), "after": dict(part.after)},
-            }
-            for part in skill.parts
-        ],
-        "rules": [{"code": change.name, **_change(change)} for change in skill.counts],
-    }  # fmt: skip
-
-
-def _found(found: FindingDelta) -> dict[str, Any]:
-    return {"skill": found.path, "key": found.key, "severity": found.severity, "code": found.code, "n": found.n}
-
-
-def _places(found: FindingDelta, today: TodayRun) -> list[dict[str, Any]]:
-    return [{"path": f.path, "line": f.line, "col": f.col, "message": f.message} for f in places(found, today)]
-
-
-def _claim(review: Review) -> dict[str, Any]:
-    return {
-        "claim_id": review.claim_id, "owning_skill": review.owner, "path": review.record.path,
-        "line": review.record.line, "reviewed": review.reviewed.isoformat(), "due": review.due.isoformat(),
-        "overdue": review.overdue,
-    }  # fmt: skip
-
-
 def reasons(drift: Drift, mean_before: float | None, allowed: Daily, prefix: str = "") -> list[str]:
     """One line for each limit that is exceeded; [] where nothing is, on a first run above all.
 
@@ -248,7 +132,7 @@ def reasons(drift: Drift, mean_before: float | None, allowed: Daily, prefix: str
             f"more than {allowed.max_drop:g} (max-drop)"
         )
     for skill in drift.skills:
-        by = skill.score.by
+        by = rise(skill.score)
         if by is not None and -by > allowed.max_skill_drop:
             found.append(
                 f"{prefix}{skill.path} fell by {-by:.4f}, from {skill.score.before:.4f} to {skill.score.after:.4f}: "
@@ -298,7 +182,10 @@ def run_daily(
     before = earlier.last or earlier.other
     # Skills that were not asked for then are not new now.
     before = before if before and before.paths == today.line.paths else None
-    drift = compare(before, today.line, full=earlier.last is not None) if before else Drift(None, today.line)
+    drift = Drift(None, today.line)
+    if before:
+        notes_of = {path: {part.name: part.note for part in score.parts} for path, score in today.scores.items()}
+        drift = compare(before, today.line, earlier.last is not None, notes_of)
     why = reasons(drift, mean_before(earlier), config.daily)
     if config.baseline and config.profile != COMPAT:
         from skill_health.lint.baseline import with_baseline
@@ -307,7 +194,7 @@ def run_daily(
     kept = render_snapshot(report, result)
     notes = (*report.warnings, *filter(None, [revision.note]))
     routing = read_routing(folder, texts_now(root, result.facts))
-    names = {facts["summary"]["name"] for facts in result.facts.values()}
+    names = {own.name for own in summaries(result.facts).values()}
     effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts), names)
     return DailyOutcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects)
 
@@ -328,9 +215,10 @@ def as_markdown(outcome: DailyOutcome) -> str:
 
 def as_json(outcome: DailyOutcome) -> str:
     """The whole report for other programs."""
-    return render_drift_json(
+    record = build_drift_document(
         outcome.drift, outcome.today, outcome.earlier, outcome.reasons, outcome.routing, outcome.effects
     )
+    return json.dumps(record_values(record), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def write(outcome: DailyOutcome, folder: str) -> Iterator[str]:
@@ -342,7 +230,7 @@ def write(outcome: DailyOutcome, folder: str) -> Iterator[str]:
     for name, text in ((SNAPSHOT, outcome.snapshot), (DRIFT, as_markdown(outcome))):
         write_text(os.path.join(folder, name), text)
         yield os.path.join(folder, name)
-    append_history(os.path.join(folder, HISTORY), to_record(outcome.today.line))
+    append_history(os.path.join(folder, HISTORY), record_values(outcome.today.line))
     yield os.path.join(folder, HISTORY)
 
 

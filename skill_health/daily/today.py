@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from skill_health.config.settings import Config, Daily, config_digest, config_with
 from skill_health.core.files import blake2b
 from skill_health.core.git import Revision
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.daily.drift import NO_SKILL
-from skill_health.daily.history import CollectionSummary, HistoryLine, SkillLine
 from skill_health.discovery.corpus import Entry
+from skill_health.documents.daily_run import DailyClaims, DailyRun, DailySkill, DailySummary
 from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
 from skill_health.profiles import COMPAT, load_profile
@@ -23,6 +22,8 @@ from skill_health.rules._api import Finding, Severity
 from skill_health.rules._load import all_rules
 from skill_health.rules._select import selected
 from skill_health.score.scoring import CorpusScore, Score
+from skill_health.skill.measure import Measures
+from skill_health.status.records import KnownSkill, summaries
 from skill_health.text.patterns import lazy
 
 _DIGITS = lazy(r"\d+")
@@ -37,7 +38,7 @@ class TodayRun:
     or due soon, by id.
     """
 
-    line: HistoryLine
+    line: DailyRun
     findings: Mapping[str, Mapping[str, Sequence[Finding]]]
     scores: Mapping[str, Score]
     reviews: Mapping[str, Review]
@@ -56,11 +57,11 @@ def check_today(
     registries = result.registries or Registries()
     scores = report.scores.skills if report.scores else {}
     corpus = report.scores.corpus if report.scores else CorpusScore(0, None, None, None, 0)
-    findings = _by_skill(report)
+    findings, known = _by_skill(report), summaries(result.facts)
     overdue = {r.claim_id: r for r in reviews(registries, config.volatility, as_of) if r.overdue > 0}
     due = {r.claim_id: r for r in due_claims(registries, config.volatility, as_of, config.daily.due_days)}
-    kept = registries.claims is not None
-    line = HistoryLine(
+    line = DailyRun(
+        schema="skill-health/history/1",
         time=time,
         as_of=as_of.isoformat(),
         version=report.version,
@@ -70,19 +71,22 @@ def check_today(
         paths=tuple(sorted({escape_surrogates(path) for path in paths})),
         commit=revision.commit,
         dirty=revision.dirty,
-        summary=CollectionSummary(
-            len(report.skills), corpus.mean, corpus.min, corpus.max, corpus.flagged if corpus.n else None,
-            *(report.number(severity) for severity in Severity),
+        summary=DailySummary(
+            skills=len(report.skills), mean=corpus.mean, min=corpus.min, max=corpus.max,
+            flagged=corpus.flagged if corpus.n else None, errors=report.number(Severity.ERROR),
+            warnings=report.number(Severity.WARNING), infos=report.number(Severity.INFO),
         ),
         skills={
             escape_surrogates(entry.path): _skill(
-                entry, result.facts[entry.path], scores.get(entry.path), findings.get(escape_surrogates(entry.path), {})
+                entry, known[entry.path], result.facts[entry.path]["measures"], scores.get(entry.path),
+                findings.get(escape_surrogates(entry.path), {}),
             )
             for entry in report.skills
         },
         other=_keys(findings.get(NO_SKILL, {})),
-        stale=tuple(sorted(overdue)) if kept else None,
-        due=tuple(sorted(due)) if kept else None,
+        claims=DailyClaims(stale=tuple(sorted(overdue)), due=tuple(sorted(due)))
+        if registries.claims is not None
+        else None,
     )  # fmt: skip
     return TodayRun(line, findings, {escape_surrogates(path): score for path, score in scores.items()}, due | overdue)
 
@@ -109,19 +113,22 @@ def _by_skill(report: LintReport) -> dict[str, dict[str, list[Finding]]]:
 
 
 def _skill(
-    entry: Entry, facts: Mapping[str, Any], score: Score | None, findings: Mapping[str, Sequence[Finding]]
-) -> SkillLine:
-    own, measures = facts["summary"], facts["measures"]
+    entry: Entry,
+    own: KnownSkill,
+    measures: Measures,
+    score: Score | None,
+    findings: Mapping[str, Sequence[Finding]],
+) -> DailySkill:
     keys = _keys(findings)
-    return SkillLine(
-        name=escape_surrogates(own["name"])[:_NAME_CHARS],
+    return DailySkill(
+        name=escape_surrogates(own.name)[:_NAME_CHARS],
         score=score.value if score else None,
         flagged=score.flagged if score else None,
         components={part.name: part.value for part in score.parts} if score else {},
         evidence={part.name: dict(part.evidence) for part in score.parts if part.evidence} if score else {},
         counts=dict(Counter(key.split(":")[1] for key in keys)),
-        description=_digest(own["description"]) if own["description"] else None,
-        listed=not own["hidden"],
+        description=_digest(own.description) if own.description else None,
+        listed=not own.hidden,
         tokens=None if entry.problem else measures.body_tokens,
         lines=None if entry.problem else measures.line_count,
         findings=keys,

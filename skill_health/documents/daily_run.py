@@ -1,16 +1,21 @@
-"""A line of the history."""
+"""A line of the daily history."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
-from skill_health.documents._record import Amount, CommitText, Count, DateText, FindingKey, Record, TimeText
+from skill_health.documents._record import CommitText, Count, DateText, FindingKey, OpenRecord, TimeText
+
+_MOST = 10**12
+Measure = Annotated[float, Meta(ge=0, le=_MOST)]
+Quantity = Annotated[int, Meta(ge=0, le=_MOST)] | Measure
+"""What is counted stays a whole number when it is read."""
 
 
-class DailyRun(Record, frozen=True, kw_only=True):
+class DailyRun(OpenRecord, frozen=True, kw_only=True):
     """One line of skill-health-history.jsonl: what one daily run found."""
 
     ID: ClassVar = "skill-health/history/1"
@@ -42,19 +47,19 @@ class DailyRun(Record, frozen=True, kw_only=True):
     """The skills, by the path of their SKILL.md relative to the root."""
     other: tuple[FindingKey, ...]
     """The content keys of findings outside any skill, such as those of registries."""
-    claims: DailyClaim | None
+    claims: DailyClaims | None
 
 
-class DailySummary(Record, frozen=True, kw_only=True):
+class DailySummary(OpenRecord, frozen=True, kw_only=True):
     """The collection as a whole."""
 
     skills: Count
     """How many skills were checked."""
-    mean: Amount | None
+    mean: Measure | None
     """The mean of the scores; null where nothing was scored."""
-    min: Amount | None
+    min: Measure | None
     """The lowest score."""
-    max: Amount | None
+    max: Measure | None
     """The highest score."""
     flagged: Count | None
     """How many skills were flagged."""
@@ -66,18 +71,18 @@ class DailySummary(Record, frozen=True, kw_only=True):
     """Likewise."""
 
 
-class DailySkill(Record, frozen=True, kw_only=True):
-    """skill."""
+class DailySkill(OpenRecord, frozen=True, kw_only=True):
+    """One skill on that day."""
 
     name: str
     """The declared name, at most 200 characters of it; the folder's where none is declared."""
-    score: Amount | None
+    score: Measure | None
     """Null where the skill was not scored. Above 1 only under the profile plan-v2.3.0, which does not clamp."""
     flagged: bool | None
     """Null where the skill was not scored."""
-    components: Mapping[str, Amount | None]
+    components: Mapping[str, Measure | None]
     """The value of each component of the score; null where it did not apply."""
-    evidence: Mapping[str, Mapping[str, Amount]]
+    evidence: Mapping[str, Mapping[str, Quantity]]
     """The counts behind each component."""
     counts: Mapping[str, Annotated[int, Meta(ge=1)]]
     """Findings by the code of the rule; a rule that found nothing is not named."""
@@ -93,10 +98,31 @@ class DailySkill(Record, frozen=True, kw_only=True):
     """The content keys of the findings, sorted; one stands there as often as it was found."""
 
 
-class DailyClaim(Record, frozen=True, kw_only=True):
+class DailyClaims(OpenRecord, frozen=True, kw_only=True):
     """Ids of registered claims; null without a registry."""
 
     stale: tuple[str, ...]
     """Overdue for review on that day."""
     due: tuple[str, ...]
     """Not overdue yet, but soon."""
+
+
+class PlanCheckerRun(OpenRecord, frozen=True, kw_only=True):
+    """A line that the plan's own checker wrote. It is undated, and has no schema."""
+
+    schema: None = None
+    ok: bool
+    summary: PlanCheckerSummary
+
+
+class PlanCheckerSummary(OpenRecord, frozen=True, kw_only=True):
+    """The collection, scored as the profile plan-v2.3.0 scores it.
+
+    The checker writes 0.0 for a collection without skills; such a line measures nothing, and is none.
+    """
+
+    skills: Annotated[int, Meta(ge=1, le=_MOST)] = field(name="skill_count")
+    mean: Measure = field(name="corpus_score")
+    min: Measure = field(name="min_score")
+    max: Measure = field(name="max_score")
+    flagged: Count

@@ -13,11 +13,11 @@ from skill_health.documents._record import (
     Count,
     DateText,
     FindingKey,
-    NotedFigure,
     Record,
-    Share,
     TimeText,
 )
+from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.router_history import ModelRouting
 
 
 class DriftDocument(Record, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class DriftDocument(Record, frozen=True, kw_only=True):
     """Skills that are known by their name or description under another path."""
     new: tuple[NewFinding, ...]
     """Findings that were not there."""
-    fixed: tuple[FixedFinding, ...]
+    fixed: tuple[FindingChange, ...]
     """Findings that are gone."""
     rules: tuple[RuleCountChange, ...]
     """Findings by rule, where their number changed."""
@@ -64,7 +64,7 @@ class DriftDocument(Record, frozen=True, kw_only=True):
 
 
 class DriftRun(Record, frozen=True, kw_only=True):
-    """A run."""
+    """One of the two runs, and what it rests on."""
 
     time: TimeText
     """When, in UTC."""
@@ -122,14 +122,14 @@ class ChangedSkill(Record, frozen=True, kw_only=True):
 
 
 class FlaggedChange(Record, frozen=True, kw_only=True):
-    """flagged."""
+    """Whether a skill was flagged and is now. Null: it was not scored."""
 
     before: bool | None
     after: bool | None
 
 
 class DriftedComponent(Record, frozen=True, kw_only=True):
-    """component."""
+    """A component of a score that changed."""
 
     name: str
     before: Amount | None
@@ -140,7 +140,7 @@ class DriftedComponent(Record, frozen=True, kw_only=True):
 
 
 class EvidenceChange(Record, frozen=True, kw_only=True):
-    """evidence."""
+    """The counts behind a component."""
 
     before: Mapping[str, float]
     """Counts then."""
@@ -157,14 +157,14 @@ class RuleCountChange(Record, frozen=True, kw_only=True):
 
 
 class RenamedSkill(Record, frozen=True, kw_only=True):
-    """renamed."""
+    """One skill under two paths."""
 
     from_: str = field(name="from")
     to: str
 
 
-class NewFinding(Record, frozen=True, kw_only=True):
-    """new."""
+class FindingChange(Record, frozen=True, kw_only=True):
+    """A finding that one of the runs has more often than the other."""
 
     skill: str
     """The path of the skill; "" for none."""
@@ -174,29 +174,21 @@ class NewFinding(Record, frozen=True, kw_only=True):
     code: str
     n: Annotated[int, Meta(ge=1)]
     """How many more there are than in the other run."""
+
+
+class NewFinding(FindingChange, frozen=True, kw_only=True):
+    """A finding that was not there, and where it is."""
+
     places: tuple[FindingPlace, ...]
 
 
 class FindingPlace(Record, frozen=True, kw_only=True):
-    """place."""
+    """Where a finding is."""
 
     path: str
     line: Annotated[int, Meta(ge=1)]
     col: Annotated[int, Meta(ge=1)]
     message: str
-
-
-class FixedFinding(Record, frozen=True, kw_only=True):
-    """fixed."""
-
-    skill: str
-    """The path of the skill; "" for none."""
-    key: FindingKey
-    """See the history."""
-    severity: Literal["error", "warning", "info"]
-    code: str
-    n: Annotated[int, Meta(ge=1)]
-    """How many more there are than in the other run."""
 
 
 class ClaimsChange(Record, frozen=True, kw_only=True):
@@ -211,7 +203,7 @@ class ClaimsChange(Record, frozen=True, kw_only=True):
 
 
 class DueClaim(Record, frozen=True, kw_only=True):
-    """claim."""
+    """A claim that is due for review."""
 
     claim_id: str
     owning_skill: str
@@ -229,79 +221,16 @@ class DueClaim(Record, frozen=True, kw_only=True):
 class RoutingState(Record, frozen=True, kw_only=True):
     """What the history of the router (router-history.jsonl) says; null where there is none."""
 
-    models: tuple[RoutingRow, ...]
+    models: tuple[ModelRouting, ...]
     """The last run of each model, by its name."""
     problems: tuple[str, ...]
     """What of that history could not be read."""
 
 
-class RoutingRow(Record, frozen=True, kw_only=True):
-    """The last run of one model."""
-
-    model: str
-    time: TimeText
-    """When the run began, in UTC."""
-    run_id: str
-    top1: Share | None
-    """The share of right answers; null where nothing was scored."""
-    low: Share | None
-    """The lower end of its 95 % interval."""
-    high: Share | None
-    """The upper end."""
-    top1_n: Count
-    """Calls with a right answer to count, which top1 is about."""
-    n: Count
-    """How many calls were scored."""
-    planned: Count
-    """How many calls were planned."""
-    coverage: Share | None
-    """n of planned; null where nothing was planned."""
-    selection: str
-    """Which prompts were asked: all, filter (some), or sweep (what an edit of descriptions called for)."""
-    simulated: bool
-    """Whether the answers were simulated."""
-    trusted: bool | None
-    """Whether the instrument check passed; null where it was not made."""
-    changed: tuple[str, ...] | None
-    """Skills with another description now than in that run; null where that is not known."""
-
-
 class EffectState(Record, frozen=True, kw_only=True):
     """What the history of the effectiveness benchmark (effectiveness-history.jsonl) says; null where there is none."""
 
-    effects: tuple[DriftEffectRow, ...]
+    effects: tuple[ModelEffect, ...]
     """The last run of each model and skill."""
     problems: tuple[str, ...]
     """What of that history could not be read."""
-
-
-class DriftEffectRow(Record, frozen=True, kw_only=True):
-    """The last run of one model with one skill."""
-
-    model: str
-    """Agent and model as they were named."""
-    skill: str | None
-    """The skill; null for the whole collection."""
-    time: TimeText
-    """When the run began, in UTC."""
-    run_id: str
-    verdict: Literal["helps", "no evidence", "harmful", "not testable", "biased"]
-    """What the rules came to."""
-    reason: str
-    """Why."""
-    tasks: Count
-    """Tasks that it is about."""
-    scored: Count
-    """Trials that count."""
-    trials: Count
-    """Trials that were planned."""
-    simulated: bool
-    """Whether no agent was run."""
-    changed: bool | None
-    """Whether the skill is another one now; null where that is not known."""
-    delta: NotedFigure
-    """Success with the skill less that without, from -1 to 1."""
-    biased: tuple[str, ...]
-    """Why nothing of it is to be trusted."""
-    preliminary: tuple[str, ...]
-    """Why it is not final."""

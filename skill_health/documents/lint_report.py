@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from skill_health.documents._record import Count, OpenRecord, Record, Share
+from skill_health.documents._record import Amount, Count, Record, Share
 
 CodeText = Annotated[str, Meta(pattern="^[A-Z]{2}[0-9]{3}$")]
 
@@ -24,18 +24,19 @@ class LintDocument(Record, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     skills: tuple[LintedSkill, ...]
     findings: tuple[FindingRecord, ...]
-    urls: tuple[UncheckedUrls, ...]
+    urls: tuple[CheckedUrl, ...]
+    """The external addresses, where they were asked for."""
 
 
 class LintTool(Record, frozen=True, kw_only=True):
-    """tool."""
+    """The program that wrote the report."""
 
     name: Literal["skill-health"]
     version: str
 
 
 class LintSummary(Record, frozen=True, kw_only=True):
-    """summary."""
+    """The collection as a whole."""
 
     skills: Count
     error: Count
@@ -45,28 +46,28 @@ class LintSummary(Record, frozen=True, kw_only=True):
     """findings silenced by inline comments"""
     baselined: Count
     """findings that the baseline knows"""
-    score: Share | None
-    """mean of the skills' scores; null where nothing was scored"""
-    min_score: Share | None
-    max_score: Share | None
+    score: Amount | None
+    """mean of the skills' scores; null where nothing was scored; above 1 only under the profile plan-v2.3.0"""
+    min_score: Amount | None
+    max_score: Amount | None
     flagged: Count | None
 
 
 class LintedSkill(Record, frozen=True, kw_only=True):
-    """skill."""
+    """One skill that was checked."""
 
     path: str
     """of SKILL.md, relative to the root of the collection"""
     copies: tuple[str, ...]
     findings: FindingCounts
-    score: Share | None
+    score: Amount | None
     flagged: bool | None
     flags: tuple[str, ...]
     components: tuple[ScoreComponent, ...]
 
 
 class FindingCounts(Record, frozen=True, kw_only=True):
-    """findings."""
+    """How many findings there are of each severity."""
 
     error: Count
     warning: Count
@@ -74,21 +75,21 @@ class FindingCounts(Record, frozen=True, kw_only=True):
 
 
 class ScoreComponent(Record, frozen=True, kw_only=True):
-    """component."""
+    """One component of a score."""
 
     name: str
     weight: Share
     """the profile's"""
     share: Share
     """after renormalising"""
-    value: Share | None
+    value: Amount | None
     """null where the component does not apply"""
     note: str
     evidence: Mapping[str, float]
 
 
 class FindingRecord(Record, frozen=True, kw_only=True):
-    """finding."""
+    """One finding."""
 
     code: CodeText
     rule: str
@@ -110,7 +111,14 @@ class FindingRecord(Record, frozen=True, kw_only=True):
     also: tuple[str, ...]
 
 
-class UncheckedUrls(OpenRecord, frozen=True, kw_only=True):
-    """url."""
+class CheckedUrl(Record, frozen=True, kw_only=True):
+    """What is known of one external address."""
 
     url: str
+    status: Literal["ok", "moved", "gone", "error"]
+    """moved: permanently, to final, which answers; gone: 404 or 410; error: not known."""
+    code: Count
+    """the last HTTP status; 0 without an answer"""
+    final: str
+    reason: str
+    """why it is not known"""

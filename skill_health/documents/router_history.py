@@ -1,35 +1,40 @@
-"""The last line of each model in the router's history, for the daily report: read, never computed.
+"""A line of the router's history.
+
+The last line of each model stands in other reports: it is read, never computed.
 
 The router is another package, which may not even be installed: its file is taken as any other file, and whatever is
-wrong with it costs a note and not the run. `core/schemas/router-history.schema.json` says what a line holds.
+wrong with it costs a note and not the run.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from skill_health.core.errors import SkillHealthError
 from skill_health.core.files import read_bytes
-from skill_health.core.history import read_backwards
-from skill_health.documents._record import Amount, CommitText, Count, Figure, Name, Record, RunIdText, Share, TimeText
-from skill_health.text.patterns import lazy
+from skill_health.documents._history import MOST, HistoryTail
+from skill_health.documents._record import (
+    Amount,
+    CommitText,
+    Count,
+    Figure,
+    Name,
+    OpenRecord,
+    Record,
+    RunIdText,
+    Share,
+    TimeText,
+    decode_record,
+)
 
 HISTORY = "router-history.jsonl"
 SCHEMA = "skill-health/router-history/1"
-# Further back nobody looks for a model that is still of interest.
-_MOST_LINES = 20_000
 _MOST_MANIFEST = 16 << 20
 _MOST_RUNS = 200
-_MOST = 10**12
-_TIME = lazy(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_RUN = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class RouterHistoryLine(Record, frozen=True, kw_only=True):
@@ -145,7 +150,7 @@ class RouterHistoryFailures(Record, frozen=True, kw_only=True):
 
 
 class RouterHistoryFailureShare(Record, frozen=True, kw_only=True):
-    """failures."""
+    """How many answers could not be used, and why."""
 
     rate: Figure
     """The share of answers that failed."""
@@ -160,34 +165,35 @@ class RouterHistoryLatency(Record, frozen=True, kw_only=True):
     p95: Amount | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRouting:
-    """One model's last run. `top1` is its share of right answers with `low` and `high`, None where there is none.
-
-    `top1_n` calls had a right answer to count, which `top1` is about; `n` of `planned` calls were scored. `selection`
-    is "all", "filter" or "sweep": which prompts were asked. `trusted` is False where the instrument check failed, None
-    where it was not made. `changed` names the skills whose description is another one now, and is None where that is
-    not known.
-    """
+class ModelRouting(Record, frozen=True, kw_only=True):
+    """The last run of one model."""
 
     model: str
-    time: str
+    time: TimeText
+    """When the run began, in UTC."""
     run_id: str
-    top1: float | None
-    low: float | None
-    high: float | None
-    top1_n: int
-    n: int
-    planned: int
+    top1: Share | None
+    """The share of right answers; null where nothing was scored."""
+    low: Share | None
+    """The lower end of its 95 % interval."""
+    high: Share | None
+    """The upper end."""
+    top1_n: Count
+    """Calls with a right answer to count, which top1 is about."""
+    n: Count
+    """How many calls were scored."""
+    planned: Count
+    """How many calls were planned."""
     selection: str
+    """Which prompts were asked: all, filter (some), or sweep (what an edit of descriptions called for)."""
     simulated: bool
+    """Whether the answers were simulated."""
     trusted: bool | None
-    changed: tuple[str, ...] | None = None
-
-    @property
-    def coverage(self) -> float | None:
-        """The share of the planned calls that were scored; None where nothing was planned."""
-        return self.n / self.planned if self.planned else None
+    """Whether the instrument check passed; null where it was not made."""
+    changed: tuple[str, ...] | None
+    """Skills with another description now than in that run; null where that is not known."""
+    coverage: Share | None
+    """n of planned; null where nothing was planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,76 +211,61 @@ def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection
     model has no other, and a run that is known to list none of the skills that `about` names stands in for nothing.
     Never raises for what the file holds or for a file that cannot be read.
     """
-    path = os.path.join(folder, HISTORY)
-    if not os.path.lexists(path):
+    if not os.path.lexists(os.path.join(folder, HISTORY)):
         return None
-    whole: dict[str, ModelRouting] = {}
-    swept: dict[str, ModelRouting] = {}
+    whole: dict[str, RouterHistoryLine] = {}
+    swept: dict[str, RouterHistoryLine] = {}
     texts: dict[str, dict[str, tuple[str, ...]] | None] = {}
-    wrong = 0
-    try:
-        for at, (_, raw) in enumerate(read_backwards(path)):
-            if at == _MOST_LINES or len(texts) == _MOST_RUNS:
-                break
-            try:
-                found = _line(raw)
-            except (ValueError, RecursionError):
-                wrong += 1
-                continue
-            kept = swept if found and found.selection == "sweep" else whole
-            if not found or found.model in kept:
-                continue
-            if found.run_id not in texts:
-                texts[found.run_id] = _listed(folder, found.run_id)
-            listed = texts[found.run_id]
-            if not about or listed is None or any(name in listed for name in about):
-                kept[found.model] = found
-    except SkillHealthError as error:
-        return RoutingHistory(problems=(str(error).replace(path, HISTORY),))
-    models = tuple(_marked(each, texts[each.run_id], descriptions) for _, each in sorted((swept | whole).items()))
-    return RoutingHistory(models, _left_out(wrong))
+    lines = HistoryTail(folder, HISTORY, RouterHistoryLine, {"schema": SCHEMA}, _is_sound)
+    for line in lines:
+        kept = swept if line.selection == "sweep" else whole
+        if line.model in kept:
+            continue
+        if line.run_id not in texts:
+            texts[line.run_id] = _listed(folder, line.run_id)
+        listed = texts[line.run_id]
+        if not about or listed is None or any(name in listed for name in about):
+            kept[line.model] = line
+        if len(texts) == _MOST_RUNS:
+            break
+    models = tuple(_routing(line, texts[line.run_id], descriptions) for _, line in sorted((swept | whole).items()))
+    return RoutingHistory(models, lines.problems)
 
 
-def _left_out(wrong: int) -> tuple[str, ...]:
-    if not wrong:
-        return ()
-    return (f"{wrong} line{'s' * (wrong != 1)} of {HISTORY} {'is' if wrong == 1 else 'are'} damaged and left out",)
+def _is_sound(line: RouterHistoryLine) -> bool:
+    top1 = line.metrics.top1
+    shares = all(each is None or 0 <= each <= 1 for each in (top1.value, top1.low, top1.high))
+    counts = line.n <= line.planned and max(line.planned, top1.n) <= MOST
+    return shares and counts and line.time is not None
 
 
-def _line(raw: bytes) -> ModelRouting | None:
-    """One line as far as it is shown; None for an object of another kind. Raises ValueError for a damaged one."""
-    record = json.loads(raw.decode("utf-8"))
-    if not isinstance(record, dict):
-        raise ValueError("not an object")
-    if record.get("schema") != SCHEMA:
-        return None
-    top1, trusted = _object(record.get("metrics")).get("top1"), record.get("trusted")
-    estimate = _object(top1)
-    n, planned = _whole(record.get("n")), _whole(record.get("planned"))
-    if n > planned:
-        raise ValueError("more was scored than planned")
+def _routing(
+    line: RouterHistoryLine, then: Mapping[str, tuple[str, ...]] | None, now: Mapping[str, str]
+) -> ModelRouting:
+    """What a line says, with the skills whose description has changed. Names that several skills share are left out."""
+    top1, changed = line.metrics.top1, None
+    if then is not None:
+        names = (
+            name for name, texts in then.items() if len(texts) == 1 and name in now and texts[0] != _flat(now[name])
+        )
+        changed = tuple(sorted(names))
     return ModelRouting(
-        model=_matching(record.get("model"), None),
-        time=_matching(record.get("time"), _TIME),
-        run_id=_matching(record.get("run_id"), _RUN),
-        top1=_share(estimate.get("value")),
-        low=_share(estimate.get("low")),
-        high=_share(estimate.get("high")),
-        top1_n=_whole(estimate.get("n", n)),
-        n=n,
-        planned=planned,
-        selection=_matching(record.get("selection"), None),
-        simulated=record.get("simulated") is True,
-        trusted=trusted if isinstance(trusted, bool) else None,
-    )
+        model=line.model, time=line.time or "", run_id=line.run_id, top1=top1.value, low=top1.low, high=top1.high,
+        top1_n=top1.n, n=line.n, planned=line.planned, selection=line.selection, simulated=line.simulated,
+        trusted=line.trusted, changed=changed, coverage=line.n / line.planned if line.planned else None,
+    )  # fmt: skip
 
 
-def _marked(routed: ModelRouting, then: Mapping[str, tuple[str, ...]] | None, now: Mapping[str, str]) -> ModelRouting:
-    """The same, with the skills whose description has changed. A name that stands for several skills is passed over."""
-    if then is None:
-        return routed
-    changed = [name for name, texts in then.items() if len(texts) == 1 and name in now and texts[0] != _flat(now[name])]
-    return replace(routed, changed=tuple(sorted(changed)))
+class _ListedSkill(OpenRecord, frozen=True, kw_only=True):
+    name: str
+    description: str
+
+
+class _Listing(OpenRecord, frozen=True, kw_only=True):
+    """As much of a run's manifest as says what it listed."""
+
+    catalogue: tuple[_ListedSkill, ...]
+    omitted: tuple[_ListedSkill, ...] | None = None
 
 
 def _listed(folder: str, run: str) -> dict[str, tuple[str, ...]] | None:
@@ -283,40 +274,14 @@ def _listed(folder: str, run: str) -> dict[str, tuple[str, ...]] | None:
     try:
         if os.path.getsize(path) > _MOST_MANIFEST:
             return None
-        manifest = json.loads(read_bytes(path)[0])
-        found: dict[str, tuple[str, ...]] = {}
-        for skill in [*manifest["catalogue"], *(manifest.get("omitted") or ())]:
-            found[skill["name"]] = (*found.get(skill["name"], ()), _flat(skill["description"]))
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        manifest = decode_record(read_bytes(path)[0], _Listing)
+    except (OSError, ValueError):
         return None
+    found: dict[str, tuple[str, ...]] = {}
+    for skill in (*manifest.catalogue, *(manifest.omitted or ())):
+        found[skill.name] = (*found.get(skill.name, ()), _flat(skill.description))
     return found
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("not an object")
-    return value
-
-
-def _matching(value: Any, pattern: re.Pattern[str] | None) -> str:
-    if not isinstance(value, str) or not value.strip() or (pattern and not pattern.fullmatch(value)):
-        raise ValueError("not such a text")
-    return value
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
-        raise ValueError("not a count")
-    return value
-
-
-def _share(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError("not a share")
-    return float(value)

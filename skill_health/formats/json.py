@@ -6,10 +6,20 @@ import json
 from collections import Counter
 from typing import Any
 
+from skill_health.discovery.corpus import Entry
+from skill_health.documents._record import record_values
+from skill_health.documents.lint_report import (
+    CheckedUrl,
+    FindingCounts,
+    FindingRecord,
+    LintDocument,
+    LintedSkill,
+    LintSummary,
+    LintTool,
+    ScoreComponent,
+)
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
-
-SCHEMA = "skill-health/report/1"
 
 
 def render(report: LintReport, color: bool = False) -> str:
@@ -21,7 +31,7 @@ def render(report: LintReport, color: bool = False) -> str:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, list) and value:
+    if isinstance(value, list | tuple) and value:
         return "[\n" + ",\n".join(f"  {_text(item)}" for item in value) + "\n ]"
     return _text(value)
 
@@ -31,52 +41,57 @@ def _text(value: Any) -> str:
 
 
 def document(report: LintReport) -> dict[str, Any]:
-    """The report as JSON values (see core/schemas/report.schema.json)."""
+    """The report as JSON values."""
+    return record_values(build_lint_document(report))
+
+
+def build_lint_document(report: LintReport) -> LintDocument:
+    """The report as other programs read it."""
     corpus = report.scores.corpus if report.scores else None
     counts = Counter((f.skill, f.severity) for f in report.findings)
-    return {
-        "schema": SCHEMA,
-        "tool": {"name": "skill-health", "version": report.version},
-        "profile": report.profile,
-        "summary": {
-            "skills": len(report.skills),
-            **{s.value: report.number(s) for s in Severity},
-            "ignored": report.ignored,
-            "baselined": report.baselined,
-            "score": corpus.mean if corpus else None,
-            "min_score": corpus.min if corpus else None,
-            "max_score": corpus.max if corpus else None,
-            "flagged": corpus.flagged if corpus else None,
-        },
-        "warnings": list(report.warnings),
-        "skills": [_skill(report, entry, counts) for entry in report.skills],
-        "findings": [_finding(finding) for finding in report.findings],
-        "urls": [{"url": url, **found} for url, found in sorted(report.urls.items())],
-    }
+    return LintDocument(
+        schema="skill-health/report/1",
+        tool=LintTool(name="skill-health", version=report.version),
+        profile=report.profile,
+        summary=LintSummary(
+            skills=len(report.skills), error=report.number(Severity.ERROR), warning=report.number(Severity.WARNING),
+            info=report.number(Severity.INFO), ignored=report.ignored, baselined=report.baselined,
+            score=corpus.mean if corpus else None, min_score=corpus.min if corpus else None,
+            max_score=corpus.max if corpus else None, flagged=corpus.flagged if corpus else None,
+        ),
+        warnings=report.warnings,
+        skills=tuple(_skill(report, entry, counts) for entry in report.skills),
+        findings=tuple(map(_finding, report.findings)),
+        urls=tuple(
+            CheckedUrl(url=url, status=found.status, code=found.code, final=found.final, reason=found.reason)
+            for url, found in sorted(report.urls.items())
+        ),
+    )  # fmt: skip
 
 
-def _skill(report: LintReport, entry: Any, counts: Counter[tuple[str, Severity]]) -> dict[str, Any]:
+def _skill(report: LintReport, entry: Entry, counts: Counter[tuple[str, Severity]]) -> LintedSkill:
     score = report.scores.skills.get(entry.path) if report.scores else None
-    return {
-        "path": entry.path,
-        "copies": list(entry.copies),
-        "findings": {s.value: counts[entry.path, s] for s in Severity},
-        "score": score.value if score else None,
-        "flagged": score.flagged if score else None,
-        "flags": [flag.message for flag in score.flags] if score else [],
-        "components": [
-            {
-                "name": part.name, "weight": part.weight, "share": part.share, "value": part.value,
-                "note": part.note, "evidence": dict(part.evidence),
-            }
+    error, warning, info = (counts[entry.path, severity] for severity in Severity)
+    return LintedSkill(
+        path=entry.path,
+        copies=entry.copies,
+        findings=FindingCounts(error=error, warning=warning, info=info),
+        score=score.value if score else None,
+        flagged=score.flagged if score else None,
+        flags=tuple(flag.message for flag in score.flags) if score else (),
+        components=tuple(
+            ScoreComponent(
+                name=part.name, weight=part.weight, share=part.share, value=part.value, note=part.note,
+                evidence=part.evidence,
+            )
             for part in (score.parts if score else ())
-        ],
-    }  # fmt: skip
+        ),
+    )  # fmt: skip
 
 
-def _finding(f: Finding) -> dict[str, Any]:
-    return {
-        "code": f.code, "rule": f.rule, "severity": f.severity.value, "path": f.path, "line": f.line, "col": f.col,
-        "end_line": f.end_line or f.line, "end_col": f.end_col or f.col, "message": f.message, "help": f.help,
-        "source": f.source, "skill": f.skill, "key": f.key, "fixable": f.fixable, "also": list(f.also),
-    }  # fmt: skip
+def _finding(f: Finding) -> FindingRecord:
+    return FindingRecord(
+        code=f.code, rule=f.rule, severity=f.severity.value, path=f.path, line=f.line, col=f.col,
+        end_line=f.end_line or f.line, end_col=f.end_col or f.col, message=f.message, help=f.help, source=f.source,
+        skill=f.skill, key=f.key, fixable=f.fixable, also=f.also,
+    )  # fmt: skip

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from skill_health.core.errors import CLEAN, FINDINGS
 from skill_health.discovery.corpus import Entry
 from skill_health.rules._api import Finding, Severity
 
 if TYPE_CHECKING:
+    from skill_health.lint.urls import UrlResult
     from skill_health.score.scoring import Scores
 
 
@@ -30,7 +31,7 @@ class LintReport(NamedTuple):
     baselined: int = 0
     warnings: tuple[str, ...] = ()
     scores: "Scores | None" = None
-    urls: Mapping[str, Any] = {}
+    urls: Mapping[str, "UrlResult"] = {}
     statistics: bool = False
     subject: str = ""
 

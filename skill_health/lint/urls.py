@@ -35,14 +35,15 @@ from skill_health.rules.links import dead_url
 from skill_health.skill.model import Skill
 
 DAY = 86_400
+UrlStatus = Literal["ok", "moved", "gone", "error"]
 # An address that answered is checked again after a week, any other after a day.
-FRESH_DAYS = {"ok": 7, "moved": 7, "gone": 1, "error": 1}
+FRESH_DAYS: Mapping[UrlStatus, int] = {"ok": 7, "moved": 7, "gone": 1, "error": 1}
 
 
 class CachedUrl(msgspec.Struct, frozen=True, kw_only=True):
     """What an address answered, and when."""
 
-    status: str
+    status: UrlStatus
     code: int
     final: str
     reason: str
@@ -262,7 +263,7 @@ class UrlResult:
     """
 
     url: str
-    status: str
+    status: UrlStatus
     code: int = 0
     final: str = ""
     reason: str = ""
@@ -395,7 +396,7 @@ def with_urls(report: LintReport, result: LintResult, config: Config) -> LintRep
         warnings=report.warnings + ((note,) if failed else ()),
         findings=tuple(sorted({*report.findings, *findings}, key=pipeline.place)),
         ignored=report.ignored + silenced,
-        urls={url: _listed(found) for url, found in results.items()},
+        urls=results,
     )
 
 
@@ -413,7 +414,3 @@ def _findings(
     rule: Rule, skill: Skill, context: FileContext, facts: dict[str, Any], results: dict[str, UrlResult]
 ) -> list[Finding]:
     return as_findings(rule, dead_url.hits_for(results, {skill.path: facts}), skill, context)
-
-
-def _listed(found: UrlResult) -> dict[str, Any]:
-    return {"status": found.status, "code": found.code, "final": found.final, "reason": found.reason}

@@ -19,7 +19,7 @@ from skill_health.lint.pipeline import LintResult, lint
 from skill_health.lint.report import BASELINE, LintReport
 from skill_health.profiles import COMPAT
 from skill_health.status.next_steps import CommandBuilder
-from skill_health.status.records import build_records, read_skill_routing
+from skill_health.status.records import build_records, read_skill_routing, summaries
 from skill_health.status.render import CollectionStatus
 
 SKILL = "SKILL.md"
@@ -32,9 +32,10 @@ def digests_now(root: str, entries: Iterable[Entry], facts: Mapping[str, Mapping
     `facts` are those of a lint run, by the path of each SKILL.md.
     """
     found: dict[str, str | None] = {}
+    skills = summaries(facts)
     for entry in entries:
-        if entry.path in facts:
-            name = facts[entry.path]["summary"]["name"]
+        if entry.path in skills:
+            name = skills[entry.path].name
             found[name] = None if name in found else skill_digest(root, entry, name)
     return found
 
@@ -90,7 +91,7 @@ def names_now(root: str, facts: Mapping[str, Mapping[str, Any]]) -> dict[str, tu
     has that: runs of earlier versions listed it so. `facts` are those of a lint run.
     """
     plugins = Plugins(root)
-    plain = {path: str(own["summary"]["name"]) for path, own in facts.items()}
+    plain = {path: own.name for path, own in summaries(facts).items()}
     listed = {path: plugins.qualify(os.path.dirname(path), name) for path, name in plain.items()}
     often, times = Counter(listed.values()), Counter(plain.values())
     return {
@@ -101,12 +102,9 @@ def names_now(root: str, facts: Mapping[str, Mapping[str, Any]]) -> dict[str, tu
 
 def texts_now(root: str, facts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """The descriptions of the skills that are listed, by each of their names (see `names_now`)."""
-    seen = {path: own for path, own in facts.items() if not own["summary"]["hidden"]}
-    return {
-        name: str(seen[path]["summary"]["description"])
-        for path, names in names_now(root, seen).items()
-        for name in names
-    }
+    seen = {path: own for path, own in summaries(facts).items() if not own.hidden}
+    names = names_now(root, {path: facts[path] for path in seen})
+    return {name: own.description for path, own in seen.items() for name in names[path]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +124,12 @@ class JoinedRecords:
 
 def read_status(
     paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool
-) -> tuple[CollectionStatus, Mapping[str, str | None]]:
-    """The records of the skills that `paths` name, and the digests of all skills as they would be staged now.
+) -> CollectionStatus:
+    """The records of the skills that `paths` name.
 
     `folder` holds the reports. Raises UsageError as `lint` does; whatever the histories hold costs a note at most.
     """
-    joined = read_joined(paths, root, config, as_of, folder, jobs, use_cache)
-    return joined.status, joined.digests
+    return read_joined(paths, root, config, as_of, folder, jobs, use_cache).status
 
 
 def read_joined(
@@ -148,7 +145,8 @@ def read_joined(
     routed = read_skill_routing(folder, texts_now(root, result.facts))
     digests = digests_now(root, result.entries, result.facts)
     effects = read_effects(folder, lambda: digests, tuple(digests))
-    records = build_records(report, result, routed, effects, config.fail_on, names_now(root, result.facts))
+    names = names_now(root, result.facts)
+    records = build_records(report, result, routed, effects, config.fail_on, names, digests)
     notes = (*report.warnings, *(routed.problems if routed else ()), *(effects.problems if effects else ()))
     place = CommandBuilder(tuple(paths), report.prefix)
     status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes)

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skill_health.status.records import SkillRecord
+from skill_health.documents.next_steps import NextStep, StepKind
+from skill_health.documents.skill_record import SkillRecord
 from skill_health.text.terminal import clean
 
-_CHECK = "skill-health effectiveness check"
-
-
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """A gap in a few words, what to do about it, and a command ("" where it is not a command that does it)."""
-
-    gap: str
-    advice: str
-    command: str = ""
+_ADVICE: Mapping[StepKind, str] = {
+    StepKind.FIX_FIRST: "fix what is wrong with it",
+    StepKind.NOT_FOUND: "most requests for it go elsewhere: reword its description, then",
+    StepKind.NOT_LISTED: "hosts do not offer it to the model (disable-model-invocation): nothing to route",
+    StepKind.NO_PROMPTS: "label some requests that it should answer, and some that it should not, then",
+    StepKind.ROUTING_NOT_MEASURED: "ask which requests find it:",
+    StepKind.ROUTING_OUT_OF_DATE: "its description has changed since it was measured:",
+    StepKind.HARMFUL: "agents do worse with it: fix or retire it, then",
+    StepKind.NO_TASKS: "write tasks with it as their target_skill, then",
+    StepKind.EFFECT_NOT_MEASURED: "run agents with and without it:",
+    StepKind.EFFECT_OUT_OF_DATE: "it has changed since it was measured:",
+    StepKind.EFFECT_NOT_TESTABLE: "add tasks that it should help with (6 must differ), then",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class CommandBuilder:
-    """How a command names what it is about: what was asked for, and what leads from here to the root."""
+    """How a command names what it is about: what was asked for, what leads from here to the root, and whom to ask.
+
+    Without a `model` the router asks nobody but those that count words.
+    """
 
     paths: tuple[str, ...] = ()
     prefix: str = ""
+    model: str = ""
+    agent: str = "AGENT:MODEL"
 
     def words(self, *paths: str) -> str:
         """Paths as words for a shell, each with a blank before it."""
@@ -34,58 +43,67 @@ class CommandBuilder:
 
     def router(self) -> str:
         """The command that measures routing anew."""
-        return f"skill-health router run{self.words(*(path for path in self.paths if path != '.'))}"
+        asked = f" --models{self.words(self.model)}" if self.model else ""
+        return f"skill-health router run{self.words(*(path for path in self.paths if path != '.'))}{asked}"
 
     def effectiveness(self, tasks: Iterable[str]) -> str:
         """The command that measures the effect: over the folders that the tasks lie in, with the controls there."""
         folders = sorted({self.prefix + (task.rpartition("/")[0] or ".") for task in tasks})
-        return f"skill-health effectiveness run{self.words(*folders)} --agents AGENT:MODEL"
+        return f"skill-health effectiveness run{self.words(*folders)} --agents{self.words(self.agent)}"
+
+    def step(self, kind: StepKind, record: SkillRecord) -> NextStep:
+        """The step that closes a gap of a skill, with its command."""
+        match kind:
+            case StepKind.FIX_FIRST:
+                folder = self.prefix + (record.path.rpartition("/")[0] or ".")
+                command = f"skill-health lint{self.words(folder)}"
+            case StepKind.NOT_LISTED:
+                command = ""
+            case StepKind.NO_TASKS:
+                command = "skill-health effectiveness check TASKS"
+            case (
+                StepKind.NOT_FOUND | StepKind.NO_PROMPTS | StepKind.ROUTING_NOT_MEASURED | StepKind.ROUTING_OUT_OF_DATE
+            ):
+                command = self.router()
+            case _:
+                command = self.effectiveness(record.effect.tasks)
+        return NextStep(gap=kind, advice=_ADVICE[kind], command=command)
 
 
 def _word(path: str) -> str:
     return shlex.quote(clean(f"./{path}" if path.startswith("-") else path))
 
 
-def steps(record: SkillRecord, place: CommandBuilder) -> tuple[NextStep, ...]:
+def gaps(record: SkillRecord) -> Iterator[StepKind]:
     """The gaps of a skill in the order of the questions; after one that it fails there is no later one."""
-    if record.health.state == "failed":
-        folder = place.prefix + (record.path.rpartition("/")[0] or ".")
-        return (NextStep("fix first", "fix what is wrong with it", f"skill-health lint{place.words(folder)}"),)
-    routing = tuple(_routing(record, place))
-    if record.routing.state == "failed":
-        return routing
-    return (*routing, *_effect(record, place))
+    routing, effect = record.routing, record.effect
+    match record.health.state, routing.state:
+        case "failed", _:
+            yield StepKind.FIX_FIRST
+            return
+        case _, "failed":
+            yield StepKind.NOT_FOUND
+            return
+        case _, "not listed":
+            yield StepKind.NOT_LISTED
+        case _, "not measured" | "not testable":
+            yield StepKind.ROUTING_NOT_MEASURED if routing.prompts else StepKind.NO_PROMPTS
+        case _, "stale":
+            yield StepKind.ROUTING_OUT_OF_DATE
+    match effect.state:
+        case "failed":
+            yield StepKind.HARMFUL
+        case "not testable":
+            yield StepKind.EFFECT_NOT_TESTABLE
+        case "not measured":
+            yield StepKind.EFFECT_NOT_MEASURED if effect.tasks else StepKind.NO_TASKS
+        case "stale":
+            yield StepKind.EFFECT_OUT_OF_DATE
 
 
-def _routing(record: SkillRecord, place: CommandBuilder) -> Iterator[NextStep]:
-    state, measured = record.routing.state, place.router()
-    if state == "failed":
-        yield NextStep("not found", "most requests for it go elsewhere: reword its description, then", measured)
-    elif state == "not listed":
-        yield NextStep("not listed", "hosts do not offer it to the model (disable-model-invocation): nothing to route")
-    elif not record.routing.prompts and state in ("not measured", "not testable"):
-        yield NextStep(
-            "no prompts", "label some requests that it should answer, and some that it should not, then", measured
-        )
-    elif state in ("not measured", "not testable"):
-        yield NextStep("routing not measured", "ask which requests find it:", measured)
-    elif state == "stale":
-        yield NextStep("routing out of date", "its description has changed since it was measured:", measured)
-
-
-def _effect(record: SkillRecord, place: CommandBuilder) -> Iterator[NextStep]:
-    effect = record.effect
-    again = place.effectiveness(effect.tasks)
-    if effect.state == "failed":
-        yield NextStep("harmful", "agents do worse with it: fix or retire it, then", again)
-    elif effect.state == "not testable":
-        yield NextStep("effect not testable", "add tasks that it should help with (6 must differ), then", again)
-    elif not effect.tasks and effect.state == "not measured":
-        yield NextStep("no tasks", "write tasks with it as their target_skill, then", f"{_CHECK} TASKS")
-    elif effect.state == "not measured":
-        yield NextStep("effect not measured", "run agents with and without it:", again)
-    elif effect.state == "stale":
-        yield NextStep("effect out of date", "it has changed since it was measured:", again)
+def steps(record: SkillRecord, place: CommandBuilder) -> tuple[NextStep, ...]:
+    """What to do about the gaps of a skill."""
+    return tuple(place.step(kind, record) for kind in gaps(record))
 
 
 def grouped(records: Sequence[SkillRecord], place: CommandBuilder) -> list[tuple[NextStep, list[str]]]:
@@ -94,8 +112,5 @@ def grouped(records: Sequence[SkillRecord], place: CommandBuilder) -> list[tuple
     for record in records:
         for step in steps(record, place):
             found.setdefault(step, []).append(record.name)
-    order = (
-        "fix first", "not found", "not listed", "no prompts", "routing not measured", "routing out of date", "harmful",
-        "no tasks", "effect not measured", "effect out of date", "effect not testable",
-    )  # fmt: skip
+    order = list(StepKind)
     return sorted(found.items(), key=lambda item: order.index(item[0].gap))

@@ -6,41 +6,33 @@ of now; routing and effect are what the last runs left in their histories, marke
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from skill_health.core.files import read_bytes
-from skill_health.documents.effect_history import Effects, ModelEffect, estimate
+from skill_health.documents._record import Count, NotedFigure, OpenRecord, Share, decode_record
+from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting, read_routing
+from skill_health.documents.skill_record import (
+    SkillEffects,
+    SkillHealth,
+    SkillRecord,
+    SkillRouted,
+    SkillRouting,
+    SkillState,
+)
 from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Severity
-from skill_health.stats.estimates import Estimate
 
-REPORT, SCHEMA = "report.json", "skill-health/router-report/1"
+REPORT = "report.json"
 _MOST_REPORT = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class SkillRouted:
-    """One skill in the last run of one model. `local` is True for a router that computes, and asks no model.
-
-    `recall` is how often the skill came first where it is expected, `precision` how often it was right where it came
-    first. `changed` says whether its description is another one now, None where that is not known. `listed` is the name
-    by which the run lists the skill.
-    """
-
-    run: ModelRouting
-    local: bool
-    recall: Estimate
-    precision: Estimate
-    changed: bool | None
-    listed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +49,7 @@ class RoutedSkills:
 
     def of_any(self, names: Sequence[str]) -> tuple[SkillRouted, ...]:
         """What the models say of a skill that has several names; of each model by the first name that it knows."""
-        found = {each.run.model: each for name in reversed(names) for each in self.of(name)}
+        found = {each.model: each for name in reversed(names) for each in self.of(name)}
         return tuple(found[run.model] for run in self.models if run.model in found)
 
 
@@ -72,15 +64,12 @@ def read_skill_routing(folder: str, descriptions: Mapping[str, str]) -> RoutedSk
     models = tuple(sorted(routing.models, key=_rank))
     found: dict[str, list[SkillRouted]] = {}
     problems = list(routing.problems)
-    reports: dict[str, Mapping[str, Any] | None] = {}
+    reports: dict[str, _RoutedRun | None] = {}
     for run in models:
         if run.run_id not in reports:
             reports[run.run_id] = _report(os.path.join(folder, "router", run.run_id, REPORT))
         report = reports[run.run_id]
-        try:
-            rows = _rows(report, run) if report is not None else None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            rows = None
+        rows = _rows(report, run) if report else None
         if rows is None:
             problems.append(
                 f"the report of {run.run_id} is not there or cannot be read: {run.model} by skill is not known"
@@ -102,78 +91,84 @@ def _rank(run: ModelRouting) -> tuple[bool, bool, bool, float, str]:
     )
 
 
-def _report(path: str) -> Mapping[str, Any] | None:
+class _ReportedFigure(OpenRecord, frozen=True, kw_only=True):
+    value: Share | None = None
+    low: Share | None = None
+    high: Share | None = None
+    n: Count = 0
+    clusters: Count = 0
+    note: str = ""
+
+    def noted(self) -> NotedFigure:
+        return NotedFigure(**msgspec.structs.asdict(self))
+
+
+class _ReportedModel(OpenRecord, frozen=True, kw_only=True):
+    model: str
+    kind: str
+
+
+class _ReportedRow(OpenRecord, frozen=True, kw_only=True):
+    model: str
+    recall: _ReportedFigure
+    precision: _ReportedFigure
+
+
+class _ReportedSkill(OpenRecord, frozen=True, kw_only=True):
+    name: str
+    models: tuple[_ReportedRow, ...]
+
+
+class _RoutedRun(OpenRecord, frozen=True, kw_only=True):
+    """As much of a router's report as is told of a skill: those of earlier versions say that much too."""
+
+    schema: Literal["skill-health/router-report/1"]
+    models: tuple[_ReportedModel, ...]
+    skills: tuple[_ReportedSkill, ...]
+
+
+def _report(path: str) -> _RoutedRun | None:
     try:
-        if os.path.getsize(path) > _MOST_REPORT:
-            return None
-        report = json.loads(read_bytes(path)[0])
-    except (OSError, ValueError, RecursionError):
+        return None if os.path.getsize(path) > _MOST_REPORT else decode_record(read_bytes(path)[0], _RoutedRun)
+    except (OSError, ValueError):
         return None
-    return report if isinstance(report, dict) and report.get("schema") == SCHEMA else None
 
 
-def _rows(report: Mapping[str, Any], run: ModelRouting) -> dict[str, SkillRouted] | None:
+def _rows(report: _RoutedRun, run: ModelRouting) -> dict[str, SkillRouted] | None:
     """What a report says of each skill by one model; None where it does not know the model."""
-    kinds = {str(each["model"]): each["kind"] for each in report["models"]}
+    kinds = {each.model: each.kind for each in report.models}
     if run.model not in kinds:
         return None
     found = {}
-    for skill in report["skills"]:
-        for part in skill["models"]:
-            if part["model"] == run.model:
-                name = str(skill["name"])
-                changed = None if run.changed is None else name in run.changed
-                recall, precision = estimate(part["recall"]), estimate(part["precision"])
-                found[name] = SkillRouted(run, kinds[run.model] == "local", recall, precision, changed, name)
+    for skill in report.skills:
+        for row in skill.models:
+            if row.model == run.model:
+                changed = None if run.changed is None else skill.name in run.changed
+                found[skill.name] = SkillRouted(
+                    model=run.model, run_id=run.run_id, time=run.time, local=kinds[run.model] == "local",
+                    simulated=run.simulated, trusted=run.trusted, selection=run.selection, recall=row.recall.noted(),
+                    precision=row.precision.noted(), changed=changed, listed=skill.name,
+                )  # fmt: skip
     return found
 
 
-State = Literal["ok", "failed", "stale", "not measured", "not testable", "not listed", "fix first"]
 LOST = 0.5
 """A skill fails routing where the whole interval of its recall lies below this, as a model routes it: more of the
 requests that it is for are lost than found, and that is no chance. A router that merely counts words fails nobody."""
-NO_SKILL = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class SkillHealth:
-    """What `lint` says of a skill now. `score` is None where it cannot be scored."""
-
-    state: State
-    score: float | None
-    flags: tuple[str, ...]
-    errors: int
-    warnings: int
-    infos: int
-
-
-@dataclass(frozen=True, slots=True)
-class SkillRouting:
-    """Routing of a skill: the prompts in the registry that expect it, and its numbers by model, the best first."""
-
-    state: State
-    prompts: int
-    models: tuple[SkillRouted, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SkillEffects:
-    """Effect of a skill: the folders of the tasks that name it as their target, and verdicts by model, latest first."""
-
-    state: State
-    tasks: tuple[str, ...]
-    models: tuple[ModelEffect, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SkillRecord:
-    """Everything that is known of a skill. `path` is its SKILL.md's, relative to the root."""
+class KnownSkill(NamedTuple):
+    """What a lint run tells of a skill."""
 
     name: str
-    path: str
-    health: SkillHealth
-    routing: SkillRouting
-    effect: SkillEffects
+    description: str
+    hidden: bool
+
+
+def summaries(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, KnownSkill]:
+    """What the facts of a lint run tell of each skill, by the path of its SKILL.md."""
+    every = {path: own["summary"] for path, own in facts.items()}
+    return {path: KnownSkill(own["name"], own["description"], own["hidden"]) for path, own in every.items()}
 
 
 def build_records(
@@ -183,31 +178,40 @@ def build_records(
     effects: Effects | None,
     fail_on: str,
     names: Mapping[str, Sequence[str]],
+    digests: Mapping[str, str | None],
 ) -> tuple[SkillRecord, ...]:
     """The records of the skills that were asked for, in the order of their paths. Pure.
 
     `fail_on` is the severity from which a finding fails a skill
     ("never" for none). `names` are those that a run of the router may list a skill by (see `router_history.names_now`):
-    measurements go by name, and a name that several skills share is given none.
+    measurements go by name, and a name that several skills share is given none. `digests` are those of now, by name.
     """
     registries = result.registries or Registries()
     prompts = Counter(each.data.get("expected_primary_skill") for each in registries.prompts or ())
-    times = Counter(
-        result.facts[entry.path]["summary"]["name"] for entry in result.entries if entry.path in result.facts
-    )
+    skills = summaries(result.facts)
+    times = Counter(skills[entry.path].name for entry in result.entries if entry.path in skills)
     records = []
     for entry in report.skills:
-        own = result.facts[entry.path]["summary"]
-        name = str(own["name"])
+        name = skills[entry.path].name
         alone = times[name] == 1
         health = _health(report, entry.path, fail_on)
         known = {name, *names[entry.path]}
         found_by = routed.of_any(names[entry.path]) if routed else ()
-        routing = _route(own, sum(prompts[each] for each in known), found_by, health)
+        routing = _route(skills[entry.path].hidden, sum(prompts[each] for each in known), found_by, health)
         tasks = tuple(_folder(each.path) for each in registries.tasks or () if each.data.get("target_skill") in known)
         found = effects.of(name) if effects and alone else ()
         benefit = _benefit(tasks, found, health, routing)
-        records.append(SkillRecord(name, entry.path, health, routing, benefit))
+        records.append(
+            SkillRecord(
+                name=name,
+                path=entry.path,
+                digest=digests.get(name),
+                health=health,
+                routing=routing,
+                effect=benefit,
+                next=(),
+            )
+        )
     return tuple(records)
 
 
@@ -217,52 +221,56 @@ def _health(report: LintReport, path: str, fail_on: str) -> SkillHealth:
     counts = Counter(found.severity for found in own)
     bad = fail_on != "never" and any(found.severity.rank <= Severity(fail_on).rank for found in own)
     return SkillHealth(
-        "failed" if bad else "ok",
-        score.value if score else None,
-        tuple(flag.message for flag in score.flags) if score else (),
-        *(counts[severity] for severity in (Severity.ERROR, Severity.WARNING, Severity.INFO)),
-    )
+        state="failed" if bad else "ok",
+        score=score.value if score else None,
+        flags=tuple(flag.message for flag in score.flags) if score else (),
+        errors=counts[Severity.ERROR], warnings=counts[Severity.WARNING], infos=counts[Severity.INFO],
+    )  # fmt: skip
 
 
-def _route(own: Mapping[str, Any], prompts: int, found: Sequence[SkillRouted], health: SkillHealth) -> SkillRouting:
-    models = tuple(found)
+def _route(hidden: bool, prompts: int, found: Sequence[SkillRouted], health: SkillHealth) -> SkillRouting:
+    return SkillRouting(state=_routing_state(hidden, found, health), prompts=prompts, models=tuple(found))
+
+
+def _routing_state(hidden: bool, found: Sequence[SkillRouted], health: SkillHealth) -> SkillState:
     if health.state == "failed":
-        return SkillRouting("fix first", prompts, models)
-    if own["hidden"]:
-        return SkillRouting("not listed", prompts, models)
-    real = [each for each in models if not each.run.simulated]
+        return "fix first"
+    if hidden:
+        return "not listed"
+    real = [each for each in found if not each.simulated]
     known = [each for each in real if each.recall.value is not None]
     if not known:
-        return SkillRouting("not testable" if real else "not measured", prompts, models)
-    if any(map(lost, known)):
-        return SkillRouting("failed", prompts, models)
-    return SkillRouting(_fresh(each.changed for each in known), prompts, models)
+        return "not testable" if real else "not measured"
+    return "failed" if any(map(lost, known)) else _fresh(each.changed for each in known)
 
 
 def lost(each: SkillRouted) -> bool:
     """Whether a model certainly loses more of the requests that a skill is for than it finds (LOST)."""
-    sound = each.run.trusted is not False and not each.run.simulated and not each.local and not each.changed
+    sound = each.trusted is not False and not each.simulated and not each.local and not each.changed
     return sound and each.recall.high is not None and each.recall.high < LOST
 
 
 def _benefit(
     tasks: tuple[str, ...], found: Sequence[ModelEffect], health: SkillHealth, routing: SkillRouting
 ) -> SkillEffects:
-    models = tuple(found)
+    return SkillEffects(state=_effect_state(found, health, routing), tasks=tasks, models=tuple(found))
+
+
+def _effect_state(found: Sequence[ModelEffect], health: SkillHealth, routing: SkillRouting) -> SkillState:
     if "failed" in (health.state, routing.state):
-        return SkillEffects("fix first", tasks, models)
-    real = [each for each in models if not each.simulated]
+        return "fix first"
+    real = [each for each in found if not each.simulated]
     if not real:
-        return SkillEffects("not measured", tasks, models)
+        return "not measured"
     current = [each.verdict for each in real if not each.changed]
     if "harmful" in current:
-        return SkillEffects("failed", tasks, models)
+        return "failed"
     if current and set(current) <= {"not testable", "biased"}:
-        return SkillEffects("not testable", tasks, models)
-    return SkillEffects(_fresh(each.changed for each in real), tasks, models)
+        return "not testable"
+    return _fresh(each.changed for each in real)
 
 
-def _fresh(stale: Iterable[bool | None]) -> State:
+def _fresh(stale: Iterable[bool | None]) -> SkillState:
     """Stale where every measurement is of another content."""
     return "stale" if all(list(stale)) else "ok"
 

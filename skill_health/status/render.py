@@ -7,12 +7,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import asdict, replace
+
 from skill_health.core.strict_json import plain_values
-from skill_health.documents.effect_history import Effects, ModelEffect, effect_line_record, estimate_json
+from skill_health.documents._record import NotedFigure, record_values
+from skill_health.documents.effect_history import Effects, ModelEffect
+from skill_health.documents.next_steps import SharedStep, StepKind
 from skill_health.documents.router_history import ModelRouting
-from skill_health.stats.estimates import Estimate
-from skill_health.status.next_steps import CommandBuilder, NextStep, grouped, steps
-from skill_health.status.records import RoutedSkills, SkillEffects, SkillHealth, SkillRecord, SkillRouted, SkillRouting
+from skill_health.documents.skill_record import (
+    RouterRunRecord,
+    SkillEffects,
+    SkillHealth,
+    SkillRecord,
+    SkillRecords,
+    SkillRouting,
+    TopShare,
+)
+from skill_health.status.next_steps import CommandBuilder, grouped, steps
+from skill_health.status.records import RoutedSkills
 from skill_health.text.terminal import (
     NARROWEST,
     ascii_values,
@@ -69,7 +81,7 @@ def routing_cell(routing: SkillRouting) -> str:
     best = routing.models[0]
     marks = (
         (OLD, best.changed),
-        (SIMULATED, best.run.simulated),
+        (SIMULATED, best.simulated),
         (LOCAL, best.local),
         (LOOK, routing.state == "failed"),
     )
@@ -87,14 +99,18 @@ def effect_cell(effect: SkillEffects) -> str:
     return f"{last.verdict} {_whole(last.delta, '+')} n {last.tasks}{marks}"
 
 
-def _whole(number: Estimate, sign: str) -> str:
+def _whole(number: NotedFigure, sign: str) -> str:
+    return _hundredths(number.value, number.low, number.high, sign)
+
+
+def _hundredths(middle: float | None, low: float | None, high: float | None, sign: str) -> str:
     """A share or a difference in whole hundredths, with its interval."""
-    if number.value is None:
+    if middle is None:
         return "–"
-    value = f"{100 * number.value:{sign}.0f}"
-    if number.low is None or number.high is None:
+    value = f"{100 * middle:{sign}.0f}"
+    if low is None or high is None:
         return f"{value} [–]"
-    return f"{value} [{100 * number.low:{sign}.0f}, {100 * number.high:{sign}.0f}]"
+    return f"{value} [{100 * low:{sign}.0f}, {100 * high:{sign}.0f}]"
 
 
 def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
@@ -103,13 +119,13 @@ def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
 
 def routing_line(run: ModelRouting) -> str:
     """A model of the router as a whole."""
-    known = Estimate(run.top1, run.low, run.high, run.top1_n)
+    known = _hundredths(run.top1, run.low, run.high, "")
     marks = [
         ("simulated", run.simulated), ("not to be trusted", run.trusted is False),
         ("some prompts only", run.selection != "all"), (f"{len(run.changed or ())} descriptions changed since", bool(run.changed)),
     ]  # fmt: skip
     said = "".join(f", {word}" for word, there in marks if there)
-    return f"{run.model}: top-1 {_whole(known, '')} % of {run.top1_n} calls, {run.time[:10]}, run {run.run_id}{said}"
+    return f"{run.model}: top-1 {known} % of {run.top1_n} calls, {run.time[:10]}, run {run.run_id}{said}"
 
 
 def effect_line(effect: ModelEffect) -> str:
@@ -144,7 +160,7 @@ def summary(status: CollectionStatus) -> str:
 
 
 _SKILL, _NAMES = 30, 6
-_BAD = ("fix first", "harmful", "not found")
+_BAD = (StepKind.FIX_FIRST, StepKind.HARMFUL, StepKind.NOT_FOUND)
 
 
 def render_records_text(
@@ -246,66 +262,37 @@ def _text(text: str) -> str:
     return markdown_text(text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…")
 
 
-SCHEMA = "skill-health/skill-record/1"
-
-
-def render_records_json(status: CollectionStatus, digests: Mapping[str, str | None]) -> str:
+def render_records_json(status: CollectionStatus) -> str:
     """The document as text: keys in a fixed order, ASCII only, no absolute path."""
-    return json.dumps(plain_values(document(status, digests)), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    values = plain_values(record_values(build_status_record(status)))
+    return json.dumps(values, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def build_status_record(status: CollectionStatus) -> SkillRecords:
+    """The document."""
+    routed, effects = status.routed, status.effects
+    return SkillRecords(
+        schema="skill-health/skill-record/1",
+        version=status.version,
+        profile=status.profile,
+        skills=tuple(replace(each, next=steps(each, status.place)) for each in status.records),
+        routing=tuple(map(_run, routed.models)) if routed else (),
+        effect=effects.of(None) if effects else (),
+        next=tuple(
+            SharedStep(**asdict(step), skills=tuple(names)) for step, names in grouped(status.records, status.place)
+        ),
+        notes=status.notes,
+    )
 
 
 def document(status: CollectionStatus, digests: Mapping[str, str | None]) -> dict[str, Any]:
     """The document as JSON values."""
-    routed, effects = status.routed, status.effects
-    whole = effects.of(None) if effects else ()
-    return {
-        "schema": SCHEMA,
-        "version": status.version,
-        "profile": status.profile,
-        "skills": [_skill(each, status, digests) for each in status.records],
-        "routing": [_run(run) for run in routed.models] if routed else [],
-        "effect": [effect_line_record(each) for each in whole],
-        "next": [_step(step) | {"skills": names} for step, names in grouped(status.records, status.place)],
-        "notes": list(status.notes),
-    }
+    return record_values(build_status_record(status))
 
 
-def _skill(record: SkillRecord, status: CollectionStatus, digests: Mapping[str, str | None]) -> dict[str, Any]:
-    health, routing, effect = record.health, record.routing, record.effect
-    return {
-        "name": record.name,
-        "path": record.path,
-        "digest": digests.get(record.name),
-        "health": {
-            "state": health.state, "score": health.score, "flags": list(health.flags), "errors": health.errors,
-            "warnings": health.warnings, "infos": health.infos,
-        },
-        "routing": {
-            "state": routing.state, "prompts": routing.prompts, "models": [_routed(each) for each in routing.models],
-        },
-        "effect": {
-            "state": effect.state, "tasks": list(effect.tasks),
-            "models": [effect_line_record(each) for each in effect.models],
-        },
-        "next": [_step(step) for step in steps(record, status.place)],
-    }  # fmt: skip
-
-
-def _routed(each: SkillRouted) -> dict[str, Any]:
-    return {
-        "model": each.run.model, "run_id": each.run.run_id, "time": each.run.time, "local": each.local,
-        "simulated": each.run.simulated, "trusted": each.run.trusted, "selection": each.run.selection,
-        "recall": estimate_json(each.recall), "precision": estimate_json(each.precision), "changed": each.changed, "listed": each.listed,
-    }  # fmt: skip
-
-
-def _run(run: ModelRouting) -> dict[str, Any]:
-    own = ("model", "run_id", "time", "n", "planned", "selection", "simulated", "trusted")
-    return {name: getattr(run, name) for name in own} | {
-        "top1": {"value": run.top1, "low": run.low, "high": run.high},
-        "changed": None if run.changed is None else list(run.changed),
-    }
-
-
-def _step(step: NextStep) -> dict[str, Any]:
-    return {"gap": step.gap, "advice": step.advice, "command": step.command}
+def _run(run: ModelRouting) -> RouterRunRecord:
+    return RouterRunRecord(
+        model=run.model, run_id=run.run_id, time=run.time, n=run.n, planned=run.planned, selection=run.selection,
+        simulated=run.simulated, trusted=run.trusted, top1=TopShare(value=run.top1, low=run.low, high=run.high),
+        changed=run.changed,
+    )  # fmt: skip

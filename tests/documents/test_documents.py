@@ -14,23 +14,60 @@ import report_made
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from records_made import (
+    EFFECT,
+    FOUND,
+    ROUTING,
+    daily_run,
+    daily_skill,
+    effects_of,
+    health_of,
+    routing_of,
+    skill_record,
+)
 
 from scripts.schemas import schema_files
-from skill_health.documents._record import OpenRecord, Record, convert_record, decode_record, encode_record
-from skill_health.documents.effect_history import EffectHistoryLine
+from skill_health.daily.drift import compare
+from skill_health.daily.drift_report import build_drift_document
+from skill_health.daily.earlier import EarlierRuns, ScoreWindow
+from skill_health.daily.today import TodayRun
+from skill_health.documents._record import (
+    OpenRecord,
+    Record,
+    convert_record,
+    decode_record,
+    encode_record,
+    record_values,
+)
+from skill_health.documents.daily_run import DailyRun
+from skill_health.documents.drift_report import DriftDocument
+from skill_health.documents.effect_history import EffectHistoryLine, Effects
 from skill_health.documents.effect_report import EffectReport
-from skill_health.documents.router_history import RouterHistoryLine
+from skill_health.documents.lint_report import LintDocument
+from skill_health.documents.router_history import RouterHistoryLine, RoutingHistory
 from skill_health.documents.router_report import RouterReport
+from skill_health.documents.skill_record import SkillRecords
+from skill_health.formats.json import build_lint_document
+from skill_health.lint.report import LintReport
+from skill_health.lint.urls import UrlResult
+from skill_health.rules._api import Finding, Severity
+from skill_health.status.next_steps import CommandBuilder
+from skill_health.status.records import RoutedSkills
+from skill_health.status.render import CollectionStatus, build_status_record
 
 FILES = dict(schema_files())
 JUNK: list[Any] = [
     None, True, False, 0, 1, -1, 0.5, -0.5, 10**13, "", " ", "helps", "2026-11-20T05:00:00Z", [], {}, [None], {"a": 1},
 ]  # fmt: skip
 KINDS: dict[str, type[Record] | type[OpenRecord]] = {
+    "drift": DriftDocument,
     "effectiveness-history": EffectHistoryLine,
     "effectiveness-report": EffectReport,
+    "history": DailyRun,
+    "report": LintDocument,
     "router-history": RouterHistoryLine,
     "router-report": RouterReport,
+    "skill-record": SkillRecords,
 }
 
 
@@ -53,7 +90,38 @@ def documents() -> dict[str, Any]:
     router["models"][0]["confusion"] = router["models"][0]["confusion"][:2]
     router = {key: each[:1] if isinstance(each, list) else each for key, each in router.items()}
     lines = (("router-history", page.router_history), ("effectiveness-history", page.effect_history))
-    return {name: doc.value[0] for name, doc in lines} | {"effectiveness-report": report, "router-report": router}
+    reports = {"effectiveness-report": report, "router-report": router}
+    return {name: doc.value[0] for name, doc in lines} | reports | plain_documents()
+
+
+def plain_documents() -> dict[str, Any]:
+    """What lint, daily and status write, made up small and whole."""
+    finding = Finding("LI001", "a-rule", "links", Severity.ERROR, "a", 1, 1, 1, 9, "what is wrong", skill="a")
+    report = LintReport("0.1", "standard", (), (finding,), urls={"https://a.example": UrlResult("u", "ok", 200)})
+    key = "error:LI001:00000000000000aa"
+    found = {
+        "score": 0.9,
+        "flagged": True,
+        "evidence": {"links": {"total": 3}},
+        "findings": (key,),
+        "counts": {"LI001": 1},
+    }
+    before = daily_run(19, 0.8, skills={"a": daily_skill("a", components={"links": 0.5}), "b": daily_skill("b")})
+    after = daily_run(
+        20, 0.9, skills={"a": daily_skill("a", components={"links": 0.6}, **found), "c": daily_skill("b")}
+    )
+    today = TodayRun(after, {"a": {key: [finding]}}, {}, {})
+    earlier = EarlierRuns(last=before, window=ScoreWindow(3, 0.8, 1, 1, 1, before.time))
+    routed, helped = RoutingHistory((ROUTING,), ("a problem",)), Effects((EFFECT,))
+    drift = build_drift_document(compare(before, after), today, earlier, ["a reason"], routed, helped)
+    record = skill_record("plums", health_of(), routing_of("failed", models=(FOUND,)), effects_of(models=(EFFECT,)))
+    status = CollectionStatus(
+        (record,), RoutedSkills((ROUTING,)), helped, CommandBuilder(), "0.1", "standard", ("note",)
+    )
+    written = {
+        "report": build_lint_document(report), "history": after, "drift": drift, "skill-record": build_status_record(status),
+    }  # fmt: skip
+    return {name: json.loads(json.dumps(record_values(each))) for name, each in written.items()}
 
 
 @cache

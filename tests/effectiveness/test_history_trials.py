@@ -104,7 +104,8 @@ def test_a_history_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 
 def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
-    from skill_health.documents import effect_history
+    from skill_health.documents._record import decode_record
+    from skill_health.documents.effect_history import EffectHistoryLine
     from skill_health.effectiveness.plan.forecast import read_controls
 
     given, report, results = made()
@@ -113,8 +114,8 @@ def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
     assert len(rates) == 13
     assert rates[MODELS[1], None] == next(arm for arm in report["models"][1]["arms"])["success"]["value"]
     for line in (tmp_path / HISTORY).read_bytes().splitlines():
-        found = effect_history._line(line)
-        assert found is not None and found.trials >= found.scored
+        found = decode_record(line, EffectHistoryLine)
+        assert found.trials >= found.scored
 
 
 @pytest.mark.slow

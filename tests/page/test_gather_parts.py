@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import page_made
 import pytest
+from records_made import daily_run, daily_skill
 
 from skill_health.config.settings import Config
-from skill_health.daily.history import CollectionSummary, HistoryLine, SkillLine, to_record
+from skill_health.documents._record import record_values
+from skill_health.documents.daily_run import DailyRun, DailySkill
 from skill_health.page.data.histories import marks, trends
 from skill_health.page.model import JsonNode, document
 from skill_health.page.verdict.answers import composing
@@ -22,22 +23,22 @@ from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.render import CollectionStatus
 
 STATUS = CollectionStatus((), None, None, CommandBuilder((".",)), "0.1.0", "standard")
-LINE = HistoryLine(
-    "2026-11-20T04:00:00Z", "2026-11-20", "0.1.0", "standard", "c", "r", (".",), summary=CollectionSummary(2, 0.9),
-    skills={"a": SkillLine("a", 0.8), "b": SkillLine("b", None)},
-)  # fmt: skip
+SKILLS = {"a": daily_skill("a", score=0.8), "b": daily_skill("b")}
 
 
-def on(day: int, mean: float | None = 0.9, **more: Any) -> HistoryLine:
-    return replace(LINE, time=f"2026-11-{day:02}T04:00:00Z", summary=CollectionSummary(2, mean), **more)
+def on(day: int, mean: float | None = 0.9, **more: Any) -> DailyRun:
+    return daily_run(day, mean, **{"skills": SKILLS} | more)
 
 
-def history(*lines: HistoryLine) -> JsonNode:
-    return document("history", json.loads(json.dumps([to_record(line) for line in lines])))
+LINE = on(20)
 
 
-def scored(score: float | None) -> dict[str, SkillLine]:
-    return {"a": SkillLine("a", score)}
+def history(*lines: DailyRun) -> JsonNode:
+    return document("history", json.loads(json.dumps([record_values(line) for line in lines])))
+
+
+def scored(score: float | None) -> dict[str, DailySkill]:
+    return {"a": daily_skill("a", score=score)}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def scored(score: float | None) -> dict[str, SkillLine]:
         ([on(17, skills={}), on(20)], {"since": None, "before": None, "now": 0.8, "change": None}),
     ],
 )
-def test_trends(lines: list[HistoryLine], expected: Mapping[str, Any]) -> None:
+def test_trends(lines: list[DailyRun], expected: Mapping[str, Any]) -> None:
     found = trends(history(*lines), LINE)
     assert found["a"] == expected
     assert found["b"]["now"] is found["b"]["change"] is None
@@ -83,7 +84,7 @@ def test_trends(lines: list[HistoryLine], expected: Mapping[str, Any]) -> None:
         ([on(1), on(8), on(15), on(22)], []),
     ],
 )
-def test_marks(lines: list[HistoryLine], expected: list[tuple[int, str]]) -> None:
+def test_marks(lines: list[DailyRun], expected: list[tuple[int, str]]) -> None:
     found = marks(history(*lines), (".",), 0.05)
     assert [(each["line"], each["kind"]) for each in found] == expected
     assert all(each["time"] == lines[each["line"]].time and each["text"] for each in found)

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from records_made import EFFECT, FOUND, health_of, skill_record
+from records_made import figure as est
 
+from skill_health.documents._record import NotedFigure
 from skill_health.documents.effect_history import VERDICTS, ModelEffect
-from skill_health.documents.router_history import ModelRouting
+from skill_health.documents.skill_record import SkillHealth, SkillRecord, SkillRouted
 from skill_health.page.verdict.verdicts import verdict
-from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder
-from skill_health.status.records import SkillEffects, SkillHealth, SkillRecord, SkillRouted, _benefit, _route
+from skill_health.status.records import _benefit, _route
 
 PLACE = CommandBuilder(("skills",))
-OK, FAILED = SkillHealth("ok", 0.9, (), 0, 1, 0), SkillHealth("failed", 0.5, (), 2, 1, 0)
-
-
-def est(value: float | None, low: float | None = None, high: float | None = None, n: int = 12) -> Estimate:
-    return Estimate(value, low, high, n, n)
+OK, FAILED = health_of(warnings=1), health_of("failed", 0.5, errors=2, warnings=1)
 
 
 SURE, POOR, LOST, NONE = est(0.9, 0.7, 1.0), est(0.4, 0.2, 0.6), est(0.1, 0.0, 0.3), est(None)
-RUN = ModelRouting("maker:m", "2026-11-20T05:00:00Z", "run-1", 0.8, 0.7, 0.9, 58, 58, 60, "all", False, True, ())
-EFFECT = ModelEffect(
-    "loop:m", "plums", "2026-11-20T05:00:00Z", "run-1", "helps", "", est(0.2, 0.1, 0.3), 8, 47, 48, False
-)
 
 
-def routed(recall: Estimate = SURE, local: bool = False, changed: bool = False, **more: Any) -> SkillRouted:
-    return SkillRouted(replace(RUN, **more), local, recall, SURE, changed)
+def routed(recall: NotedFigure = SURE, **more: Any) -> SkillRouted:
+    return replace(FOUND, recall=recall, **more)
 
 
 def effect(word: str = "helps", **more: Any) -> ModelEffect:
@@ -43,9 +37,9 @@ def record(
     routes: list[SkillRouted], effects: list[ModelEffect], health: SkillHealth = OK, hidden: bool = False
 ) -> SkillRecord:
     """A record with the states that the joined record gives it."""
-    routing = _route({"hidden": hidden}, 3, routes, health)
-    benefit: SkillEffects = _benefit(("tasks/1",), effects, health, routing)
-    return SkillRecord("plums", "skills/plums/SKILL.md", health, routing, benefit)
+    routing = _route(hidden, 3, routes, health)
+    benefit = _benefit(("tasks/1",), effects, health, routing)
+    return skill_record("plums", health, routing, benefit)
 
 
 CASES: dict[str, tuple[SkillRecord, tuple[str, str, int]]] = {
@@ -130,7 +124,7 @@ def test_the_next_command_names_who_was_asked_before(given_: SkillRecord, advice
 @pytest.mark.parametrize(
     ("given_", "parts"),
     [
-        (record([routed()], [effect(preliminary=("few",))]), ["+20.0 points [+10.0, +30.0] over 12 tasks", "loop:m", "preliminary: few"]),
+        (record([routed()], [effect(preliminary=("few",))]), ["+20.0 points [+10.0, +30.0] over 8 tasks", "loop:m", "preliminary: few"]),
         (record([routed()], [effect(changed=True)]), ["has changed since"]),
         (record([routed()], [effect("biased", biased=("a control fails",))]), ["a control fails"]),
         (record([], [effect("not testable", reason="not testable: 3 tasks differ")]), ["; 3 tasks differ"]),
@@ -141,7 +135,7 @@ def test_the_next_command_names_who_was_asked_before(given_: SkillRecord, advice
         (record([routed(trusted=False)], []), ["instrument check failed"]),
         (record([], [], FAILED), ["2 errors, 1 warning"]),
         (record([], []), ["score 0.90", "1 warning"]),
-        (record([], [], SkillHealth("ok", 0.999, (), 0, 0, 0)), ["score 0.99,"]),
+        (record([], [], health_of(score=0.999)), ["score 0.99,"]),
     ],
 )  # fmt: skip
 def test_the_reason_has_the_figures(given_: SkillRecord, parts: list[str]) -> None:
@@ -150,7 +144,7 @@ def test_the_reason_has_the_figures(given_: SkillRecord, parts: list[str]) -> No
 
 
 ROUTES = st.builds(
-    routed, st.sampled_from([SURE, POOR, LOST, NONE]), st.booleans(), st.booleans(), simulated=st.booleans(),
+    routed, st.sampled_from([SURE, POOR, LOST, NONE]), local=st.booleans(), changed=st.booleans(), simulated=st.booleans(),
     trusted=st.sampled_from([True, False, None]),
 )  # fmt: skip
 EFFECTS = st.builds(effect, st.sampled_from(VERDICTS), changed=st.booleans(), simulated=st.booleans())
@@ -162,7 +156,7 @@ def test_what_asked_no_model_decides_nothing(
 ) -> None:
     found = verdict(record(routes, effects, hidden=hidden), PLACE)
     real = [each for each in effects if not each.simulated]
-    asked = [each for each in routes if not each.run.simulated and not each.local]
+    asked = [each for each in routes if not each.simulated and not each.local]
     assert found.question != 3 or real
     assert found.tone in ("unknown", "warn") or [*real, *asked]
     assert found.word not in ("found", "not found") or asked

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import page_made
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from records_made import EFFECT, ROUTING, figure, health_of, skill_record
+from records_made import FOUND as ROUTED
 
 from skill_health.cli import main
+from skill_health.documents._record import NotedFigure
 from skill_health.documents.effect_history import VERDICTS, Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting
+from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.verdict.answers import effect, routing
 from skill_health.page.verdict.ranking import named_anew, naming
 from skill_health.page.verdict.verdicts import due, verdict
-from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder
-from skill_health.status.records import RoutedSkills, SkillHealth, SkillRecord, SkillRouted, _benefit, _route
+from skill_health.status.records import RoutedSkills, _benefit, _route
 from skill_health.status.render import CollectionStatus
 
 PLACE = CommandBuilder((".",))
-RUN = ModelRouting(
-    "maker:m", "2026-11-20T05:00:00Z", "run-1", 0.61, 0.551, 0.666, 300, 300, 300, "all", False, True, ()
-)
-FOUND, LOST, FEW = (Estimate(*told, 12, 12) for told in ((0.9, 0.7, 1.0), (0.1, 0.0, 0.3), (0.7, 0.4, 0.9)))
-EFFECT = ModelEffect(
-    "loop:m", "", "2026-11-20T05:00:00Z", "run-1", "helps", "", Estimate(0.2, 0.1, 0.3, 8, 8), 8, 47, 48, False,
-    changed=False,
-)  # fmt: skip
+RUN = replace(ROUTING, top1=0.61, low=0.551, high=0.666, top1_n=300, n=300, planned=300)
+FOUND, LOST, FEW = (figure(*told) for told in ((0.9, 0.7, 1.0), (0.1, 0.0, 0.3), (0.7, 0.4, 0.9)))
 TOP = "maker:m: right skill for 61.0 % [55.1, 66.6] of 300 calls"
 
 
-def routed(recall: Estimate = FOUND, local: bool = False, changed: bool = False, **more: Any) -> SkillRouted:
-    return SkillRouted(replace(RUN, **more), local, recall, recall, changed)
+def routed(recall: NotedFigure = FOUND, **more: Any) -> SkillRouted:
+    return replace(ROUTED, recall=recall, precision=recall, **more)
 
 
 def collection(
@@ -48,13 +45,16 @@ def collection(
     effects = effects or [[] for _ in routes]
     records, lines = [], list(whole or [])
     for at, (rows, helped) in enumerate(zip(routes, effects, strict=True)):
-        health = SkillHealth("ok", 0.9, (), 0, 0, 0)
-        route = _route({"hidden": False}, 3, rows, health)
+        health = health_of()
+        route = _route(False, 3, rows, health)
         own = [replace(each, skill=f"skill-{at}") for each in helped]
         lines += own
-        path = f"skills/skill-{at}/SKILL.md"
-        records.append(SkillRecord(f"skill-{at}", path, health, route, _benefit(("tasks/1",), own, health, route)))
-    models = {row.run.model: row.run for rows in routes for row in rows} | {run.model: run for run in runs or ()}
+        records.append(skill_record(f"skill-{at}", health, route, _benefit(("tasks/1",), own, health, route)))
+    asked = {row.model: row for rows in routes for row in rows}
+    models = {
+        name: replace(RUN, model=name, simulated=row.simulated, trusted=row.trusted, selection=row.selection)
+        for name, row in asked.items()
+    } | {run.model: run for run in runs or ()}
     return CollectionStatus(
         tuple(records), RoutedSkills(tuple(models.values())), Effects(tuple(lines)), PLACE, "0.1.0", "standard"
     )
@@ -69,14 +69,12 @@ def collection(
         ([[routed()]] * 2, "yes", "good", f"{TOP}; of 2 skills 2 certainly found"),
         ([[routed()], [routed(LOST)]], "no", "bad", f"{TOP}; of 2 skills 1 certainly found, 1 lost"),
         ([[routed(FEW)]] * 3, "partly known", "warn", f"{TOP}; of 3 skills 3 with too few prompts to say"),
-        ([[routed(FEW, low=0.3)]], "unclear", "unknown", "of 1 skill 1 with too few prompts to say"),
         ([[routed()], []], "partly known", "warn", "of 2 skills 1 certainly found, 1 not asked for"),
         ([[routed(changed=True)]], "out of date: unclear", "unknown", "of 1 skill 1 changed since"),
         ([[routed(changed=True)], [routed()]], "partly known", "warn", "1 certainly found, 1 changed since"),
         ([[routed(trusted=False)]], "unclear", "unknown", "1 asked in a run that failed its check; the instrument"),
         ([[routed(LOST, trusted=False)]], "unclear", "unknown", "; the instrument check failed"),
         ([[routed(selection="sweep")]], "partly known", "warn", "1 certainly found; some prompts only"),
-        ([[routed(n=1, top1_n=1, top1=1.0, low=None, high=None)]], "yes", "good", "100.0 % [–] of 1 call; of 1 skill"),
         ([[routed(), routed(LOST, model="maker:b")]], "no", "bad", "best of 2 models maker:m: right skill for"),
     ],
 )  # fmt: skip
@@ -87,6 +85,15 @@ def test_routing(routes: list[list[SkillRouted]], word: str, tone: str, reason: 
     assert " 0 " not in found.reason, "what no skill is, is not said"
     assert bool(found.command) == (word != "yes")
     assert ("--models" in found.command) == bool(found.command)
+
+
+def test_the_figures_of_the_run_as_a_whole_are_told() -> None:
+    few = routing(collection([[routed(FEW)]], runs=[replace(RUN, low=0.3)]))
+    assert (few.word, few.tone) == ("unclear", "unknown")
+    assert "of 1 skill 1 with too few prompts to say" in few.reason
+    one = routing(collection([[routed()]], runs=[replace(RUN, n=1, top1_n=1, top1=1.0, low=None, high=None)]))
+    assert (one.word, one.tone) == ("yes", "good")
+    assert "100.0 % [–] of 1 call; of 1 skill" in one.reason
 
 
 def test_a_run_without_a_report_says_nothing_of_a_model() -> None:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from skill_health.core.strict_json import escape_surrogates
+from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.data.loading import loads, read_file
 from skill_health.page.model import SkillVerdict
 from skill_health.page.verdict.ranking import effect_rank, route_rank
-from skill_health.status.records import SkillRecord
 
 STATE = "skill-health/page-state/1"
 HEAD = f'{{"schema": "{STATE}",'
@@ -161,11 +161,11 @@ def state(
 
 
 def _recall(record: SkillRecord) -> dict[str, Any]:
-    every = [each for each in record.routing.models if not each.run.simulated and each.recall.value is not None]
-    best = min(every, key=lambda one: route_rank(False, True, one.local, one.changed, one.run.trusted), default=None)
+    every = [each for each in record.routing.models if not each.simulated and each.recall.value is not None]
+    best = min(every, key=lambda one: route_rank(False, True, one.local, one.changed, one.trusted), default=None)
     if best is None:
         return {"recall": None, "recall_model": None}
-    return {"recall": best.recall.value, "recall_model": escape_surrogates(best.run.model)}
+    return {"recall": best.recall.value, "recall_model": escape_surrogates(best.model)}
 
 
 def _effect(record: SkillRecord) -> dict[str, Any]:

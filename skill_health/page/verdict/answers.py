@@ -8,6 +8,7 @@ from typing import Any
 
 from skill_health.config.settings import Config
 from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.next_steps import NextStep
 from skill_health.documents.router_history import ModelRouting
 from skill_health.lint.report import LintReport
 from skill_health.lint.report import judge_report as gate
@@ -27,7 +28,7 @@ from skill_health.page.verdict.verdicts import (
 )
 from skill_health.rules._api import Severity
 from skill_health.stats.estimates import Estimate
-from skill_health.status.next_steps import NextStep, grouped
+from skill_health.status.next_steps import grouped
 from skill_health.status.records import LOST
 from skill_health.status.render import CollectionStatus
 
@@ -129,7 +130,7 @@ _STANDINGS: dict[Standing, str] = {
 def routing(status: CollectionStatus) -> SkillVerdict:
     """The answer to the second question, by the best model that was really asked. Pure."""
     runs = [each for each in (status.routed.models if status.routed else ()) if each.top1 is not None]
-    kinds = {row.run.model: row.local for each in status.records for row in each.routing.models}
+    kinds = {row.model: row.local for each in status.records for row in each.routing.models}
     real = [each for each in runs if not each.simulated and kinds.get(each.model) is False]
     if not real:
         command = naming(status.place.router(), "") + " --models PROVIDER:MODEL"

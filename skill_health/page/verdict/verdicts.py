@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from skill_health.documents._record import NotedFigure
 from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.skill_record import SkillHealth, SkillRecord, SkillRouted, SkillRouting
 from skill_health.page.figures import MISSING
 from skill_health.page.figures import score as score_cell
 from skill_health.page.model import JsonNode, Page, SkillVerdict, Tone
 from skill_health.page.verdict.ranking import effect_rank, named_anew, naming
 from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder, steps
-from skill_health.status.records import LOST, SkillHealth, SkillRecord, SkillRouted, SkillRouting, lost
+from skill_health.status.records import LOST, lost
 
 PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
 """What stands before a word that is not to be taken as the last one."""
@@ -57,7 +59,7 @@ def standing(record: SkillRecord) -> Standing:
         return "lost"
     known = _asked(record.routing)
     current = [each for each in known if not each.changed]
-    sound = [each for each in current if each.run.trusted is not False]
+    sound = [each for each in current if each.trusted is not False]
     if sound:
         return "found" if _found(sound[0]) else "few"
     return "untrusted" if current else "changed" if known else "none"
@@ -68,7 +70,7 @@ def _next(record: SkillRecord, place: CommandBuilder, word: str) -> tuple[str, s
     # Harm that was measured comes before what is not measured yet, and what can be run before what cannot.
     ranked = sorted(due, key=lambda each: (each.gap != "harmful", not each.command))
     step = next(iter(ranked), None)
-    asked = next((each.run.model for each in _asked(record.routing)), "")
+    asked = next((each.model for each in _asked(record.routing)), "")
     agent = next((each.model for each in record.effect.models if not each.simulated), "")
     advice = ASK_AGAIN.get(standing(record), "") if word == "unclear" else ""
     if advice:
@@ -113,14 +115,14 @@ def _reason(each: ModelEffect, every: Sequence[ModelEffect]) -> str:
 
 def _routed(record: SkillRecord) -> _Said | None:
     routing = record.routing
-    known = [each for each in routing.models if not each.run.simulated and each.recall.value is not None]
+    known = [each for each in routing.models if not each.simulated and each.recall.value is not None]
     if routing.state == "not listed" or not known:
         return None
     current = [each for each in known if not each.changed]
     asked = [each for each in current if not each.local]
     state = standing(record)
     if state in ("found", "few"):
-        best = next(each for each in asked if each.run.trusted is not False)
+        best = next(each for each in asked if each.trusted is not False)
         if state == "found":
             return "found", "good", 2, f"{recall(best)}; whether it helps is not known"
         return "unclear", "unknown", 2, f"too few answers to say whether it is found: {recall(best)}"
@@ -150,17 +152,17 @@ def findings(health: SkillHealth) -> str:
 
 def recall(each: SkillRouted) -> str:
     """How often a skill came first for its requests, by whom: "66.7 % [16.4, 95.3] of 3 calls (maker:model)"."""
-    return f"{percent(each.recall)} of {each.recall.n} call{'s' * (each.recall.n != 1)} ({each.run.model})"
+    return f"{percent(each.recall)} of {each.recall.n} call{'s' * (each.recall.n != 1)} ({each.model})"
 
 
-def percent(number: Estimate) -> str:
+def percent(number: Estimate | NotedFigure) -> str:
     """A share in per cent with its interval."""
     if number.value is None:
         return MISSING
     return f"{100 * number.value:.1f} % {_interval(number, '')}"
 
 
-def points(number: Estimate) -> str:
+def points(number: Estimate | NotedFigure) -> str:
     """A difference with its interval and the tasks behind it: "+20.0 points [+10.0, +30.0] over 12 tasks"."""
     if number.value is None:
         return MISSING
@@ -168,7 +170,7 @@ def points(number: Estimate) -> str:
     return f"{100 * number.value:+.1f} points {_interval(number, '+')} over {tasks}"
 
 
-def _interval(number: Estimate, sign: str) -> str:
+def _interval(number: Estimate | NotedFigure, sign: str) -> str:
     if number.low is None or number.high is None:
         return f"[{MISSING}]"
     return f"[{100 * number.low:{sign}.1f}, {100 * number.high:{sign}.1f}]"
@@ -176,7 +178,7 @@ def _interval(number: Estimate, sign: str) -> str:
 
 def _asked(routing: SkillRouting) -> list[SkillRouted]:
     """What models said of the skill, the best first; neither scripts nor what counts words on this machine."""
-    every = [each for each in routing.models if not each.run.simulated and not each.local]
+    every = [each for each in routing.models if not each.simulated and not each.local]
     return [each for each in every if each.recall.value is not None]
 
 
