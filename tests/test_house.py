@@ -164,7 +164,7 @@ def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
 PLUGINS = (
     "skill_health/documents",
     "skill_health/commands", "skill_health/formats", "skill_health/rules", "skill_health/bench/providers",
-    "skill_health/page/pictures", "router/commands", "router/prompts", "router/reports", "router/routers",
+    "skill_health/page/pictures", "skill_health/page/sections", "router/commands", "router/prompts", "router/reports", "router/routers",
     "effectiveness/agents", "effectiveness/commands", "effectiveness/reports", "effectiveness/sandbox",
     "effectiveness/tasks",
 )  # fmt: skip

@@ -73,7 +73,7 @@ def _render(page: Page, form: str) -> str:
 
         return as_json(page)
     if form == "md":
-        from skill_health.page.sections.summary import render as as_markdown
+        from skill_health.page.summary import render as as_markdown
 
         return as_markdown(page)
     from skill_health.page.html import render as as_html
@@ -121,4 +121,4 @@ def _keep_state(page: Page, output: str) -> None:
     from skill_health.page.data.changes import HEAD, state_file, state_text
 
     check(state_file(output), HEAD.encode())
-    write_text(state_file(output), state_text(page.own["state"].value))
+    write_text(state_file(output), state_text(page.own.state))

@@ -1,4 +1,4 @@
-"""What the page adds."""
+"""What the page knows beside the reports that it rests on, and the state that the next page compares with."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Count, DateText, Record, TimeText
+
+StateField = Literal[
+    "name", "verdict", "score", "recall", "recall_model", "effect", "effect_verdict", "tokens", "stale_claims"
+]
 
 
 class PageData(Record, frozen=True, kw_only=True):
@@ -54,7 +58,7 @@ class SkillListings(Record, frozen=True, kw_only=True):
 
 
 class HostListing(Record, frozen=True, kw_only=True):
-    """host."""
+    """What one host spends on the skills of one folder."""
 
     key: str
     """The host's short name."""
@@ -85,9 +89,9 @@ class HostListing(Record, frozen=True, kw_only=True):
 
 
 class ClaimAges(Record, frozen=True, kw_only=True):
-    """claims."""
+    """The ages of all registered claims, and of those of each skill."""
 
-    skills: Mapping[str, SkillTokens]
+    skills: Mapping[str, SkillClaims]
     """By path."""
     claims: Count
     """Claims in the registry."""
@@ -99,8 +103,8 @@ class ClaimAges(Record, frozen=True, kw_only=True):
     """Days since the source was looked at that was looked at longest ago; null without claims."""
 
 
-class SkillTokens(Record, frozen=True, kw_only=True):
-    """skill."""
+class SkillClaims(Record, frozen=True, kw_only=True):
+    """The ages of the claims that a skill owns."""
 
     claims: Count
     """Claims in the registry."""
@@ -115,7 +119,7 @@ class SkillTokens(Record, frozen=True, kw_only=True):
 
 
 class ScoreTrend(Record, frozen=True, kw_only=True):
-    """trend."""
+    """How the score of a skill moves."""
 
     since: TimeText | None
     """When that run was, in UTC; null where there is none."""
@@ -128,7 +132,7 @@ class ScoreTrend(Record, frozen=True, kw_only=True):
 
 
 class HistoryMark(Record, frozen=True, kw_only=True):
-    """mark."""
+    """Something to mark in the history of the collection."""
 
     time: TimeText
     """The run that it was first seen in, in UTC."""
@@ -160,12 +164,12 @@ class VerdictRecord(Record, frozen=True, kw_only=True):
 
 
 class PageChanges(Record, frozen=True, kw_only=True):
-    """changes."""
+    """What is another than on the last page."""
 
     since: PageBefore
-    added: tuple[AddedSkill, ...]
+    added: tuple[NamedSkill, ...]
     """Skills that are new."""
-    removed: tuple[AddedSkill, ...]
+    removed: tuple[NamedSkill, ...]
     """Skills that are gone."""
     skills: tuple[MovedSkill, ...]
     """Skills that have changed."""
@@ -180,8 +184,8 @@ class PageBefore(Record, frozen=True, kw_only=True):
     """The version of skill-health that made it."""
 
 
-class AddedSkill(Record, frozen=True, kw_only=True):
-    """added."""
+class NamedSkill(Record, frozen=True, kw_only=True):
+    """A skill that has come or gone."""
 
     path: str
     """Its SKILL.md."""
@@ -190,22 +194,20 @@ class AddedSkill(Record, frozen=True, kw_only=True):
 
 
 class MovedSkill(Record, frozen=True, kw_only=True):
-    """skill."""
+    """A skill that has changed, and what of it."""
 
     path: str
     """Its SKILL.md."""
     name: str
     """Its name."""
-    what: tuple[VerdictMove, ...]
+    what: tuple[StateMove, ...]
     """What has changed."""
 
 
-class VerdictMove(Record, frozen=True, kw_only=True):
-    """what."""
+class StateMove(Record, frozen=True, kw_only=True):
+    """A change of one value of a skill."""
 
-    field: Literal[
-        "name", "verdict", "score", "recall", "recall_model", "effect", "effect_verdict", "tokens", "stale_claims"
-    ]
+    field: StateField
     """What has changed."""
     before: str | float | None
     """As it was; null where it was not known."""
@@ -229,7 +231,7 @@ class PageState(Record, frozen=True, kw_only=True):
 
 
 class StateOfSkill(Record, frozen=True, kw_only=True):
-    """state_skill."""
+    """What the next page compares of a skill."""
 
     name: str
     """The skill's name."""
@@ -252,7 +254,7 @@ class StateOfSkill(Record, frozen=True, kw_only=True):
 
 
 class PreviousState(Record, frozen=True, kw_only=True):
-    """previous."""
+    """The state of the page before."""
 
     as_of: str
     """Its day."""

@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from skill_health.documents.skill_record import RouterRunRecord, SkillRecord, SkillRouted
 from skill_health.page.drawing.theme import BAD, GOOD, UNKNOWN, WARN
-from skill_health.page.figures import escape_text, points, score, share
-from skill_health.page.model import TONES, JsonNode, Page, PageCell, Tone
+from skill_health.page.figures import escape_text, estimate_text, score_text
+from skill_health.page.model import TONES, Page, Tone
 from skill_health.page.verdict.ranking import effect_first
 from skill_health.page.verdict.verdicts import hedged
 from skill_health.status.records import LOST
+from skill_health.text.numbers import Interval, with_interval
 from skill_health.text.terminal import cut
 
 What = Literal["health", "routing", "effect", "verdict"]
@@ -41,99 +43,87 @@ class Badge:
 
 def badge(page: Page, what: What, path: str | None = None) -> Badge:
     """The badge of the collection, or of the skill whose SKILL.md has this path. Raises KeyError for an unknown one."""
-    skill = None if path is None else page.status["skills"].where("path", path)
+    skill = next((each for each in page.status.skills if each.path == path), None)
     if path is not None and skill is None:
         raise KeyError(path)
     message, tone = {"health": _health, "routing": _routing, "effect": _effect, "verdict": _verdict}[what](page, skill)
-    lead = "skill" if skill is None else cut(escape_text(skill["name"].value), _NAME)
+    lead = "skill" if skill is None else cut(escape_text(skill.name), _NAME)
     name = "skills" if skill is None and what == "verdict" else lead if what == "verdict" else f"{lead} {what}"
     return Badge(cut(name, _LABEL), cut(escape_text(message), _MESSAGE), tone)
 
 
-def _health(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
+def _health(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     if skill is not None:
-        health = skill["health"].value
-        if health["state"] == "failed":
+        if skill.health.state == "failed":
             return "fails", "bad"
-        if health["score"] is None:
-            return "not measured", "unknown"
-        return score(skill["health"]["score"]).text, "warn" if health["flags"] else "good"
-    skills = page.status["skills"].value
-    failed = sum(each["health"]["state"] == "failed" for each in skills)
+        return _scored(skill.health.score, bool(skill.health.flags))
+    failed = sum(each.health.state == "failed" for each in page.status.skills)
     if failed:
-        return f"{failed:,} of {len(skills):,} fail", "bad"
-    mean = page.lint["summary"].get("score")
-    if mean.value is None:
+        return f"{failed:,} of {len(page.status.skills):,} fail", "bad"
+    return _scored(page.lint.summary.score, bool(page.lint.summary.flagged))
+
+
+def _scored(value: float | None, flagged: bool) -> tuple[str, Tone]:
+    if value is None:
         return "not measured", "unknown"
-    return score(mean).text, "warn" if page.lint["summary"].get("flagged") else "good"
+    return score_text(value), "warn" if flagged else "good"
 
 
-def _routing(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
+def _routing(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     """How often the right skill comes first by the best model that was really asked, or this skill where it is due."""
-    if skill is not None and skill["routing"]["state"].value == "fix first":
+    if skill is not None and skill.routing.state == "fix first":
         return "fix health first", "unknown"
-    models = [*(page.status["routing"] if skill is None else skill["routing"]["models"])]
-    key = "top1" if skill is None else "recall"
-    known = [each for each in models if each[key]["value"].value is not None]
-    local = _word_counters(page)
-    known.sort(key=lambda each: (each["simulated"].value, each["trusted"].value is False, each["model"].value in local))
+    runs: list[tuple[RouterRunRecord | SkillRouted, Interval, int]] = [
+        *((each, each.top1, each.n) for each in (page.status.routing if skill is None else ())),
+        *((each, each.recall, each.recall.n) for each in (skill.routing.models if skill else ())),
+    ]
+    # How well routers do that compute on this machine says little of a model.
+    local = {each.model for one in page.status.skills for each in one.routing.models if each.local}
+    known = [each for each in runs if each[1].value is not None]
+    known.sort(key=lambda each: (each[0].simulated, each[0].trusted is False, each[0].model in local))
     if not known:
         return "not measured", "unknown"
-    best = known[0].value
-    calls = f" n {best['n']:,}" if skill is None else ""
-    figure = f"{_with_unit(share(known[0][key]), '%')}{calls}, {cut(escape_text(best['model']), _NAME)}"
-    if best["simulated"]:
+    best, number, n = known[0]
+    figure = f"{with_interval(number, unit=' %')} n {n:,}, {cut(escape_text(best.model), _NAME)}"
+    if best.simulated:
         return f"simulated: {figure}", "unknown"
     doubts = (
-        ("not to be trusted", best["trusted"] is False), ("some prompts only", best["selection"] != "all"),
-        ("out of date", bool(best["changed"])),
+        ("not to be trusted", best.trusted is False), ("some prompts only", best.selection != "all"),
+        ("out of date", bool(best.changed)),
     )  # fmt: skip
     said = [word for word, there in doubts if there]
-    doubted = bool(said) or best["model"] in local
-    return ", ".join([figure, *said]), "unknown" if doubted else _found(best[key])
+    doubted = bool(said) or best.model in local
+    return ", ".join([figure, *said]), "unknown" if doubted else _found(number)
 
 
-def _with_unit(figure: PageCell, unit: str) -> str:
-    """A figure as it stands on the page, with its unit before the interval."""
-    value, mark, rest = figure.text.partition(" [")
-    return f"{value} {unit}{mark}{rest}" if mark else value
-
-
-def _word_counters(page: Page) -> set[str]:
-    """The routers that compute on this machine: how well they do says little of a model."""
-    models = (each.value for skill in page.status["skills"] for each in skill["routing"]["models"])
-    return {each["model"] for each in models if each["local"]}
-
-
-def _found(estimate: Mapping[str, float | None]) -> Tone:
+def _found(estimate: Interval) -> Tone:
     """Whether more requests are found than lost, where the interval tells."""
-    low, high = estimate["low"], estimate["high"]
-    if high is not None and high < LOST:
+    if estimate.high is not None and estimate.high < LOST:
         return "bad"
-    return "good" if low is not None and low >= LOST else "warn"
+    return "good" if estimate.low is not None and estimate.low >= LOST else "warn"
 
 
-def _effect(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
+def _effect(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     """The verdict that decides, of an agent that was really run; one that is preliminary has no colour of its own."""
-    if skill is not None and skill["effect"]["state"].value == "fix first":
+    if skill is not None and skill.effect.state == "fix first":
         return "fix the rest first", "unknown"
-    first = effect_first(page.status["effect"] if skill is None else skill["effect"]["models"])
-    if first is None:
+    last = effect_first(page.status.effect if skill is None else skill.effect.models)
+    if last is None:
         return "not measured", "unknown"
-    last = first.value
-    word = last["verdict"]
-    figure = "" if word == "not testable" else f" {_with_unit(points(first['delta']), 'points')}"
-    doubts = (("out of date", last["changed"]), ("preliminary", last["preliminary"]))
-    said = ", ".join([f"{word}{figure}", *(each for each, there in doubts if there)])
-    if last["simulated"]:
+    figure = ""
+    if last.verdict != "not testable":
+        figure = f" {estimate_text(last.delta, '+,.1f', unit=' points')}"
+    doubts = (("out of date", last.changed), ("preliminary", last.preliminary))
+    said = ", ".join([f"{last.verdict}{figure}", *(each for each, there in doubts if there)])
+    if last.simulated:
         return f"simulated: {said}", "unknown"
-    tone: Tone = "unknown" if last["changed"] else _VERDICTS.get(word, "unknown")
-    return said, hedged(word, tone, bool(last["preliminary"]))[1]
+    tone: Tone = "unknown" if last.changed else _VERDICTS.get(last.verdict, "unknown")
+    return said, hedged(last.verdict, tone, bool(last.preliminary))[1]
 
 
-def _verdict(page: Page, skill: JsonNode | None) -> tuple[str, Tone]:
+def _verdict(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     if skill is not None:
-        own = page.verdicts.get(skill["path"].value)
+        own = page.verdicts.get(skill.path)
         return (own.word, own.tone) if own else ("not measured", "unknown")
     counts = Counter((each.tone, each.word) for each in page.verdicts.values())
     if not counts:

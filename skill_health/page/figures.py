@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-from skill_health.page.model import JsonNode, PageCell, Tone
+from skill_health.documents._record import Figure, FullFigure, NotedFigure, OpenRecord, Record
+from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.skill_record import SkillRouted
+from skill_health.page.model import Origins, PageCell, Tone
+from skill_health.text.numbers import with_interval
 from skill_health.text.terminal import escape_character
 
 MISSING = "–"
@@ -18,51 +22,53 @@ def text_cell(text: object) -> PageCell:
     return PageCell(str(text), str(text))
 
 
-def count(number: JsonNode) -> PageCell:
-    """A whole number with commas; a dash where it is null."""
-    value = number.value
-    return PageCell(MISSING if value is None else f"{value:,}", value, number.origin)
+def count(origins: Origins, record: Record | OpenRecord, name: str) -> PageCell:
+    """A whole number with commas, in the field of this name; a dash where it is null."""
+    value: int | None = getattr(record, name)
+    return PageCell(MISSING if value is None else f"{value:,}", value, origins.of(record, name))
 
 
-def score(number: JsonNode, tone: Tone | None = None) -> PageCell:
-    """A score between 0 and 1 with two digits, not rounded up to 1.00."""
-    value = number.value
-    if value is None:
-        return PageCell(MISSING, None, number.origin)
-    text = f"{value:.2f}" if not 0.995 <= value < 1 else "0.99"
-    return PageCell(text, value, number.origin, tone or "")
+def score(origins: Origins, record: Record | OpenRecord, name: str, tone: Tone | Literal[""] = "") -> PageCell:
+    """A score between 0 and 1, in the field of this name."""
+    value: float | None = getattr(record, name)
+    return PageCell(score_text(value), value, origins.of(record, name), "" if value is None else tone)
 
 
-def share(estimate: JsonNode) -> PageCell:
+def score_text(value: float | None) -> str:
+    """A score with two digits, not rounded up to 1.00."""
+    return MISSING if value is None else f"{value:.2f}" if not 0.995 <= value < 1 else "0.99"
+
+
+def share(origins: Origins, estimate: AnyFigure) -> PageCell:
     """An estimate of a share in per cent: "40.0 [28.4, 52.8] n 60"; without an interval "40.0 [–] n 3"."""
-    return _estimate(estimate, 100.0, "")
+    return _estimate(origins, estimate, 100.0, ",.1f")
 
 
-def points(estimate: JsonNode) -> PageCell:
+def points(origins: Origins, estimate: AnyFigure) -> PageCell:
     """An estimate of a difference of shares in percentage points, signed: "+40.0 [+13.8, +63.8] n 15"."""
-    return _estimate(estimate, 100.0, "+")
+    return _estimate(origins, estimate, 100.0, "+,.1f")
 
 
-def amount(estimate: JsonNode, unit: float = 1.0, digits: int = 1, signed: bool = False) -> PageCell:
+def amount(origins: Origins, estimate: AnyFigure, unit: float = 1.0, digits: int = 1, signed: bool = False) -> PageCell:
     """An estimate of anything else, divided by `unit` and with so many digits: tokens, dollars, seconds."""
-    return _estimate(estimate, 1.0 / unit, "+" if signed else "", digits)
+    return _estimate(origins, estimate, 1.0 / unit, f"{'+' if signed else ''},.{digits}f")
 
 
-def _estimate(estimate: JsonNode, factor: float, sign: str, digits: int = 1) -> PageCell:
-    told = estimate.value or {}
-    value = told.get("value")
-    if value is None:
-        return PageCell(MISSING, None, estimate.origin)
-    low, high = told.get("low"), told.get("high")
-    form = f"{sign},.{digits}f"
-    interval = f"[{MISSING}]"
-    if low is not None and high is not None:
-        interval = f"[{low * factor:{form}}, {high * factor:{form}}]"
-    n = f" n {told['n']:,}" if "n" in told else ""
-    return PageCell(f"{value * factor:{form}} {interval}{n}", value * factor, estimate.origin)
+def _estimate(origins: Origins, estimate: AnyFigure, factor: float, form: str) -> PageCell:
+    value = None if estimate.value is None else estimate.value * factor
+    return PageCell(estimate_text(estimate, form, factor), value, origins.of(estimate))
 
 
-LEGEND = {
+def estimate_text(estimate: AnyFigure, form: str = ",.1f", factor: float = 100.0, unit: str = "") -> str:
+    """An estimate, times `factor` and in a form, with its interval and n; a dash where it is null."""
+    said = with_interval(estimate, form, factor, unit)
+    return said if estimate.value is None else f"{said} n {estimate.n:,}"
+
+
+AnyFigure = Figure | NotedFigure | FullFigure
+"""A number with its interval, as the reports have it."""
+MarkWord = Literal["SIMULATED", "local", "stale", "subset", "untrusted", "preliminary", "biased"]
+LEGEND: dict[MarkWord, str] = {
     "SIMULATED": "made by a script, no model was asked; it shows that the measurement works, not what skills do",
     "local": "a router on this machine that compares words or vectors; no model that agents use",
     "stale": "the skill or its description has changed since it was measured",
@@ -77,30 +83,32 @@ LEGEND = {
 class Mark:
     """A word of the legend, and the reason where the report names one."""
 
-    word: str
+    word: MarkWord
     reason: str = ""
 
 
-def route_marks(run: Mapping[str, Any]) -> tuple[Mark, ...]:
-    """The marks of a skill's numbers in a routing run (an item of `routing.models` or `routing` in the record)."""
-    words = (
-        ("SIMULATED", run.get("simulated")),
-        ("local", run.get("local")),
-        ("stale", run.get("changed")),
-        ("subset", run.get("selection") not in (None, "all")),
-        ("untrusted", run.get("trusted") is False),
-    )
+def route_marks(
+    simulated: bool, local: bool, changed: bool | None, trusted: bool | None, selection: str
+) -> tuple[Mark, ...]:
+    """The marks of the numbers of a routing run, by what is known of it."""
+    words: tuple[tuple[MarkWord, bool | None], ...] = (
+        ("SIMULATED", simulated), ("local", local), ("stale", changed), ("subset", selection != "all"),
+        ("untrusted", trusted is False),
+    )  # fmt: skip
     return tuple(Mark(word) for word, holds in words if holds)
 
 
-def effect_marks(line: Mapping[str, Any]) -> tuple[Mark, ...]:
-    """The marks of a line of effects (an item of `effect.models` or `effect` in the record), with their reasons."""
-    found = [Mark("SIMULATED")] if line.get("simulated") else []
-    found += [Mark("stale")] if line.get("changed") else []
-    for word in ("biased", "preliminary"):
-        reasons = line.get(word) or ()
-        found += [Mark(word, "; ".join(str(each) for each in reasons))] if reasons else []
-    return tuple(found)
+def skill_route_marks(run: SkillRouted) -> tuple[Mark, ...]:
+    """The marks of a skill's numbers in a routing run."""
+    return route_marks(run.simulated, run.local, run.changed, run.trusted, run.selection)
+
+
+def effect_marks(line: ModelEffect) -> tuple[Mark, ...]:
+    """The marks of a line of effects, with their reasons."""
+    said: tuple[tuple[MarkWord, Sequence[str]], ...] = (("biased", line.biased), ("preliminary", line.preliminary))
+    found = [Mark("SIMULATED")] if line.simulated else []
+    found += [Mark("stale")] if line.changed else []
+    return (*found, *(Mark(word, "; ".join(reasons)) for word, reasons in said if reasons))
 
 
 # What terminal.clean makes visible, and what only a browser would hide or refuse: soft hyphens, fillers, variation

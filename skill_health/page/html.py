@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
+from skill_health.documents._record import record_values
+from skill_health.page import sections
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.drawing import palette
-from skill_health.page.drawing.drawn import drawn
+from skill_health.page.drawing.drawn import draw_page
 from skill_health.page.figures import LEGEND, escape_text
 from skill_health.page.model import QUESTIONS, Page, anchor
-from skill_health.page.sections.changed import changes, tasks
-from skill_health.page.sections.overview import rows
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -83,23 +83,19 @@ def render(page: Page, live: bool = False) -> str:
     extra that it needs is not installed.
     """
     environment = _environment()
-    from skill_health.page.sections.skills import parts
+    from skill_health.page.sections._load import build_sections
 
-    ranked = rows(page)
-    pictures = drawn(page, [row.path for row in ranked])
-    style = palette.style() + _asset("page.css") + _asset("skill.css")
+    found = build_sections(page, draw_page(page), environment)
+    style = palette.style() + _asset("page.css") + "".join(each.style for each in found)
     script = _asset("page.js") + (_asset("live.js") if live else "")
     document = environment.get_template("page.html").render(
         page=page,
         style=style,
         script=script,
         policy=policy(style, script, live),
-        state=embedded(page.own.get("state").value),
-        rows=ranked,
-        changes=changes(page),
-        tasks=tasks(page),
-        drawn=pictures,
-        parts=parts(page),
+        state=embedded(record_values(page.own.state)),
+        sections=found,
+        links=[link for each in found for link in each.links],
     )
     document, origins = shortened(document)
     listed = f'<script type="application/json" id="{ORIGINS}">{embedded(origins)}</script>'
@@ -121,7 +117,7 @@ def _environment() -> Environment:
     except ImportError as error:
         raise UsageError(f"the page needs {error.name}: {installation('report')}") from error
     environment = Environment(
-        loader=FileSystemLoader(os.path.join(_HERE, "templates")),
+        loader=FileSystemLoader([*sections.__path__, os.path.join(_HERE, "templates")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -3,58 +3,94 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class JsonNode:
-    """A JSON value and its `origin`: the document's name, "#", and a JSON pointer (RFC 6901) into it.
+from skill_health.core.strict_json import escape_surrogates
+from skill_health.documents._record import OpenRecord, Record
+from skill_health.documents.daily_run import DailyRun
+from skill_health.documents.effect_history import EffectHistoryLine
+from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.lint_report import LintDocument
+from skill_health.documents.page_data import PageData, VerdictRecord
+from skill_health.documents.router_history import RouterHistoryLine
+from skill_health.documents.router_report import RouterReport
+from skill_health.documents.skill_record import SkillRecords
+
+
+class Origins:
+    """Where each figure comes from: the document's name, "#", and a JSON pointer (RFC 6901) into it.
 
     The names of documents are: status (`status --format json`), lint (`lint --score --format json`), history (the
     lines of skill-health-history.jsonl as a list, oldest first), router-history and effectiveness-history likewise,
     router/RUN and effectiveness/RUN (the report.json of that run), page (what `report --format json` adds).
     """
 
-    value: Any
-    origin: str
+    def __init__(self, documents: Mapping[str, Record | OpenRecord | Sequence[Record | OpenRecord]]) -> None:
+        """The documents by name; a history is the sequence of its lines. They live as long as this does."""
+        # A record is found by its identity, which is its own as long as it lives.
+        self._pointers: dict[int, str] = {}
+        self._unread: deque[Record | OpenRecord] = deque()
+        for name, document in documents.items():
+            whole = isinstance(document, Record | OpenRecord)
+            for at, record in enumerate((document,) if isinstance(document, Record | OpenRecord) else document):
+                self._pointers.setdefault(id(record), f"{name}#" if whole else f"{name}#/{at}")
+                self._unread.append(record)
 
-    def __getitem__(self, key: str | int) -> JsonNode:
-        """A part of it. Raises KeyError or IndexError where there is none."""
-        return JsonNode(self.value[key], f"{self.origin}/{_escaped(key)}")
+    def of(self, record: Record | OpenRecord, *names: str) -> str:
+        """The origin of a part of a document, or of what `names` lead to below it. Raises KeyError for any other."""
+        # Documents are gone through once they are asked for: most lines of a history never are.
+        while id(record) not in self._pointers and self._unread:
+            document = self._unread.popleft()
+            self._add(document, self._pointers[id(document)])
+        return "/".join((self._pointers[id(record)], *map(_escaped, names)))
 
-    def get(self, key: str) -> JsonNode:
-        """A part of an object; a Doc of None where it has none."""
-        return JsonNode((self.value or {}).get(key), f"{self.origin}/{_escaped(key)}")
-
-    def __iter__(self) -> Iterator[JsonNode]:
-        """The items of a list, in order."""
-        return (self[at] for at in range(len(self.value or ())))
-
-    def __bool__(self) -> bool:
-        """Whether there is a value, and one that is not empty."""
-        return bool(self.value)
-
-    def items(self) -> Iterator[tuple[str, JsonNode]]:
-        """The keys and values of an object."""
-        return ((key, self[key]) for key in self.value or {})
-
-    def where(self, key: str, value: Any) -> JsonNode | None:
-        """The first item of a list of objects whose `key` is `value`; None where there is none."""
-        return next((each for each in self if each.value.get(key) == value), None)
+    def _add(self, value: Any, pointer: str) -> None:
+        """Take up the records below a value that stands at this place."""
+        if isinstance(value, msgspec.Struct):
+            self._pointers.setdefault(id(value), pointer)
+            for name, key in _inner_fields(type(value)):
+                self._add(getattr(value, name), f"{pointer}/{key}")
+        elif isinstance(value, Mapping):
+            for key, each in value.items():
+                self._add(each, f"{pointer}/{_escaped(key)}")
+        elif isinstance(value, tuple):
+            for at, each in enumerate(value):
+                self._add(each, f"{pointer}/{at}")
 
 
-def document(name: str, value: Any) -> JsonNode:
-    """A whole document."""
-    return JsonNode(value, f"{name}#")
+@cache
+def _inner_fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    """The fields of a record that hold records, at any depth: their names, and as they are written."""
+    found = msgspec.inspect.type_info(kind)
+    assert isinstance(found, msgspec.inspect.StructType)
+    return tuple((each.name, each.encode_name) for each in found.fields if _holds_records(each.type))
 
 
-def _escaped(key: str | int) -> str:
-    return str(key).replace("~", "~0").replace("/", "~1")
+def _holds_records(kind: msgspec.inspect.Type) -> bool:
+    match kind:
+        case msgspec.inspect.StructType():
+            return True
+        case msgspec.inspect.UnionType():
+            return any(map(_holds_records, kind.types))
+        case msgspec.inspect.VarTupleType():
+            return _holds_records(kind.item_type)
+        case msgspec.inspect.DictType():
+            return _holds_records(kind.value_type)
+    return False
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 Tone = Literal["good", "warn", "bad", "unknown"]
+EffectWord = Literal["helps", "no evidence", "harmful", "not testable", "biased"]
 TONES: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
 """The most in need first."""
 QUESTIONS = {
@@ -69,8 +105,8 @@ QUESTIONS = {
 class PageCell:
     """A cell of a table or a figure in a text. `text` is shown as it is, whatever it holds.
 
-    `value` sorts, and is the raw number where it is one (None: missing, sorts last). `origin` is the Doc.origin of the
-    value or of the estimate (an object with value, low and high) that it shows, "" where it shows no figure. `tone`
+    `value` sorts, and is the raw number where it is one (None: missing, sorts last). `origin` (see Origins) is that of
+    the value or of the estimate (an object with value, low and high) that it shows, "" where it shows no figure. `tone`
     colours it; never alone, the text says the same.
     """
 
@@ -113,7 +149,8 @@ class Picture:
 class SkillVerdict:
     """The verdict on a skill: a `word`, its `tone`, the `question` (1 to 4) that it answers, and why.
 
-    `command` is what to run next, "" where nothing is to be done; `advice` says what for.
+    `command` is what to run next, "" where nothing is to be done; `advice` says what for. `effect` is the verdict of
+    the benchmark that it rests on, where that is about the skill as it is now; `preliminary` says that it may change.
     """
 
     word: str
@@ -122,11 +159,32 @@ class SkillVerdict:
     reason: str
     advice: str = ""
     command: str = ""
+    effect: EffectWord | None = None
+    preliminary: bool = False
 
     @property
     def need(self) -> int:
         """Sorts verdicts: bad ones first, and of those the ones about the earlier questions."""
         return TONES.index(self.tone) * 10 + self.question
+
+    @property
+    def record(self) -> VerdictRecord:
+        """The verdict as the page's document has it."""
+        return VerdictRecord(
+            word=escape_surrogates(self.word), tone=self.tone, question=self.question,
+            reason=escape_surrogates(self.reason), advice=escape_surrogates(self.advice),
+            command=escape_surrogates(self.command),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DueSkills:
+    """A step, with the names of the skills that it is for. `command` is "" where no command does it."""
+
+    gap: str
+    advice: str
+    command: str
+    skills: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,32 +192,50 @@ class Page:
     """Everything that the page rests on. All of it is what others wrote: data, never markup.
 
     `status` is the joined record, `lint` the scored report of now; both cover the same skills, in the order of their
-    paths. The histories are lists of lines, oldest first, as far as they fit their schema; `history` ends with the
-    last daily run, which may be older than now. `router` and `effects` are the reports of the runs that the last
-    lines of the histories name, the latest first. Reports that are absent or break their schema are left out, with a
-    line in `notes`.
+    paths. The histories are lines, oldest first, as far as they fit their type; `history` ends with the last daily
+    run, which may be older than now. `router` and `effects` are the reports of the runs that the last lines of the
+    histories name, the latest first. Reports that are absent or break their schema are left out, with a line in
+    `notes`.
 
-    `own` is what only the page knows (schema page): listing (hosts and tokens of each skill), claims (their age),
-    changes (since the last page; null where there is none), trends. `verdicts` are by the path of SKILL.md.
-    `folder` is the folder of the reports, `base` the folder that the page is written to; both absolute, "" for none.
+    `own` is what only the page knows. `verdicts` are by the path of SKILL.md, `due` is every step to take, in the
+    order of the questions. `folder` is the folder of the reports, `base` the folder that the page is written to; both
+    absolute, "" for none. `origins` tells where each of these records stands.
     """
 
     title: str
     version: str
     as_of: str
-    status: JsonNode
-    lint: JsonNode
-    history: JsonNode
-    router_history: JsonNode
-    effect_history: JsonNode
-    router: tuple[JsonNode, ...]
-    effects: tuple[JsonNode, ...]
-    own: JsonNode
+    status: SkillRecords
+    lint: LintDocument
+    history: tuple[DailyRun, ...]
+    router_history: tuple[RouterHistoryLine, ...]
+    effect_history: tuple[EffectHistoryLine, ...]
+    router: tuple[RouterReport, ...]
+    effects: tuple[EffectReport, ...]
+    own: PageData
     verdicts: Mapping[str, SkillVerdict] = field(default_factory=dict)
     answers: Mapping[int, SkillVerdict] = field(default_factory=dict)
+    due: tuple[DueSkills, ...] = ()
     notes: tuple[str, ...] = ()
     folder: str = ""
     base: str = ""
+    origins: Origins = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Name the documents, the small ones first."""
+        documents: dict[str, Record | OpenRecord | Sequence[Record | OpenRecord]] = {
+            "page": self.own, "status": self.status, "lint": self.lint,
+            **{f"effectiveness/{each.run_id}": each for each in self.effects},
+            **{f"router/{each.run.run_id}": each for each in self.router},
+            "router-history": self.router_history, "effectiveness-history": self.effect_history, "history": self.history,
+        }  # fmt: skip
+        object.__setattr__(self, "origins", Origins(documents))
+
+    def by_need(self) -> list[str]:
+        """The paths of the skills, the most in need first."""
+        unknown = SkillVerdict("", "unknown", 1, "")
+        needs = {each.path: self.verdicts.get(each.path, unknown).need for each in self.status.skills}
+        return sorted(needs, key=lambda path: (needs[path], path))
 
 
 def anchor(path: str) -> str:

@@ -54,17 +54,17 @@ def skill_path(page: Page, name: str) -> str:
 
     Raises UsageError where there is none, with the nearest name, and where several skills have the name.
     """
-    skills = page.status["skills"].value
+    skills = page.status.skills
     place = name.replace(os.sep, "/").removeprefix("./").rstrip("/")
-    exact = [each["path"] for each in skills if place in (each["path"], each["path"].rpartition("/")[0])]
-    found = exact or [each["path"] for each in skills if each["name"] == name]
+    exact = [each.path for each in skills if place in (each.path, each.path.rpartition("/")[0])]
+    found = exact or [each.path for each in skills if each.name == name]
     if len(found) == 1:
-        return str(found[0])
+        return found[0]
     if found:
         listed = ", ".join(escape_text(path) for path in found[:3])
         raise UsageError(
             f"{len(found)} skills are named {escape_text(name, 80)}: name one by its path, such as {listed}"
         )
-    near = nearest(name, {str(each["name"]) for each in skills})
+    near = nearest(name, {each.name for each in skills})
     hint = f"; did you mean {escape_text(near)}?" if near else f"; there are {len(skills):,}, see `skill-health status`"
     raise UsageError(f"there is no skill {escape_text(name, 80)}{hint}")

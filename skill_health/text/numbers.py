@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 Number = Mapping[str, Any]
 
@@ -65,3 +65,32 @@ def amount(value: float | None, digits: int = 3) -> str:
 def count(n: int, noun: str) -> str:
     """A number of things: "1 call", "2 calls"."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+class Interval(Protocol):
+    """A number with the ends of its interval."""
+
+    @property
+    def value(self) -> float | None:
+        """The number; None where it is not known."""
+        ...  # pragma: no cover
+
+    @property
+    def low(self) -> float | None:
+        """The lower end; None where there is no interval."""
+        ...  # pragma: no cover
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+        ...  # pragma: no cover
+
+
+def with_interval(number: Interval, form: str = ".1f", factor: float = 100.0, unit: str = "") -> str:
+    """A number and its interval, times `factor` and in a form: "71.3 [64.2, 77.6]"; `unit` stands behind the number."""
+    if number.value is None:
+        return NOTHING
+    ends = NOTHING
+    if number.low is not None and number.high is not None:
+        ends = f"{number.low * factor:{form}}, {number.high * factor:{form}}"
+    return f"{number.value * factor:{form}}{unit} [{ends}]"

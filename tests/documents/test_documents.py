@@ -86,12 +86,12 @@ def documents() -> dict[str, Any]:
     for key in ("skills", "tasks", "contrasts", "arms", "categories"):
         model[key] = model[key][:1]
     report["leaderboard"] = report["leaderboard"][:1]
-    router = json.loads(json.dumps(page.router[0].value))
+    router = json.loads(encode_record(page.router[0]))
     router["models"][0]["confusion"] = router["models"][0]["confusion"][:2]
     router = {key: each[:1] if isinstance(each, list) else each for key, each in router.items()}
-    lines = (("router-history", page.router_history), ("effectiveness-history", page.effect_history))
-    reports = {"effectiveness-report": report, "router-report": router}
-    return {name: doc.value[0] for name, doc in lines} | reports | plain_documents()
+    lines = {"router-history": page.router_history[0], "effectiveness-history": page.effect_history[0]}
+    written = {name: json.loads(encode_record(line)) for name, line in lines.items()}
+    return written | {"effectiveness-report": report, "router-report": router} | plain_documents()
 
 
 def plain_documents() -> dict[str, Any]:

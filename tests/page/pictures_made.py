@@ -7,7 +7,9 @@ import random
 from datetime import datetime, timedelta
 from typing import Any
 
-from skill_health.page.model import Page, document
+from filled_records import documents, page_over
+
+from skill_health.page.model import Page
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -83,28 +85,12 @@ def made(seed: int = 0, skills: int = 9, models: int = 2, days: int = 12, hostil
         "routing": [],
     }
     own = {"marks": marks, "listing": {"hosts": [_host(at) for at in range(4)], "skills": {}}}
-    return Page(
-        "Made", "0", "2026-11-20", document("status", status), document("lint", _lint(chance, paths)),
-        document("history", lines), document("router-history", []), document("effectiveness-history", []), (),
-        (document("effectiveness/RUN", effects),), document("page", own),
-    )  # fmt: skip
-
-
-def resolve(page: Page, origin: str) -> Any:
-    """The value that an origin leads to, found anew."""
-    name, _, pointer = origin.partition("#")
-    every = (page.status, page.lint, page.history, page.router_history, page.effect_history, page.own)
-    value = next(each.value for each in (*every, *page.router, *page.effects) if each.origin == f"{name}#")
-    for part in pointer.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return value
+    return page_over(status, _lint(chance, paths), own, lines, effects=[effects])
 
 
 def copied(page: Page) -> str:
     """All documents of the page as text, to tell whether anything has changed them."""
-    every = (page.status, page.lint, page.history, page.own, *page.effects)
-    return json.dumps([each.value for each in every], sort_keys=True)
+    return json.dumps(documents(page), sort_keys=True)
 
 
 def _line(model: str, skill: str | None, at: int) -> dict[str, Any]:

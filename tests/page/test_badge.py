@@ -10,12 +10,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from filled_records import page_over
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.cli import main
 from skill_health.page.badge import COLORS, GROUND, TEXT, Badge, badge, endpoint, svg
-from skill_health.page.model import Page, SkillVerdict, document
+from skill_health.page.model import Page, SkillVerdict
 
 Write = Callable[[Mapping[str, str]], Path]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -54,11 +55,7 @@ def made(
     ]  # fmt: skip
     status = {"skills": skills, "routing": routing or [], "effect": effects or []}
     lint = {"summary": {"score": score, "flagged": flagged}}
-    docs = (document(doc, {}) for doc in ("history", "router-history", "effectiveness-history"))
-    return Page(
-        "Skill health", "0.1.0", "2026-11-20", document("status", status), document("lint", lint), *docs, (), (),
-        document("page", {}), verdicts or {},
-    )  # fmt: skip
+    return page_over(status, lint, verdicts=verdicts or {})
 
 
 def routed_by(run: Mapping[str, Any], word_counters: tuple[str, ...]) -> dict[str, Any]:
@@ -116,7 +113,7 @@ FOUND, LOST, UNCLEAR = top1(0.9, 0.8, 0.95), top1(0.3, 0.2, 0.4), top1(0.5, 0.4,
 )  # fmt: skip
 def test_routing(page: Page, message: str, tone: str) -> None:
     assert badge(page, "routing") == Badge("skill routing", message, tone)  # type: ignore[arg-type]
-    if page.status["routing"] and tone != "unknown":
+    if page.status.routing and tone != "unknown":
         own = badge(page, "routing", PATH)
         assert own.tone == tone and own.label == "plums routing" and " n 4, " in own.message
 

@@ -47,8 +47,8 @@ def bars(names: list[str]) -> dict[str, Any]:
 def every() -> list[Picture]:
     page = made()
     found = list(collection_pictures(page))
-    for skill in page.status.value["skills"][:3]:
-        found += skill_pictures(page, skill["path"])
+    for skill in page.status.skills[:3]:
+        found += skill_pictures(page, skill.path)
     return found
 
 
@@ -215,7 +215,7 @@ def test_a_file_and_a_png_of_its_own() -> None:
 
 def test_small_pictures_of_many_skills_are_small() -> None:
     page = made(skills=5, models=2, days=30, hostile=False)
-    drawn = [draw(each) for skill in page.status.value["skills"] for each in skill_pictures(page, skill["path"])]
+    drawn = [draw(each) for skill in page.status.skills for each in skill_pictures(page, skill.path)]
     assert len(drawn) == 9
     assert sum(map(len, drawn)) / 5 < 15_000
 

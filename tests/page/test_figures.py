@@ -10,6 +10,8 @@ from typing import Any
 
 import page_made
 import pytest
+from filled_records import documents as made_documents
+from filled_records import resolve
 from hypothesis import given
 from hypothesis import strategies as st
 from page_parsed import Element, Parsed
@@ -34,7 +36,7 @@ def documents() -> dict[str, Any]:
     """The reports as another program reads them: from the files, and from what the commands print."""
     page: Page = page_made.page()
     folder = Path(page.folder)
-    told = {"status": page.status.value, "lint": page.lint.value, "page": page.own.value}
+    told = {name: value for name, value in made_documents(page).items() if name in ("status", "lint", "page")}
     for kind in ("router", "effectiveness"):
         for path in folder.glob(f"{kind}/*/report.json"):
             told[f"{kind}/{path.parent.name}"] = json.loads(path.read_bytes())
@@ -50,12 +52,7 @@ def documents() -> dict[str, Any]:
 
 
 def at(origin: str) -> Any:
-    name, _, pointer = origin.partition("#")
-    value = documents()[name]
-    for key in pointer.split("/")[1:]:
-        key = key.replace("~1", "/").replace("~0", "~")
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return value
+    return resolve(documents(), origin)
 
 
 def numbers(text: str) -> list[tuple[float, float]]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import page_made
 import pytest
+from filled_records import documents, resolve
+from msgspec.structs import replace
 
 from skill_health.cli import main
 from skill_health.config.settings import Config
 from skill_health.core.validation import problems
+from skill_health.documents._record import OpenRecord, Record, record_values
 from skill_health.page.data.gather import effect_reports, router_reports
 from skill_health.page.data.histories import MOST_LINES, daily_history, effect_history, router_history
-from skill_health.page.model import QUESTIONS, JsonNode
+from skill_health.page.model import QUESTIONS
 from skill_health.status import join
 
 
@@ -27,73 +31,72 @@ def whole(tmp_path: Path) -> Path:
     return Path(shutil.copytree(page_made.page().folder.removesuffix("/reports"), tmp_path / "c"))
 
 
-def resolve(whole: Any, origin: str) -> Any:
-    """What a JSON pointer leads to, read anew."""
-    for part in origin.partition("#")[2].split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        whole = whole[int(key)] if isinstance(whole, list) else whole[key]
-    return whole
-
-
-def leaves(doc: JsonNode) -> Iterator[JsonNode]:
-    if isinstance(doc.value, dict):
-        for _, each in doc.items():
-            yield from leaves(each)
-    elif isinstance(doc.value, list):
-        for each in doc:
-            yield from leaves(each)
-    else:
-        yield doc
+def records(value: Any) -> Iterator[Record | OpenRecord]:
+    """The records in a document."""
+    if isinstance(value, Record | OpenRecord):
+        yield value
+        for name in value.__struct_fields__:
+            yield from records(getattr(value, name))
+    elif isinstance(value, Mapping | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from records(each)
 
 
 @pytest.mark.slow
 def test_every_document_keeps_to_its_schema_and_every_origin_leads_back() -> None:
     page = page_made.page()
+    told = documents(page)
     assert page.notes == ()
-    reports = [("router-report", each) for each in page.router] + [
-        ("effectiveness-report", each) for each in page.effects
-    ]
-    for schema, doc in (("skill-record", page.status), ("report", page.lint), ("page", page.own), *reports):
-        assert problems(schema, doc.value) == []
-    for schema, lines in (
-        ("history", page.history), ("router-history", page.router_history), ("effectiveness-history", page.effect_history),
-    ):  # fmt: skip
-        assert lines.value
-        assert [problems(schema, line) for line in lines.value] == [[]] * len(lines.value)
-    for doc in (page.lint, page.own, page.history):
-        kept = json.loads(json.dumps(doc.value))
-        found = list(leaves(doc))
-        assert len(found) > 50
-        assert all(resolve(kept, each.origin) == each.value for each in found)
+    names = {"status": "skill-record", "lint": "report", "page": "page"}
+    names |= {f"router/{each.run.run_id}": "router-report" for each in page.router}
+    names |= {f"effectiveness/{each.run_id}": "effectiveness-report" for each in page.effects}
+    for name, schema in names.items():
+        assert problems(schema, told[name]) == []
+    for name in ("history", "router-history", "effectiveness-history"):
+        assert told[name]
+        assert [problems(name, line) for line in told[name]] == [[]] * len(told[name])
+    parts = (page.own, page.status, page.lint, page.effects, page.router, page.router_history, page.history)
+    every = [each for part in parts for each in records(part)]
+    assert len(every) > 1000
+    for each in every:
+        assert resolve(told, page.origins.of(each)) == json.loads(json.dumps(record_values(each)))
+    # In another order, so that it is not the first question that makes the rest known.
+    again = dataclasses.replace(page)
+    assert [again.origins.of(each) for each in reversed(every)] == [page.origins.of(each) for each in reversed(every)]
+
+
+def test_what_is_in_no_document_has_no_origin() -> None:
+    page = page_made.page()
+    with pytest.raises(KeyError):
+        page.origins.of(replace(page.own, title="another"))
 
 
 def test_the_documents_have_their_names() -> None:
     page = page_made.page()
-    docs = (page.status, page.lint, page.history, page.router_history, page.effect_history, page.own)
-    names = ["status#", "lint#", "history#", "router-history#", "effectiveness-history#", "page#"]
-    assert [each.origin for each in docs] == names
-    assert [each.origin for each in page.router] == [f"router/{page_made.ROUTER_RUN}#"]
-    assert [each.origin for each in page.effects] == [f"effectiveness/{page_made.EFFECT_RUN}#"]
+    lines = (page.history, page.router_history, page.effect_history)
+    docs = [page.status, page.lint, page.own, *(line[1] for line in lines), *page.router, *page.effects]
+    assert [page.origins.of(each) for each in docs] == [
+        "status#", "lint#", "page#", "history#/1", "router-history#/1", "effectiveness-history#/1",
+        f"router/{page_made.ROUTER_RUN}#", f"effectiveness/{page_made.EFFECT_RUN}#",
+    ]  # fmt: skip
+    assert page.origins.of(page.own.listing, "skills", "a/b~c") == "page#/listing/skills/a~1b~0c"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "of"),
+    ("arguments", "name"),
     [
-        (["status", "--format", "json"], lambda page: page.status),
-        (["lint", "--score", "--format", "json", "--fail-on", "never"], lambda page: page.lint),
-        (["report", "--format", "json"], lambda page: page.own),
+        (["status", "--format", "json"], "status"),
+        (["lint", "--score", "--format", "json", "--fail-on", "never"], "lint"),
+        (["report", "--format", "json"], "page"),
     ],
 )
 def test_a_document_is_what_its_command_prints(
-    arguments: list[str],
-    of: Callable[[Any], JsonNode],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = page_made.page()
     monkeypatch.chdir(os.path.dirname(page.folder))
     assert main([*arguments, "--no-cache", "--as-of", page.as_of]) == 0
-    assert json.loads(capsys.readouterr().out) == of(page).value
+    assert json.loads(capsys.readouterr().out) == documents(page)[name]
 
 
 def test_skills_are_checked_once(monkeypatch: pytest.MonkeyPatch, whole: Path) -> None:
@@ -117,18 +120,18 @@ def test_each_skill_has_a_verdict_and_each_question_an_answer() -> None:
         ("no", "bad"), ("no", "bad"), ("preliminary: no", "warn"), ("not shown", "unknown"),
     ]  # fmt: skip
     assert [each.question for _, each in sorted(page.answers.items())] == list(QUESTIONS)
-    assert list(page.verdicts) == [each["path"] for each in page.status["skills"].value]
-    for each in page.status["skills"]:
-        steps = [step["command"].partition(" --")[0] for step in each["next"].value] or [""]
-        assert page.verdicts[each["path"].value].command.partition(" --")[0] in steps
+    assert list(page.verdicts) == [each.path for each in page.status.skills]
+    for each in page.status.skills:
+        steps = [step.command.partition(" --")[0] for step in each.next] or [""]
+        assert page.verdicts[each.path].command.partition(" --")[0] in steps
 
 
 def test_a_collection_of_which_nothing_was_measured() -> None:
     page = page_made.bare()
-    assert (page.history.value, page.router, page.effects, page.notes) == ([], (), (), ())
+    assert (page.history, page.router, page.effects, page.notes) == ((), (), (), ())
     assert [each.word for _, each in sorted(page.answers.items())] == ["no", "not known", "not known", "not known"]
     assert {each.word for each in page.verdicts.values()} == {"sound", "fix first"}
-    assert all(each["since"] is None for each in page.own["trends"].value.values())
+    assert all(each.since is None for each in page.own.trends.values())
 
 
 def test_the_same_collection_makes_the_same_page_anywhere(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,8 +140,7 @@ def test_the_same_collection_makes_the_same_page_anywhere(whole: Path, monkeypat
     again = page_made.read(whole, base=str(whole / "reports"))
     for name in ("title", "version", "as_of", "status", "lint", "history", "own", "verdicts", "answers", "notes"):
         assert getattr(again, name) == getattr(first, name)
-    told = json.dumps([again.status.value, again.lint.value, again.own.value])
-    assert str(whole) not in told
+    assert str(whole) not in json.dumps(documents(again))
 
 
 TORN: dict[str, bytes] = {
@@ -166,7 +168,7 @@ def test_a_damaged_line_costs_a_note(name: str, read: Callable[[str], Any], dama
     good = (Path(page_made.page().folder) / name).read_bytes().splitlines()
     (tmp_path / name).write_bytes(b"\n".join([damage, good[0], damage, *good[1:], damage]))
     lines, notes = read(str(tmp_path))
-    assert lines.value == [json.loads(line) for line in good]
+    assert [json.loads(json.dumps(record_values(line))) for line in lines] == [json.loads(line) for line in good]
     assert notes == (f"3 lines of {name} are damaged or of another form, and left out",)
 
 
@@ -177,7 +179,7 @@ def test_a_line_with_an_impossible_day_is_left_out(tmp_path: Path) -> None:
     )
     (tmp_path / "skill-health-history.jsonl").write_text(text)
     lines, notes = daily_history(str(tmp_path))
-    assert (lines.value, len(notes)) == ([line], 1)
+    assert ([each.as_of for each in lines], len(notes)) == ([line["as_of"]], 1)
 
 
 def test_a_long_history_is_read_from_its_end(tmp_path: Path) -> None:
@@ -187,7 +189,7 @@ def test_a_long_history_is_read_from_its_end(tmp_path: Path) -> None:
         for n in range(MOST_LINES + 5):
             file.write(json.dumps(line | {"version": str(n)}) + "\n")
     lines, notes = daily_history(str(tmp_path))
-    assert [each["version"] for each in lines.value] == [str(n) for n in range(5, MOST_LINES + 5)]
+    assert [each.version for each in lines] == [str(n) for n in range(5, MOST_LINES + 5)]
     assert notes == (f"skill-health-history.jsonl is long: its last {MOST_LINES} lines are shown",)
 
 
@@ -196,17 +198,17 @@ def test_a_history_that_cannot_be_read_costs_a_note(whole: Path) -> None:
         (whole / "reports" / name).unlink()
         (whole / "reports" / name).mkdir()
     page = page_made.read(whole)
-    assert (page.history.value, page.router_history.value, page.effect_history.value) == ([], [], [])
+    assert (page.history, page.router_history, page.effect_history) == ((), (), ())
     assert len(page.notes) == 3
     assert not [note for note in page.notes if str(whole) in note]
 
 
 BROKEN: dict[str, tuple[bytes | None, str]] = {
     "absent": (None, "is not there"),
-    "damaged": (b'{"run', "is damaged"),
-    "no text": (b"\xff\xff", "is damaged"),
-    "no object": (b"[]", "is not an object"),
-    "no number": (b'{"a": NaN}', "is damaged"),
+    "damaged": (b'{"run', "is damaged or breaks its schema"),
+    "no text": (b"\xff\xff", "is damaged or breaks its schema"),
+    "no object": (b"[]", "xpected object, got array"),
+    "no number": (b'{"a": NaN}', "is damaged or breaks its schema"),
     "another form": (b'{"schema": 1}', "breaks its schema"),
 }
 
@@ -242,14 +244,8 @@ def test_reports_come_with_the_latest_first(whole: Path) -> None:
     page_made.add_router(whole, "20261119T050000Z-cccccccc", ["maker:two"])
     page_made.add_effects(whole, "20261120T050000Z-dddddddd", ("loop:maker:n",), targets=4)
     page = page_made.read(whole)
-    assert [each.origin.split("/")[1] for each in page.router] == [
-        "20261119T050000Z-cccccccc#",
-        f"{page_made.ROUTER_RUN}#",
-    ]
-    assert [each.origin.split("/")[1] for each in page.effects] == [
-        "20261120T050000Z-dddddddd#",
-        f"{page_made.EFFECT_RUN}#",
-    ]
+    assert [each.run.run_id for each in page.router] == ["20261119T050000Z-cccccccc", page_made.ROUTER_RUN]
+    assert [each.run_id for each in page.effects] == ["20261120T050000Z-dddddddd", page_made.EFFECT_RUN]
 
 
 def test_text_that_utf_8_cannot_hold_is_made_visible(whole: Path) -> None:
@@ -258,9 +254,8 @@ def test_text_that_utf_8_cannot_hold_is_made_visible(whole: Path) -> None:
     with open(folder + b"/SKILL.md", "w") as file:
         file.write('---\nname: "a\\ud800b"\ndescription: Sorts. Use when sorting.\n---\n# a\n')
     page = page_made.read(whole)
-    for doc in (page.status, page.lint, page.own):
-        json.dumps(doc.value, ensure_ascii=False).encode("utf-8")
-    paths = [each["path"] for each in page.status["skills"].value]
+    json.dumps(documents(page), ensure_ascii=False).encode("utf-8")
+    paths = [each.path for each in page.status.skills]
     assert "skills/na\\xefve/SKILL.md" in paths or "skills/na\\udcefve/SKILL.md" in paths
-    assert paths == [each["path"] for each in page.lint["skills"].value] == list(page.verdicts)
-    assert set(paths) == set(page.own["trends"].value) == set(page.own["listing"]["skills"].value)
+    assert paths == [each.path for each in page.lint.skills] == list(page.verdicts)
+    assert set(paths) == set(page.own.trends) == set(page.own.listing.skills)

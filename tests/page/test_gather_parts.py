@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import Any
 
 import page_made
 import pytest
+from filled_records import filled
 from records_made import daily_run, daily_skill
 
 from skill_health.config.settings import Config
 from skill_health.documents._record import record_values
 from skill_health.documents.daily_run import DailyRun, DailySkill
+from skill_health.documents.effect_report import EffectReport
 from skill_health.page.data.histories import marks, trends
-from skill_health.page.model import JsonNode, document
 from skill_health.page.verdict.answers import composing
 from skill_health.skill.measure import estimate_tokens
 from skill_health.status.next_steps import CommandBuilder
@@ -33,8 +33,8 @@ def on(day: int, mean: float | None = 0.9, **more: Any) -> DailyRun:
 LINE = on(20)
 
 
-def history(*lines: DailyRun) -> JsonNode:
-    return document("history", json.loads(json.dumps([record_values(line) for line in lines])))
+def history(*lines: DailyRun) -> list[DailyRun]:
+    return list(lines)
 
 
 def scored(score: float | None) -> dict[str, DailySkill]:
@@ -60,9 +60,9 @@ def scored(score: float | None) -> dict[str, DailySkill]:
     ],
 )
 def test_trends(lines: list[DailyRun], expected: Mapping[str, Any]) -> None:
-    found = trends(history(*lines), LINE)
-    assert found["a"] == expected
-    assert found["b"]["now"] is found["b"]["change"] is None
+    found = trends(lines, LINE)
+    assert record_values(found["a"]) == expected
+    assert found["b"].now is found["b"].change is None
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_trends(lines: list[DailyRun], expected: Mapping[str, Any]) -> None:
     ],
 )
 def test_marks(lines: list[DailyRun], expected: list[tuple[int, str]]) -> None:
-    found = marks(history(*lines), (".",), 0.05)
-    assert [(each["line"], each["kind"]) for each in found] == expected
-    assert all(each["time"] == lines[each["line"]].time and each["text"] for each in found)
+    found = marks(lines, (".",), 0.05)
+    assert [(each.line, each.kind) for each in found] == expected
+    assert all(each.time == lines[each.line].time and each.text for each in found)
 
 
 def test_the_listing_counts_every_skill_once(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_listing_counts_every_skill_once(tmp_path: Path) -> None:
         (root / path / "SKILL.md").write_text(hidden if name == "skill-9" else page_made.skill(name, "figs"))
     (root / "skill-health.toml").write_text("[hosts.small]\nbudget = 300\n[hosts.none]\nskill-chars = 5\n")
     page = page_made.read(root)
-    own = page.own["listing"].value
+    own = record_values(page.own.listing)
     assert {(each["group"], each["skills"]) for each in own["hosts"]} == {("skills", 5), ("other/skills", 1)}
     for each in own["hosts"]:
         assert each["full"] + each["truncated"] + each["name_only"] + each["omitted"] == each["skills"]
@@ -117,7 +117,7 @@ def test_the_listing_counts_every_skill_once(tmp_path: Path) -> None:
 def test_the_age_of_claims(tmp_path: Path) -> None:
     root = page_made.make(tmp_path, days=0, effects=False, router=False)
     page = page_made.read(root, as_of=date(2026, 11, 20))
-    told = page.own["claims"].value
+    told = record_values(page.own.claims)
     days = Config().volatility.high
     ages = {
         "skill-0": date(2026, 11, 1),
@@ -133,7 +133,7 @@ def test_the_age_of_claims(tmp_path: Path) -> None:
     assert told["skills"]["skills/zz-nasty/SKILL.md"]["oldest_days"] is None
     assert (told["claims"], told["stale"], told["oldest_days"]) == (4, 2, 171)
     (root / "registries/claims.jsonl").unlink()
-    assert page_made.read(root).own["claims"].value is None
+    assert page_made.read(root).own.claims is None
 
 
 def contrast(arm: str, low: float | None, high: float | None, p: float | None = 0.01, **more: Any) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def contrast(arm: str, low: float | None, high: float | None, p: float | None = 
     } | more  # fmt: skip
 
 
-def report(*contrasts: dict[str, Any], **more: Any) -> JsonNode:
+def report(*contrasts: dict[str, Any], **more: Any) -> EffectReport:
     verdict = {"word": "helps", "preliminary": more.pop("preliminary", [])}
     model = {
         "model": "loop:m",
@@ -153,7 +153,7 @@ def report(*contrasts: dict[str, Any], **more: Any) -> JsonNode:
         "contrasts": list(contrasts),
         "verdict": verdict,
     } | more
-    return document("effectiveness/run", {"margin": 0.1, "models": [model]})
+    return filled(EffectReport, {"margin": 0.1, "models": [model]})
 
 
 ONE = "target_plus_one"
@@ -206,7 +206,7 @@ ONE = "target_plus_one"
         ),
     ],
 )
-def test_whether_skills_compose(reports: list[JsonNode], word: str, said: str) -> None:
+def test_whether_skills_compose(reports: list[EffectReport], word: str, said: str) -> None:
     found = composing(STATUS, reports)
     assert (found.word, found.question) == (word, 4)
     assert said in found.reason

@@ -12,13 +12,17 @@ from itertools import pairwise
 
 import page_made
 import pytest
+from filled_records import documents, filled, page_over
+from msgspec import structs
 from page_parsed import Parsed
 
 from skill_health.core.errors import UsageError
+from skill_health.documents._record import record_values
+from skill_health.documents.page_data import PageChanges
 from skill_health.page import html
 from skill_health.page.drawing.theme import DARK
 from skill_health.page.html import embedded, policy, render, source
-from skill_health.page.model import QUESTIONS, Page, SkillVerdict, anchor, document
+from skill_health.page.model import QUESTIONS, SkillVerdict, anchor
 
 
 @cache
@@ -131,13 +135,11 @@ def test_without_a_script_all_is_there_and_no_control_is_dead() -> None:
     style = _seen().one("style").text
     assert "html:not(.js) .needs-js{display:none}" in style
     parts = _seen().all("details", _class_="skill")
-    assert [each.attrs["id"] for each in parts] == [
-        anchor(each["path"].value) for each in page_made.page().status["skills"]
-    ]
+    assert [each.attrs["id"] for each in parts] == [anchor(each.path) for each in page_made.page().status.skills]
 
 
 def test_the_state_can_be_read_back() -> None:
-    own = page_made.page().own["state"].value
+    own = record_values(page_made.page().own.state)
     assert json.loads(_seen().one("script", id="skill-health-state").text) == own
     value = {"</script><!--": "<script>&\u2028\ud800"}
     assert json.loads(embedded(value)) == value
@@ -188,12 +190,7 @@ def _luminance(color: str) -> float:
 
 
 def test_an_empty_collection_is_a_page() -> None:
-    nothing = document("x", [])
-    page = Page(
-        "Nothing", "1", "2026-01-02", document("status", {"skills": [], "next": []}),
-        document("lint", {"skills": [], "findings": []}), nothing, nothing, nothing, (), (),
-        document("page", {"changes": None, "state": {}}), {}, {1: SkillVerdict("yes", "good", 1, "none fails")},
-    )  # fmt: skip
+    page = page_over(answers={1: SkillVerdict("yes", "good", 1, "none fails")})
     seen = Parsed(render(page))
     assert seen.one(id="shown").text == "0 of 0 skills"
     assert "This is the first page" in seen.one(id="changes").text
@@ -203,7 +200,7 @@ def test_an_empty_collection_is_a_page() -> None:
 @pytest.mark.slow
 def test_what_changed_is_told_with_links_to_what_is_there() -> None:
     page = page_made.page()
-    path = page.status["skills"][0]["path"].value
+    path = page.status.skills[0].path
     told = {
         "since": {"as_of": "2026-01-01", "version": "0.0.9"},
         "added": [{"path": path, "name": "new"}],
@@ -214,7 +211,7 @@ def test_what_changed_is_told_with_links_to_what_is_there() -> None:
             {"field": "tokens", "before": 1200, "after": 9},
         ]}],
     }  # fmt: skip
-    own = document("page", {**page.own.value, "changes": told})
+    own = structs.replace(page.own, changes=filled(PageChanges, told))
     seen = Parsed(render(replace(page, own=own)))
     text = " ".join(seen.one(id="changes").text.split())
     assert "the page of 2026-01-01 by skill-health 0.0.9" in text
@@ -240,6 +237,6 @@ def test_figures_name_where_they_come_from() -> None:
         (each.attrs["data-from"] or "").partition("#")[0] for each in _seen().elements if "data-from" in each.attrs
     }
     known = {"status", "lint", "history", "router-history", "effectiveness-history", "page"}
-    runs = [each.origin.partition("#")[0] for each in (*page_made.page().router, *page_made.page().effects)]
+    runs = {name for name in documents(page_made.page()) if "/" in name}
     results = {run.replace("effectiveness/", "results/") for run in runs}
-    assert {"status", "lint", "page"} <= origins <= known | {*runs} | results
+    assert {"status", "lint", "page"} <= origins <= known | runs | results

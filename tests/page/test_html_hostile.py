@@ -10,11 +10,14 @@ from typing import Any
 
 import page_made
 import pytest
+from filled_records import filled
+from msgspec import Struct, structs
 from page_parsed import Parsed
 
+from skill_health.documents.page_data import PageChanges, PageState
 from skill_health.page.drawing import draw
 from skill_health.page.html import render
-from skill_health.page.model import JsonNode, Page, SkillVerdict
+from skill_health.page.model import DueSkills, Page, SkillVerdict
 
 ATTACKS = (
     "</script><script>window.owned=1</script>", "</style><style>*{display:none}</style>", "<svg onload=alert(1)>",
@@ -36,26 +39,27 @@ def _spoilt(value: Any, key: str = "") -> Any:
         if value in page_made.SKILLS or value in (page_made.REAL, page_made.AGENT):
             return f"{value} {NAME}"
         return f"{value} {NASTY}" if key in _TEXTS else value
+    if isinstance(value, Struct):
+        return type(value)(**{name: _spoilt(getattr(value, name), name) for name in value.__struct_fields__})
     if isinstance(value, Mapping):
         return {_spoilt(name, "name"): _spoilt(each, name) for name, each in value.items()}
-    return [_spoilt(each, key) for each in value] if isinstance(value, list) else value
+    return tuple(_spoilt(each, key) for each in value) if isinstance(value, tuple) else value
 
 
 def _page() -> Page:
     page = page_made.page()
-    names = ("status", "lint", "history", "router_history", "effect_history", "own")
-    told = {name: JsonNode(_spoilt(getattr(page, name).value), getattr(page, name).origin) for name in names}
+    names = ("status", "lint", "history", "router_history", "effect_history", "router", "effects")
+    told = {name: _spoilt(getattr(page, name)) for name in names}
     changes = {
         "since": {"as_of": NASTY, "version": NASTY}, "added": [{"path": NASTY, "name": NASTY}], "removed": [{"path": NASTY, "name": ""}],
         "skills": [{"path": NASTY, "name": NASTY, "what": [{"field": NASTY, "before": NASTY, "after": NASTY}]}],
     }  # fmt: skip
-    told["own"] = JsonNode({**told["own"].value, "changes": changes, "state": {NASTY: NASTY}}, "page#")
+    state = filled(PageState, {"as_of": NASTY})
+    told["own"] = structs.replace(_spoilt(page.own), changes=filled(PageChanges, changes), state=state)
     bad = SkillVerdict(f"bad {NASTY}", "bad", 1, NASTY, NASTY, NASTY)
     return replace(
         page, **told, title=NASTY, version=NASTY, as_of=NASTY, notes=(NASTY,), answers=dict.fromkeys(range(1, 5), bad),
-        verdicts=dict.fromkeys(page.verdicts, bad),
-        router=tuple(JsonNode(_spoilt(each.value), each.origin) for each in page.router),
-        effects=tuple(JsonNode(_spoilt(each.value), each.origin) for each in page.effects),
+        verdicts=dict.fromkeys(page.verdicts, bad), due=(DueSkills(NASTY, NASTY, NASTY, (NASTY,)),),
     )  # fmt: skip
 
 
@@ -91,7 +95,7 @@ def test_only_elements_of_ours_are_there() -> None:
         if times:
             assert len(_seen().all(tag)) == times
     state, script, origins = _seen().all("script")
-    assert script.text == plain.all("script")[1].text and json.loads(state.text) == {NASTY: NASTY}
+    assert script.text == plain.all("script")[1].text and json.loads(state.text)["as_of"] == NASTY
     assert all(isinstance(part, str) for part in json.loads(origins.text))
     assert _seen().one("style").text == plain.one("style").text
 

@@ -6,15 +6,18 @@ from typing import Any
 
 import page_made
 import pytest
+from filled_records import filled, page_over
 from hypothesis import given
 from hypothesis import strategies as st
 from page_parsed import Parsed
 
+from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.cells import cell_html, inside, table_html
-from skill_health.page.drawing.drawn import drawn
-from skill_health.page.figures import LEGEND, effect_marks, route_marks
+from skill_health.page.drawing.drawn import draw_page
+from skill_health.page.figures import LEGEND, effect_marks, skill_route_marks
 from skill_health.page.html import render
-from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict, document
+from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict
 from skill_health.page.sections.overview import rows
 
 _RUN = {
@@ -40,11 +43,7 @@ def _page(*skills: dict[str, Any], verdicts: dict[str, SkillVerdict] | None = No
             for each in skills
         ],
     }  # fmt: skip
-    nothing = document("x", [])
-    return Page(
-        "Made", "1", "2026-01-02", document("status", status), document("lint", lint), nothing, nothing, nothing, (), (),
-        document("page", {"changes": None, "state": {}, **own}), verdicts or {},
-    )  # fmt: skip
+    return page_over(status, lint, own, verdicts=verdicts or {})
 
 
 def _skill(
@@ -96,17 +95,18 @@ def test_real_measurements_go_before_simulated_ones() -> None:
     ("told", "word"),
     [
         ({"simulated": True}, "SIMULATED"), ({"local": True}, "local"), ({"changed": True}, "stale"),
-        ({"changed": ["one"]}, "stale"), ({"selection": "test"}, "subset"), ({"trusted": False}, "untrusted"),
+        ({"selection": "test"}, "subset"), ({"trusted": False}, "untrusted"),
     ],
 )  # fmt: skip
 def test_marks_of_routing(told: dict[str, Any], word: str) -> None:
-    assert route_marks(_RUN) == () and route_marks({**_RUN, "trusted": None, "changed": None}) == ()
-    assert [mark.word for mark in route_marks({**_RUN, **told})] == [word]
+    for plain in (_RUN, {**_RUN, "trusted": None, "changed": None}):
+        assert skill_route_marks(filled(SkillRouted, plain)) == ()
+    assert [mark.word for mark in skill_route_marks(filled(SkillRouted, {**_RUN, **told}))] == [word]
     assert word in LEGEND
 
 
 def test_marks_of_effects_say_why() -> None:
-    told = effect_marks({**_LINE, "changed": True, "biased": ["cut off"], "preliminary": ["few"]})
+    told = effect_marks(filled(ModelEffect, {**_LINE, "changed": True, "biased": ["cut off"], "preliminary": ["few"]}))
     assert [(mark.word, mark.reason) for mark in told] == [("stale", ""), ("biased", "cut off"), ("preliminary", "few")]
     assert {mark.word for mark in told} <= set(LEGEND)
 
@@ -185,7 +185,7 @@ def test_cells_are_text_whatever_they_hold(text: str, origin: str, value: float)
 def test_pictures_of_skills_are_drawn_for_the_first_ones_only(most: int, room: int, some: int) -> None:
     page = page_made.page()
     paths = [row.path for row in rows(page)]
-    found = drawn(page, paths, most, room)
+    found = draw_page(page, most, room)
     assert len(found.own) + found.left_out == len(paths)
     assert list(found.own) == paths[: len(found.own)]
     assert sum(map(len, found.own.values())) <= most

@@ -19,8 +19,7 @@ from skill_health.documents.effect_history import VERDICTS, Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting
 from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.verdict.answers import effect, routing
-from skill_health.page.verdict.ranking import named_anew, naming
-from skill_health.page.verdict.verdicts import due, verdict
+from skill_health.page.verdict.verdicts import verdict
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import RoutedSkills, _benefit, _route
 from skill_health.status.render import CollectionStatus
@@ -158,35 +157,30 @@ def test_red_and_green_need_what_is_sure_and_of_now(effects: list[list[ModelEffe
 
 
 @pytest.mark.parametrize(
-    ("command", "model", "expected"),
+    ("place", "router", "effectiveness"),
     [
-        ("skill-health router run", "maker:m", "skill-health router run --models maker:m"),
-        ("skill-health router run --models PROVIDER:MODEL", "m", "skill-health router run --models m"),
-        ("skill-health effectiveness run tasks --agents AGENT:MODEL", "a:b", "skill-health effectiveness run tasks --agents a:b"),
-        ("skill-health effectiveness run --agents AGENT:MODEL", "a\n;b", "skill-health effectiveness run --agents 'a\\x0a;b'"),
-        ("skill-health effectiveness check TASKS", "a", "skill-health effectiveness check TASKS"),
-        ("skill-health lint skills/a", "a", "skill-health lint skills/a"),
-        ("skill-health router run", "", "skill-health router run"),
-        ("", "a", ""),
+        (CommandBuilder(), "run", "run tasks --agents AGENT:MODEL"),
+        (CommandBuilder(model="maker:m", agent="a:b"), "run --models maker:m", "run tasks --agents a:b"),
+        (CommandBuilder(model="a b;c", agent="a\n;b"), "run --models 'a b;c'", "run tasks --agents 'a\\x0a;b'"),
     ],
-)  # fmt: skip
-def test_a_command_names_the_model_that_was_asked(command: str, model: str, expected: str) -> None:
-    assert naming(command, model) == expected
+)
+def test_a_command_names_the_model_that_was_asked(place: CommandBuilder, router: str, effectiveness: str) -> None:
+    assert place.router() == f"skill-health router {router}"
+    assert place.effectiveness(["tasks/1"]) == f"skill-health effectiveness {effectiveness}"
 
 
 def test_what_is_due_on_a_real_page(capsys: pytest.CaptureFixture[str]) -> None:
     page = page_made.page()
-    steps = due(page)
+    steps = page.due
     assert [(step.gap, step.skills) for step in steps if "harmful" in step.gap] == [
         ("preliminary: harmful", ("skill-2",))
     ]
     assert sorted(name for step in steps for name in step.skills) == sorted(
-        name for step in page.status["next"].value for name in step["skills"]
+        name for step in page.status.next for name in step.skills
     )
     for command in {each.command for each in (*steps, *page.verdicts.values(), *page.answers.values()) if each.command}:
         assert f"--agents {page_made.AGENT}" in command or "--agents" not in command
         assert f"--models {page_made.REAL}" in command or "--models" not in command
-        assert named_anew(command, page.status) == command or command == "skill-health router run"
         words = command.split()
         assert words[0] == "skill-health" and main([*words[1:], "--help"]) == 0
     assert "Usage:" in capsys.readouterr().out

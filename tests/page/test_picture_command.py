@@ -47,10 +47,10 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_list_of_a_skill(capsys: pytest.CaptureFixture[str]) -> None:
-    skill = page().status.value["skills"][0]
-    assert main(["picture", "--list", "--skill", skill["name"]]) == 0
+    skill = page().status.skills[0]
+    assert main(["picture", "--list", "--skill", skill.name]) == 0
     told = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert told == [each.name for each in skill_pictures(page(), skill["path"])] != []
+    assert told == [each.name for each in skill_pictures(page(), skill.path)] != []
 
 
 def test_png_and_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

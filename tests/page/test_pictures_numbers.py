@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from filled_records import documents, resolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pictures_made import copied, made, resolve
+from pictures_made import copied, made
 
 from skill_health.page.drawing.draw import draw
 from skill_health.page.model import Page, PageCell, Picture
@@ -17,6 +18,7 @@ from skill_health.page.pictures import (
     deltas,
     skill_effects,
 )
+from skill_health.page.pictures._effects import get_measure
 from skill_health.page.pictures._load import collection_pictures, skill_pictures
 
 SCALES = {"delta": 100.0, "low": 100.0, "high": 100.0, "share": 100.0}
@@ -25,8 +27,8 @@ MEASURES = {"input_tokens": 1.0, "output_tokens": 1.0, "cost_usd": 100.0, "durat
 
 def every(page: Page) -> list[Picture]:
     found = list(collection_pictures(page))
-    for skill in page.status.value["skills"]:
-        found += skill_pictures(page, skill["path"])
+    for skill in page.status.skills:
+        found += skill_pictures(page, skill.path)
     return found
 
 
@@ -53,12 +55,13 @@ def numbers(value: Any) -> Iterator[float]:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_each_figure_is_that_of_its_report(seed: int) -> None:
     page = made(seed)
+    told = documents(page)
     seen = 0
     for picture, cell in cells(every(page)):
         if not cell.origin:
             continue
         seen += 1
-        found = resolve(page, cell.origin)
+        found = resolve(told, cell.origin)
         last = cell.origin.rsplit("/", 1)[1]
         estimate = found if isinstance(found, dict) else {"value": found}
         if estimate["value"] is None:
@@ -79,13 +82,14 @@ def test_no_contrast_of_any_report_is_lost() -> None:
     page = made(2, skills=40, models=3, hostile=False)
     pictures = {picture.name: picture for picture in collection_pictures(page)}
     told = {cell.origin for _, cell in cells(every(page))}
-    for model in page.effects[0]["models"]:
-        for contrast in model["contrasts"]:
-            assert contrast["delta"].origin in told
+    for model in page.effects[0].models:
+        for contrast in model.contrasts:
+            assert page.origins.of(contrast.delta) in told
             for key in deltas.UNITS:
-                assert contrast["deltas"][key].origin in told or contrast["deltas"][key].value["value"] is None
-        for skill in model["skills"]:
-            assert {contrast["delta"].origin for contrast in skill["contrasts"]} <= told
+                own = get_measure(contrast, key)
+                assert page.origins.of(own) in told or own.value is None
+        for skill in model.skills:
+            assert {page.origins.of(contrast.delta) for contrast in skill.contrasts} <= told
     assert len(pictures["skill-effects-1"].table.rows) > 2 * skill_effects.ENDS
     drawn = draw(pictures["skill-effects-1"])
     assert "more in the table" in drawn
@@ -96,11 +100,7 @@ def test_what_is_missing_is_left_out_and_said() -> None:
     [breakdown] = components.build(page)
     by_name = {row[0].text: row for row in breakdown.table.rows}
     assert [each.text for each in by_name["sections"][1:]] == ["–", "–", "–", "0", "9"]
-    rest = [
-        each["skill"]
-        for each in page.effects[0].value["models"][1]["skills"]
-        if each["contrasts"][0]["delta"]["value"] is None
-    ]
+    rest = [each.skill for each in page.effects[0].models[1].skills if each.contrasts[0].delta.value is None]
     second = next(each for each in skill_effects.build(page) if each.name == "skill-effects-2")
     assert f"left out: {len(rest)}" in second.note and rest
 
@@ -109,12 +109,7 @@ def test_the_mean_of_a_component_is_over_the_skills_that_it_applies_to() -> None
     page = made(7)
     [breakdown] = components.build(page)
     for name, mean, low, high, n, apart in breakdown.table.rows:
-        own = [
-            part["value"]
-            for skill in page.lint.value["skills"]
-            for part in skill["components"]
-            if part["name"] == name.text
-        ]
+        own = [part.value for skill in page.lint.skills for part in skill.components if part.name == name.text]
         known = [each for each in own if each is not None]
         assert (n.value, apart.value) == (len(known), len(own) - len(known))
         if known:

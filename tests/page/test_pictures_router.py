@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from filled_records import documents, filled, page_over, resolve
 from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import manifest, prompt, simulate
 from picture_parts import marks, shapes, size, texts
 
+from skill_health.documents._record import record_values
+from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw
 from skill_health.page.figures import escape_text
-from skill_health.page.model import JsonNode, Page, PageCell, Picture, document
+from skill_health.page.model import Page, PageCell, Picture
 from skill_health.page.pictures import calibration, confusion, leaderboard, position, router_history
 from skill_health.page.pictures._routers import STATES
 from skill_health.page.pictures.router_history import KINDS, runs_by_model
@@ -79,13 +82,7 @@ def made(
 
 
 def page_of(reports: Sequence[Report], lines: Sequence[Report] = (), routing: Sequence[Report] = ()) -> Page:
-    return Page(
-        title="t", version="0", as_of="2026-06-01", status=document("status", {"routing": list(routing)}),
-        lint=document("lint", {}), history=document("history", []), router_history=document("router-history", list(lines)),
-        effect_history=document("effectiveness-history", []),
-        router=tuple(document(f"router/{each['run']['run_id']}", each) for each in reports), effects=(),
-        own=document("page", {}),
-    )  # fmt: skip
+    return page_over({"routing": routing}, router=reports, router_history=lines)
 
 
 def numbered(count: int) -> list[str]:
@@ -130,17 +127,6 @@ def cells(picture: Picture) -> Iterator[PageCell]:
     return (cell for row in picture.table.rows for cell in row)
 
 
-def resolve(page: Page, origin: str) -> Any:
-    """What stands at an origin, found from the documents alone."""
-    name, pointer = origin.rsplit("#", 1)
-    documents = [*page.router, page.router_history, page.status]
-    value = next(each.value for each in documents if each.origin == f"{name}#")
-    for part in pointer.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return value
-
-
 @pytest.mark.slow
 def test_each_is_there_once_and_has_a_table_with_a_cell_for_each_head() -> None:
     found = pictures(usual())
@@ -151,12 +137,13 @@ def test_each_is_there_once_and_has_a_table_with_a_cell_for_each_head() -> None:
     for picture in found:
         assert picture.question == 2 and picture.alt and picture.note and picture.table.rows
         assert all(len(row) == len(picture.table.head) for row in picture.table.rows)
-    assert found == pictures(copy.deepcopy(usual()))
+    assert found == pictures(replace(usual()))
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_figure_of_a_table_is_the_reports(name: str) -> None:
     page = PAGES[name]()
+    told = documents(page)
     for picture in pictures(page):
         traced = [
             (head, cell)
@@ -166,7 +153,7 @@ def test_every_figure_of_a_table_is_the_reports(name: str) -> None:
         ]
         assert len(traced) >= len(picture.table.rows)
         for head, cell in traced:
-            raw = resolve(page, cell.origin)
+            raw = resolve(told, cell.origin)
             own = raw if isinstance(raw, dict) else {"value": raw, "low": None}
             if own["value"] is None or isinstance(own["value"], str):
                 assert cell.value == own["value"]
@@ -186,15 +173,15 @@ def test_every_figure_of_a_table_is_the_reports(name: str) -> None:
 def test_what_is_drawn_stands_in_the_table() -> None:
     page = usual()
     board, history, heat, places, _ = pictures(page)
-    tops = {each["model"]: each["metrics"]["top1"]["value"] for each in page.router[1].value["models"]}
-    tops |= {each["model"]: each["metrics"]["top1"]["value"] for each in page.router[0].value["models"]}
+    tops = {each.model: each.metrics.top1.value or 0 for each in page.router[1].models}
+    tops |= {each.model: each.metrics.top1.value or 0 for each in page.router[0].models}
     drawn = {each["name"]: each["value"] for each in marks(board.spec, "point")}
     assert drawn == {name: pytest.approx(100 * value) for name, value in tops.items()}
     assert [row[0].text for row in board.table.rows] == list(drawn)
     seen = texts(draw(board))
     assert [text for text in seen if text in tops] == list(drawn)
     assert [text.partition(" · ")[0] for text in seen if " n " in text] == [row[1].text for row in board.table.rows]
-    lines = Counter(each["model"] for each in page.router_history.value)
+    lines = Counter(each.model for each in page.router_history)
     assert Counter(row[0].text for row in history.table.rows) == lines
     squares = [each for each in marks(heat.spec, "rect") if "shade" in each]
     assert len(squares) == len(heat.table.rows) and squares
@@ -204,8 +191,8 @@ def test_what_is_drawn_stands_in_the_table() -> None:
         low, _, high = own["shade"].replace("below", "0 to").replace("and more", "to 100.1").partition(" to ")
         assert float(low) <= float(share.value or 0) < float(high)
     assert len(places.table.rows) == sum(
-        1 + len(each["position"]["places"]) for report in page.router for each in report.value["models"]
-        if each["kind"] != "local" and (report is page.router[0] or each["model"] == "maker:four")
+        1 + len(each.position.places) for report in page.router for each in report.models
+        if each.kind != "local" and (report is page.router[0] or each.model == "maker:four")
     ) - 11  # fmt: skip
     # Five models have places, four are drawn: one summary and ten groups are the fifth's.
 
@@ -314,9 +301,10 @@ def test_simulated_untrusted_and_stale_models_are_marked_and_stand_last() -> Non
     figures = [each["figure"] for each in marks(board.spec, "text")]
     assert [each.rpartition(" ")[2] for each in figures[-2:]] != ["", ""] and len(figures) == len(board.table.rows)
     assert all(re.search("SIMULATED|untrusted", each) for each in figures[-2:])
-    run_id = page.router[0].value["run"]["run_id"]
+    report = record_values(page.router[0])
+    run_id = page.router[0].run.run_id
     stale = page_of(
-        [page.router[0].value],
+        [report],
         routing=[
             {"model": "maker:one", "run_id": run_id, "changed": ["skill-01"]},
             {"model": "maker:three", "run_id": "another", "changed": ["skill-01"]},
@@ -331,10 +319,10 @@ def test_simulated_answers_do_not_count_as_confusions_beside_real_ones() -> None
     page = usual()
     (picture,) = confusion.build(page)
     best = max(
-        (each for each in page.router[0].value["models"] if each["model"] not in ("scripted", "maker:two")),
-        key=lambda each: each["metrics"]["top1"]["value"],
+        (each for each in page.router[0].models if each.model not in ("scripted", "maker:two")),
+        key=lambda each: each.metrics.top1.value or 0,
     )
-    assert best["model"] in picture.title and "SIMULATED" not in picture.title + picture.alt
+    assert best.model in picture.title and "SIMULATED" not in picture.title + picture.alt
     only, _ = made(numbered(3), {"scripted": "simulated"})
     assert confusion.build(page_of([only]))[0].title.endswith("scripted (SIMULATED)")
     both, _ = made(numbered(3), PLAIN)
@@ -388,15 +376,15 @@ def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random
         for at, basis in enumerate(bases)
     ]
     mixed = order.sample(lines, len(lines))
-    found = runs_by_model(JsonNode(mixed, "router-history#")).get("m", [])
-    assert [each.own.value for each in found] == lines
+    found = runs_by_model([filled(RouterHistoryLine, each) for each in mixed]).get("m", [])
+    assert [each.own for each in found] == [filled(RouterHistoryLine, each) for each in lines]
     counted = [each for each in found if each.segment]
-    assert [each.own.value for each in counted] == [
-        line for line in lines if line["selection"] == "all" and line["trusted"] is not False
+    assert [each.time for each in counted] == [
+        line["time"] for line in lines if line["selection"] == "all" and line["trusted"] is not False
     ]
     for before, after in pairwise(counted):
         same = all(
-            before.own.value[key] is not None and before.own.value[key] == after.own.value[key]
+            getattr(before.own, key) is not None and getattr(before.own, key) == getattr(after.own, key)
             for key in ("prompts", "catalogue")
         )
         assert (after.segment == before.segment) is same

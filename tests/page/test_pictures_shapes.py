@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from filled_records import page_over
 from hypothesis import given
 from hypothesis import strategies as st
 from picture_parts import marks, shapes, size, texts
@@ -17,7 +18,7 @@ from pictures_made import HOSTILE, made
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw, draw_all
 from skill_health.page.figures import Mark
-from skill_health.page.model import JsonNode, NumberTable, Page, Picture, anchor
+from skill_health.page.model import NumberTable, Page, Picture, anchor
 from skill_health.page.pictures import (
     components,
     compose,
@@ -36,8 +37,8 @@ from skill_health.text.terminal import columns
 
 def every(page: Page) -> list[Picture]:
     found = list(collection_pictures(page))
-    for skill in page.status.value["skills"]:
-        found += skill_pictures(page, skill["path"])
+    for skill in page.status.skills:
+        found += skill_pictures(page, skill.path)
     return found
 
 
@@ -50,7 +51,7 @@ SIZES = {
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in SIZES])
 def test_everything_drawn_lies_on_the_canvas(name: str) -> None:
     page = made(3, **SIZES[name])
-    found = [*collection_pictures(page), *skill_pictures(page, page.status.value["skills"][1]["path"])]
+    found = [*collection_pictures(page), *skill_pictures(page, page.status.skills[1].path)]
     drawn = draw_all(found)
     assert len(drawn) == len(found) > 3
     for key, svg in drawn.items():
@@ -127,11 +128,11 @@ def test_a_history_is_broken_where_runs_are_not_comparable_or_missing() -> None:
 def test_a_history_of_one_run_or_of_a_skill_without_a_score_is_no_picture() -> None:
     assert score_history.build(made(0, days=1)) == () == score_history.build(made(0, days=0))
     page = made(9)
-    assert score_history.build_skill(page, page.status.value["skills"][-1]["path"]) == ()
+    assert score_history.build_skill(page, page.status.skills[-1].path) == ()
     assert score_history.build_skill(page, "no/such/SKILL.md") == ()
-    [own] = score_history.build_skill(page, page.status.value["skills"][0]["path"])
-    path = page.status.value["skills"][0]["path"]
-    scores = [line["skills"][path]["score"] for line in page.history.value]
+    [own] = score_history.build_skill(page, page.status.skills[0].path)
+    path = page.status.skills[0].path
+    scores = [line.skills[path].score for line in page.history]
     kept = {row[1].origin.split("/")[1] for row in own.table.rows}
     for at in range(1, len(scores)):
         if scores[at] != scores[at - 1]:
@@ -185,10 +186,7 @@ def test_interactions_are_those_with_the_target() -> None:
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
-    empty = JsonNode(None, "none#")
-    page = Page(
-        "", "", "", empty, empty, JsonNode([], "history#"), JsonNode([], "r#"), JsonNode([], "e#"), (), (), empty
-    )
+    page = page_over()
     own = (components, compose, cost_effect, deltas, effect, listing_budget, score_history, skill_effects)
     for module in own:
         assert module.build(page) == ()

@@ -19,6 +19,7 @@ from markdown_it import MarkdownIt
 
 from skill_health.cli import main
 from skill_health.core.validation import problems
+from skill_health.documents._record import record_values
 from skill_health.page import html
 from skill_health.page.serving.site import site
 
@@ -39,7 +40,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def plain_html(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page without its pictures, which take the time."""
     text = '<script type="application/json" id="skill-health-state">{}</script>'
-    monkeypatch.setattr(html, "render", lambda page: text.format(html.embedded(page.own["state"].value)))
+    monkeypatch.setattr(html, "render", lambda page: text.format(html.embedded(record_values(page.own.state))))
 
 
 class _Tags(HTMLParser):

@@ -14,9 +14,14 @@ from typing import Any
 
 import page_made
 import pytest
+from filled_records import documents as page_documents
+from filled_records import filled, resolve
+from msgspec import structs
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
-from skill_health.page.model import JsonNode, Page, document
+from skill_health.documents.lint_report import LintDocument
+from skill_health.documents.skill_record import SkillRecord
+from skill_health.page.model import Origins, Page
 from skill_health.page.sections import skills
 from skill_health.page.sections.skills import SkillPart, parts
 from skill_health.page.skill.budget import HtmlBudget
@@ -67,25 +72,15 @@ def render(part: SkillPart) -> str:
 
 
 def documents(page: Page) -> dict[str, Any]:
-    told = [page.status, page.lint, page.own, *page.router, *page.effects]
-    found = {each.origin.rstrip("#"): each.value for each in told}
+    found = page_documents(page)
     for path in Path(page.folder, "effectiveness").glob("*/results.jsonl"):
         lines = path.read_bytes().splitlines()
         found[f"results/{path.parent.name}"] = [json.loads(each) for each in lines]
     return found
 
 
-def at(told: dict[str, Any], origin: str) -> Any:
-    name, _, pointer = origin.partition("#")
-    value = told[name]
-    for key in pointer.split("/")[1:]:
-        key = key.replace("~1", "/").replace("~0", "~")
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return value
-
-
 def test_there_is_a_part_for_each_skill_in_the_order_of_the_paths() -> None:
-    assert [part.path for part in made()] == [each["path"] for each in page_made.page().status.value["skills"]]
+    assert [part.path for part in made()] == [each.path for each in page_made.page().status.skills]
     assert len({part.anchor for part in made()}) == len(made())
 
 
@@ -94,7 +89,7 @@ def test_every_figure_equals_the_report_that_it_names() -> None:
     seen: set[str] = set()
     for part in made():
         for origin, text, raw in Read(render(part)).figures:
-            value = at(told, origin)
+            value = resolve(told, origin)
             seen.add(origin.partition("#")[0].partition("/")[0])
             if isinstance(value, dict):
                 low, high = (value.get(key) for key in ("low", "high"))
@@ -111,18 +106,16 @@ def test_every_figure_equals_the_report_that_it_names() -> None:
 
 def test_verdicts_next_steps_and_descriptions_are_those_of_the_page() -> None:
     page = page_made.page()
-    for part, told in zip(made(), page.status.value["skills"], strict=True):
+    for part, told in zip(made(), page.status.skills, strict=True):
         assert part.verdict == page.verdicts[part.path]
-        assert [(each.gap, each.command) for each in part.steps] == [
-            (each["gap"], each["command"]) for each in told["next"]
-        ]
+        assert [(each.gap, each.command) for each in part.steps] == [(each.gap, each.command) for each in told.next]
         assert part.description.text and part.description.left == 0
 
 
 def test_confusions_go_by_the_name_under_which_the_run_lists_the_skill() -> None:
     page = page_made.page()
-    renamed = [{**each, "name": f"plain-{each['name']}"} for each in page.status.value["skills"]]
-    other = replace(page, status=document("status", {**page.status.value, "skills": renamed}))
+    renamed = tuple(structs.replace(each, name=f"plain-{each.name}") for each in page.status.skills)
+    other = replace(page, status=structs.replace(page.status, skills=renamed))
     for part, same in zip(made(), parts(other), strict=True):
         assert same.name == f"plain-{part.name}" and same.routing == part.routing
     assert any(part.routing.lost.prompts for part in made())
@@ -132,17 +125,17 @@ def test_confusions_are_those_of_the_prompts() -> None:
     (report,) = page_made.page().router
     for part in made():
         lost = {
-            each["prompt_id"]
-            for each in report.value["prompts"]
-            if each["expected"] == part.name and each["untested"] is None
-            and any(not pick["right"] for model in each["models"] for pick in model["picks"])
+            each.prompt_id
+            for each in report.prompts
+            if each.expected == part.name and each.untested is None
+            and any(not pick.right for model in each.models for pick in model.picks)
         }  # fmt: skip
         taken = {
-            each["prompt_id"]
-            for each in report.value["prompts"]
-            for model in each["models"]
-            for pick in model["picks"]
-            if pick["picked"] == part.name and not pick["right"]
+            each.prompt_id
+            for each in report.prompts
+            for model in each.models
+            for pick in model.picks
+            if pick.picked == part.name and not pick.right
         }
         for side, expected in ((part.routing.lost, lost), (part.routing.taken, taken)):
             shown = {prompt.id for prompt in side.prompts}
@@ -171,25 +164,23 @@ def test_tasks_and_trials_of_a_skill_are_its_own() -> None:
     views = 0
     for part in made():
         for each in part.effect.models:
-            of_model = next(one for one in report.value["models"] if one["model"] == each.model)
-            tasks = {one["task_id"]: one for one in of_model["tasks"] if one["skill"] == part.name}
+            of_model = next(one for one in report.models if one.model == each.model)
+            tasks = {one.task_id: one for one in of_model.tasks if one.skill == part.name}
             assert len(each.tasks) + each.left == len(tasks)
             for task in each.tasks:
-                assert task.flip == tasks[task.id]["flip"]
-                arms = tasks[task.id]["arms"]
+                assert task.flip == tasks[task.id].flip
+                arms = tasks[task.id].arms
                 assert {arm.name: arm.passes.value for arm in task.arms} == {
-                    name: arm["passes"] for name, arm in arms.items()
+                    name: arm.passes for name, arm in arms.items()
                 }
                 assert task.first + task.others == task.arms and len(task.others) != 1
                 # A mean reward is shown where it is another number than the share of passes.
                 assert {arm.name for arm in task.arms if arm.reward} == {
-                    name
-                    for name, arm in arms.items()
-                    if arm["reward"] not in (None, arm["n"] and arm["passes"] / arm["n"])
+                    name for name, arm in arms.items() if arm.reward not in (None, arm.n and arm.passes / arm.n)
                 }
             if each.failing:
                 views += 1
-                assert each.failing.trial.task in tasks and each.failing.trial.failed
+                assert each.failing.trial.line.task_id in tasks and each.failing.trial.failed
     assert views > 0
 
 
@@ -241,8 +232,10 @@ def with_trial(reports: Path, files: dict[str, bytes], **more: Any) -> SkillPart
 
 
 def test_a_hostile_transcript_is_text(tmp_path: Path) -> None:
-    given = {"notes": [HOSTILE], "error": HOSTILE, "outcome": "fail", "folder": line()["folder"]}
-    whole = render(with_trial(tmp_path, HARMFUL, task_id=HOSTILE, arm=HOSTILE, model=HOSTILE, **given))
+    # A line with half of a pair is damaged.
+    text = HOSTILE.replace("\ud800", "")
+    given = {"notes": [text], "error": text, "outcome": "fail", "folder": line()["folder"]}
+    whole = render(with_trial(tmp_path, HARMFUL, task_id=text, arm=text, model=text, **given))
     read = Read(whole)
     assert ACTIVE.isdisjoint(tag for tag, _ in read.tags)
     assert whole.count("<details") == whole.count("</details>") and whole.count("<pre") == whole.count("</pre>")
@@ -275,9 +268,9 @@ def finding(**more: Any) -> dict[str, Any]:
 def of(*findings: dict[str, Any], purse: int = 100_000) -> Any:
     counts = {"error": 1, "warning": 0, "info": 0}
     own = {"path": "a/SKILL.md", "findings": counts, "score": 0.5, "flags": [], "components": []}
-    lint = document("lint", {"skills": [own], "findings": list(findings)})
-    record = document("status", {"path": "a/SKILL.md", "health": {"state": "failed", "flags": []}})
-    return health(record, lint["skills"][0], by_skill(lint), HtmlBudget(purse))
+    lint = filled(LintDocument, {"skills": [own], "findings": list(findings)})
+    record = filled(SkillRecord, {"path": "a/SKILL.md", "health": {"state": "failed", "flags": []}})
+    return health(Origins({"lint": lint}), record, lint.skills[0], by_skill(lint), HtmlBudget(purse))
 
 
 @pytest.mark.parametrize(
@@ -286,11 +279,8 @@ def of(*findings: dict[str, Any], purse: int = 100_000) -> Any:
 )
 def test_a_part_of_the_score_has_its_bar_and_what_it_lost_by(value: float | None, level: int, reasons: int) -> None:
     part = {"name": "links", "value": value, "weight": 0.1, "share": 0.1, "evidence": {"not_found": 2}, "note": ""}
-    lint = document(
-        "lint", {"skills": [{"path": "a", "findings": {}, "score": 0.5, "flags": [], "components": [part]}]}
-    )
-    record = document("status", {"path": "a", "health": {"state": "ok", "flags": []}})
-    (shown,) = health(record, lint["skills"][0], {}, HtmlBudget(0)).components
+    lint = filled(LintDocument, {"skills": [{"path": "a", "score": 0.5, "components": [part]}]})
+    (shown,) = health(Origins({"lint": lint}), filled(SkillRecord, {}), lint.skills[0], {}, HtmlBudget(0)).components
     assert (shown.level, len(shown.evidence)) == (level, reasons)
     assert all(name == "not found" for name, _ in shown.evidence)
 
@@ -366,5 +356,5 @@ def test_reports_that_are_gone_leave_the_record() -> None:
 
 def test_a_skill_that_the_lint_report_lacks_is_shown_without_a_score() -> None:
     page = page_made.page()
-    lint = JsonNode(page.lint.value | {"skills": []}, page.lint.origin)
+    lint = structs.replace(page.lint, skills=())
     assert {part.health.score.text for part in parts(replace(page, lint=lint))} == {"–"}

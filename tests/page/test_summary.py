@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from filled_records import filled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec import structs
 from page_made import NASTY, bare, page
 
-from skill_health.page.model import Page, SkillVerdict, document
-from skill_health.page.sections.summary import HEAD, MAX_BYTES, MAX_ROWS, render
+from skill_health.documents.page_data import PageChanges
+from skill_health.page.model import DueSkills, Page, SkillVerdict
+from skill_health.page.summary import HEAD, MAX_BYTES, MAX_ROWS, render
 
 HOSTILE = NASTY + " | `code` | [l](http://x.y) @user $x^2$ www.example.com\n# head\n\n- item " + "&<" * 40
 
@@ -27,24 +29,15 @@ def rows(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| ---", "| skill |"))]
 
 
-def with_status(made: Page, change: Any) -> Page:
-    status = json.loads(json.dumps(made.status.value))
-    change(status)
-    return replace(made, status=document("status", status))
-
-
 def many(count: int, name: str = "skill") -> Page:
     """As many skills as that, all of which need something, with names and reasons like `name`."""
     made = page()
-    first = made.status.value["skills"][0]
-    status = {
-        **made.status.value,
-        "skills": [{**first, "name": f"{name}{at}", "path": f"skills/{name}{at}/SKILL.md"} for at in range(count)],
-        "next": [{"gap": name, "advice": name, "command": f"run {name}", "skills": [name] * count}] * min(30, count),
-    }
+    first = made.status.skills[0]
+    named = ((f"{name}{at}", f"skills/{name}{at}/SKILL.md") for at in range(count))
+    skills = tuple(structs.replace(first, name=own, path=path) for own, path in named)
     verdicts = {
-        each["path"]: SkillVerdict(name, ("unknown", "warn", "bad")[at % 3], 1 + at % 3, name, name, f"do '{name}'")  # type: ignore[arg-type]
-        for at, each in enumerate(status["skills"])
+        each.path: SkillVerdict(name, ("unknown", "warn", "bad")[at % 3], 1 + at % 3, name, name, f"do '{name}'")  # type: ignore[arg-type]
+        for at, each in enumerate(skills)
     }
     what = [{"field": "score", "before": 0.5, "after": 1.0}, {"field": "verdict", "before": name, "after": None}]
     changes = {
@@ -54,8 +47,9 @@ def many(count: int, name: str = "skill") -> Page:
         "skills": [{"path": f"s{at}", "name": name, "what": what} for at in range(count)],
     }
     return replace(
-        made, status=document("status", status), verdicts=verdicts, notes=(name,) * 50, title=name,
-        own=document("page", {**made.own.value, "changes": changes}),
+        made, status=structs.replace(made.status, skills=skills), verdicts=verdicts, notes=(name,) * 50, title=name,
+        own=structs.replace(made.own, changes=filled(PageChanges, changes)),
+        due=(DueSkills(name, name, f"run {name}", (name,) * count),) * min(30, count),
         answers={number: SkillVerdict(name, "bad", number, name, name, f"do {name}") for number in (1, 2, 3, 4)},
     )  # fmt: skip
 
@@ -131,18 +125,17 @@ def test_skills_of_which_only_the_effect_is_not_known_have_no_row() -> None:
 
 
 def test_nothing_to_do() -> None:
-    done = with_status(replace(page(), verdicts={}), lambda status: status.update(next=[]))
-    text = render(done)
+    text = render(replace(page(), verdicts={}, due=()))
     assert "None." in text and "Nothing: every question is answered for every skill." in text
 
 
 def test_changes() -> None:
-    own = {
-        **page().own.value,
-        "changes": {"since": {"as_of": "2026-11-19", "version": "0.1.0"}, "added": [], "removed": [], "skills": []},
-    }
-    assert "Compared with 2026-11-19: nothing has changed." in render(replace(page(), own=document("page", own)))
-    own["changes"]["skills"] = [
+    def told(*skills: Any) -> str:
+        changes = filled(PageChanges, {"since": {"as_of": "2026-11-19", "version": "0.1.0"}, "skills": skills})
+        return render(replace(page(), own=structs.replace(page().own, changes=changes)))
+
+    assert "Compared with 2026-11-19: nothing has changed." in told()
+    text = told(
         {
             "path": "p",
             "name": "plums",
@@ -153,8 +146,7 @@ def test_changes() -> None:
                 {"field": "effect_verdict", "before": None, "after": "helps"},
             ],
         }
-    ]
-    text = render(replace(page(), own=document("page", own)))
+    )
     assert (
         "- plums: recall 50.0 % → 75.0 %; effect – → \\+12.5 points; tokens 90 → 95; effect verdict – → helps" in text
     )

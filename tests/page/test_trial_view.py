@@ -58,7 +58,7 @@ def chosen(reports: Path, *lines: dict[str, Any]) -> tuple[str, str, int] | None
     write_run(reports, lines)
     every = read_trials(shelf(reports), RUN)
     found = worst(of_tasks(every, "m", {each["task_id"] for each in lines}))
-    return (found.arm, found.task, found.replication) if found else None
+    return (found.line.arm, found.line.task_id, found.line.replication) if found else None
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,8 @@ def test_the_first_failing_trial_of_the_arms_with_the_skill(tmp_path: Path, line
 DAMAGED = [
     "", "not JSON", "[1, 2]", "[" * 10_000, '{"task_id": ' + "[" * 10_000, '{"replication": ' + "9" * 5000 + "}",
     line(task_id=None), line(model=["m"]), line(replication=True), line(replication="0"), line(replication=-1),
-    line(replication=10**9), line(outcome={}), line(arm=7),
+    line(replication=10**30), line(outcome={}), line(arm=7), line(folder=None), line(notes=7), line(reward=1e300),
+    line(usage=[]), line(error="\ud800"),
     json.dumps(line(notes=["x" * (1 << 20)])),
 ]  # fmt: skip
 
@@ -91,9 +92,9 @@ DAMAGED = [
 def test_damaged_lines_are_left_out_and_the_others_keep_their_places(tmp_path: Path) -> None:
     write_run(tmp_path, [*DAMAGED, line("009")])
     ((trial,),) = read_trials(shelf(tmp_path), RUN).values()
-    assert trial.task == "009"
+    assert trial.line.task_id == "009"
     # The one empty line is no line at all.
-    assert trial.line.origin == f"results/{RUN}#/{len(DAMAGED) - 1}"
+    assert trial.origin == f"results/{RUN}#/{len(DAMAGED) - 1}"
 
 
 @pytest.mark.parametrize("run", ["..", "", "a/b", "../../etc", "a\0b", "\\x", "missing", "x" * 5000, "."])
@@ -105,7 +106,7 @@ def test_a_run_whose_id_leads_elsewhere_has_no_trials(tmp_path: Path, run: str) 
 
 @pytest.mark.parametrize(
     "folder",
-    ["../../../secret", "/etc", "trials/../../x", "", ".", "trials//x", "a\\b", "trials/\0", "x/" * 50, None, 7, [], "x" * 9999],
+    ["../../../secret", "/etc", "trials/../../x", "", ".", "trials//x", "a\\b", "trials/\0", "x/" * 50, "x" * 9999],
 )  # fmt: skip
 def test_a_folder_that_leads_elsewhere_is_not_looked_at(tmp_path: Path, folder: Any) -> None:
     secret = tmp_path / "secret"
@@ -296,9 +297,8 @@ def test_figures_are_those_of_the_line(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("value", [None, True, "7", [], {}, 1e300, 10**400])
-def test_a_figure_that_is_none_is_missing(tmp_path: Path, value: Any) -> None:
-    view = look(tmp_path, {}, reward=value, usage=value)
+def test_a_figure_that_is_none_is_missing(tmp_path: Path) -> None:
+    view = look(tmp_path, {}, reward=None, usage={})
     cells = dict(view.figures)
     assert (cells["reward"].text, cells["input tokens"].text) == ("–", "–")
 
@@ -315,7 +315,7 @@ def test_a_figure_that_is_none_is_missing(tmp_path: Path, value: Any) -> None:
     ids=["said", "object", "list", "deep", "bytes"],
 )
 def test_notes_are_those_of_the_line_and_of_the_verdict(tmp_path: Path, verdict: bytes, expected: list[str]) -> None:
-    view = look(tmp_path, {"verdict.json": verdict}, error="lost", notes=["slow", 7])
+    view = look(tmp_path, {"verdict.json": verdict}, error="lost", notes=["slow"])
     assert [note.text for note in view.notes] == expected
 
 

@@ -17,7 +17,9 @@ def line(task: str = "001", model: str = "m", arm: str = "target", replication: 
     return {
         "task_id": task, "model": model, "arm": arm, "replication": replication, "outcome": "fail", "reward": 0.25,
         "usage": usage, "cost_usd": 0.0125, "duration_ms": 61_500.0, "turns": 3, "tool_calls": 2, "error": "",
-        "notes": [], "folder": f"trials/{task}--{model}--{arm}--r{replication}",
+        "notes": [], "folder": f"trials/{task}--{model}--{arm}--r{replication}", "rewards": {}, "exit_code": 0,
+        "stop_reason": None, "resolved_model": None, "usage_source": "", "cost_source": "", "invoked": "not_observable",
+        "invocations": [], "evidence": [], "skills": [], "seen": None, "changed": None, "attempts": 1,
     } | more  # fmt: skip
 
 

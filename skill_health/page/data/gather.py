@@ -5,29 +5,40 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from skill_health.config.settings import Config
 from skill_health.core.git import Revision
 from skill_health.core.strict_json import escape_surrogates, plain_values
-from skill_health.daily.history import HistoryLine
+from skill_health.daily.history import to_record
 from skill_health.daily.today import check_today
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
-from skill_health.documents._record import Record, convert_record
+from skill_health.documents._record import RecordType, convert_record, record_values
+from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.lint_report import LintDocument
+from skill_health.documents.page_data import (
+    ClaimAges,
+    HostListing,
+    PageData,
+    PageState,
+    SkillClaims,
+    SkillListings,
+)
 from skill_health.documents.router_report import RouterReport
+from skill_health.documents.skill_record import SkillRecords
 from skill_health.formats.json import document as lint_document
 from skill_health.lint.pipeline import LintResult
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
-from skill_health.page.data.loading import loads, read_file
-from skill_health.page.model import JsonNode, Page, SkillVerdict, document
+from skill_health.page.data.loading import read_file, read_record
+from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.verdict.answers import answer_questions
-from skill_health.page.verdict.verdicts import verdict
+from skill_health.page.verdict.verdicts import due_skills, verdict
 from skill_health.registries.records import Registries, Review, reviews
 from skill_health.skill.measure import estimate_tokens
 from skill_health.status.join import JoinedRecords, read_joined
@@ -36,8 +47,8 @@ from skill_health.status.render import CollectionStatus
 from skill_health.status.render import document as status_document
 
 
-def claims(result: LintResult, paths: Sequence[str], config: Config, as_of: date) -> dict[str, Any] | None:
-    """The part `claims` of the page's document; None where the collection has no registry of claims.
+def claims(result: LintResult, paths: Sequence[str], config: Config, as_of: date) -> ClaimAges | None:
+    """The ages of the claims; None where the collection has no registry of them.
 
     A claim belongs to the skill of its owner's name; where several skills share the name, to none of them.
     """
@@ -53,12 +64,12 @@ def claims(result: LintResult, paths: Sequence[str], config: Config, as_of: date
     for path in paths:
         name = result.facts[path]["summary"]["name"]
         own = owned.get(name, []) if times[name] == 1 else []
-        ages = [_age(each, as_of) for each in own]
-        skills[escape_surrogates(path)] = _counts(own, config, as_of) | {"median_days": median(ages) if ages else None}
-    return {"skills": skills, **_counts(known, config, as_of)}
+        middle = median(_age(each, as_of) for each in own) if own else None
+        skills[escape_surrogates(path)] = SkillClaims(**_ages(own, config, as_of), median_days=middle)
+    return ClaimAges(skills=skills, **_ages(known, config, as_of))
 
 
-def _counts(own: Sequence[Review], config: Config, as_of: date) -> dict[str, Any]:
+def _ages(own: Sequence[Review], config: Config, as_of: date) -> dict[str, Any]:
     return {
         "claims": len(own),
         "stale": sum(each.overdue > 0 for each in own),
@@ -72,8 +83,8 @@ def _age(each: Review, as_of: date) -> int:
     return as_of.toordinal() - each.reviewed.toordinal()
 
 
-def listing(result: LintResult, paths: Sequence[str], config: Config) -> dict[str, Any]:
-    """The part `listing` of the page's document, about the skills at `paths` and those that stand beside them.
+def listing(result: LintResult, paths: Sequence[str], config: Config) -> SkillListings:
+    """What hosts spend on listing the skills at `paths` and those that stand beside them.
 
     A host loads the skills of one folder together, so that there is one entry for each host and folder.
     """
@@ -81,7 +92,7 @@ def listing(result: LintResult, paths: Sequence[str], config: Config) -> dict[st
     for path in sorted(result.facts):
         groups.setdefault(_group(path), []).append(result.facts[path]["summary"])
     asked = {_group(path) for path in paths}
-    shown = []
+    shown: list[HostListing] = []
     for group, skills in sorted(groups.items()):
         pairs = [
             (escape_surrogates(own["name"]), escape_surrogates(own["description"]))
@@ -90,10 +101,8 @@ def listing(result: LintResult, paths: Sequence[str], config: Config) -> dict[st
         ]
         if group in asked and pairs:
             shown += [_entry(simulate(pairs, host), group) for host in hosts(config.hosts)]
-    return {
-        "hosts": shown,
-        "skills": {escape_surrogates(path): _tokens(result.facts[path]["summary"]) for path in paths},
-    }
+    tokens = {escape_surrogates(path): _tokens(result.facts[path]["summary"]) for path in paths}
+    return SkillListings(hosts=tuple(shown), skills=tokens)
 
 
 def _group(path: str) -> str:
@@ -101,23 +110,23 @@ def _group(path: str) -> str:
     return escape_surrogates(path.rpartition("/")[0].rpartition("/")[0] or ".")
 
 
-def _entry(catalog: Catalog, group: str) -> dict[str, Any]:
+def _entry(catalog: Catalog, group: str) -> HostListing:
     host = catalog.host
-    return {
-        "key": host.key,
-        "title": host.title,
-        "group": group,
-        "unit": host.unit,
-        "limit": host.limit if host.limit > 0 else None,
-        "wanted": catalog.wanted,
-        "used": catalog.used,
-        "shown_tokens": catalog.tokens,
-        "skills": len(catalog.skills),
-        "full": catalog.count(FULL),
-        "truncated": catalog.count(TRUNCATED),
-        "name_only": catalog.count(NAME_ONLY),
-        "omitted": catalog.count(OMITTED),
-    }
+    return HostListing(
+        key=host.key,
+        title=host.title,
+        group=group,
+        unit=host.unit,
+        limit=host.limit if host.limit > 0 else None,
+        wanted=catalog.wanted,
+        used=catalog.used,
+        shown_tokens=catalog.tokens,
+        skills=len(catalog.skills),
+        full=catalog.count(FULL),
+        truncated=catalog.count(TRUNCATED),
+        name_only=catalog.count(NAME_ONLY),
+        omitted=catalog.count(OMITTED),
+    )
 
 
 def _tokens(own: Mapping[str, Any]) -> int | None:
@@ -133,68 +142,57 @@ _MOST_REPORT, _MOST_ALL = 48 << 20, 96 << 20
 """Bytes of one report and of all of a kind: read, they take ten times as many in memory."""
 
 
-def router_reports(folder: str, status: CollectionStatus) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
+def router_reports(folder: str, status: CollectionStatus) -> tuple[tuple[RouterReport, ...], tuple[str, ...]]:
     """The reports of the router's runs that the status uses, the latest first, and what could not be read."""
     runs = ((each.time, each.run_id) for each in (status.routed.models if status.routed else ()))
-    return _reports(folder, "router", runs)
+    return _reports(folder, "router", runs, RouterReport, lambda report: report.run.run_id)
 
 
-def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
+def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[EffectReport, ...], tuple[str, ...]]:
     """The reports of the effectiveness benchmark's runs, likewise."""
     runs = ((each.time, each.run_id) for each in (status.effects.lines if status.effects else ()))
-    return _reports(folder, "effectiveness", runs)
+    return _reports(folder, "effectiveness", runs, EffectReport, lambda report: report.run_id)
 
 
-_KINDS: Mapping[str, type[Record]] = {"router": RouterReport, "effectiveness": EffectReport}
-
-
-def _reports(folder: str, kind: str, runs: Iterable[tuple[str, str]]) -> tuple[tuple[JsonNode, ...], tuple[str, ...]]:
-    found: list[JsonNode] = []
+def _reports(
+    folder: str,
+    benchmark: str,
+    runs: Iterable[tuple[str, str]],
+    kind: type[RecordType],
+    run_of: Callable[[RecordType], str | None],
+) -> tuple[tuple[RecordType, ...], tuple[str, ...]]:
+    found: list[RecordType] = []
     notes: list[str] = []
     latest = list(dict.fromkeys(run for _, run in sorted(runs, reverse=True)))
     room = _MOST_ALL
     for run in latest[:_MOST_RUNS]:
-        size, report, problem = _report(os.path.join(folder, kind, run, REPORT), _KINDS[kind], room)
+        size, report = _report(os.path.join(folder, benchmark, run, REPORT), kind, room)
         room -= size
-        if not problem and _run_id(report) != run:
-            problem = "is that of another run"
-        if problem:
-            notes.append(f"{kind}/{run}/{REPORT} {problem}: its figures are not shown")
+        problem = report if isinstance(report, str) else "is that of another run" if run_of(report) != run else ""
+        if isinstance(report, str) or problem:
+            notes.append(f"{benchmark}/{run}/{REPORT} {problem}: its figures are not shown")
         else:
-            found.append(document(f"{kind}/{run}", report))
+            found.append(report)
     if len(latest) > _MOST_RUNS:
-        notes.append(f"of {len(latest)} runs of {kind} the last {_MOST_RUNS} are shown in full")
+        notes.append(f"of {len(latest)} runs of {benchmark} the last {_MOST_RUNS} are shown in full")
     return tuple(found), tuple(notes)
 
 
-def _run_id(report: Mapping[str, Any]) -> Any:
-    """The run that a report is of; where its schema knows no object `run`, that may be anything."""
-    inner = report.get("run")
-    return (inner if isinstance(inner, dict) else report).get("run_id")
-
-
-def _report(path: str, kind: type[Record], room: int) -> tuple[int, dict[str, Any], str]:
-    """The bytes of a report that were read, the report, and what is wrong with it ("" where nothing is)."""
+def _report(path: str, kind: type[RecordType], room: int) -> tuple[int, RecordType | str]:
+    """The bytes of a report that were read, and the report or what is wrong with it."""
     try:
         raw = read_file(path, min(_MOST_REPORT, room))
     except OSError as error:
-        return 0, {}, "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
+        return 0, "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
     if raw is None:
-        return 0, {}, "is too large"
+        return 0, "is too large"
     try:
-        report = loads(raw)
-    except (ValueError, RecursionError):
-        return len(raw), {}, "is damaged"
-    if not isinstance(report, dict):
-        return len(raw), {}, "is not an object"
-    try:
-        convert_record(report, kind)
+        return len(raw), read_record(raw, kind)
     except ValueError as error:
-        return len(raw), {}, f"breaks its schema ({str(error)[:_MOST_WORDS]})"
-    return len(raw), report, ""
+        return len(raw), f"is damaged or breaks its schema ({str(error)[:_MOST_WORDS]})"
 
 
-SCHEMA = "skill-health/page/1"
+SCHEMA: Final = "skill-health/page/1"
 TITLE = "Skill health"
 _MOST_STATE = 4 << 20
 
@@ -234,26 +232,27 @@ def read_page(
         title=title,
         version=status.version,
         as_of=as_of.isoformat(),
-        status=document("status", plain_values(status_document(status, joined.digests))),
-        lint=document("lint", plain_values(lint_document(joined.report))),
+        status=convert_record(plain_values(status_document(status, joined.digests)), SkillRecords),
+        lint=convert_record(plain_values(lint_document(joined.report)), LintDocument),
         history=history,
         router_history=routes,
         effect_history=helped,
         router=router,
         effects=effects,
-        own=document("page", own),
+        own=own,
         verdicts=verdicts,
         answers=answers,
+        due=due_skills(status, verdicts),
         notes=tuple(dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *wrong))),
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
     )
 
 
-def _last_state(last: str) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
+def _last_state(last: str) -> tuple[PageState | None, tuple[str, ...]]:
     """The state that the last page keeps. What it holds goes into this page again, so it may not be of any length."""
     old, wrong = read_state(last)
-    if old is None or len(json.dumps(old)) <= _MOST_STATE:
+    if old is None or len(json.dumps(record_values(old))) <= _MOST_STATE:
         return old, wrong
     return None, ("the state in the last page is too long: what has changed since is not known",)
 
@@ -263,50 +262,47 @@ def _own(
     asked: Sequence[str],
     config: Config,
     as_of: date,
-    history: JsonNode,
+    history: Sequence[DailyRun],
     verdicts: Mapping[str, SkillVerdict],
     answers: Mapping[int, SkillVerdict],
     title: str,
-    old: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    """What only the page knows (core/schemas/page.schema.json)."""
+    old: PageState | None,
+) -> PageData:
+    """What only the page knows."""
     records = {escape_surrogates(each.path): each for each in joined.status.records}
     skills = [each.path for each in joined.status.records]
     now = _line(joined, asked, config, as_of)
     listed = listing(joined.result, skills, config)
     aged = claims(joined.result, skills, config, as_of)
     day, version = as_of.isoformat(), joined.status.version
-    kept = with_basis(state(records, verdicts, listed["skills"], aged, day, version), old)
-    return {
-        "schema": SCHEMA,
-        "version": version,
-        "title": title,
-        "as_of": day,
-        "descriptions": {
+    kept = with_basis(state(records, verdicts, listed.skills, aged, day, version), old)
+    return PageData(
+        schema=SCHEMA,
+        version=version,
+        title=title,
+        as_of=day,
+        descriptions={
             escape_surrogates(path): escape_surrogates(str(joined.result.facts[path]["summary"]["description"]))
             for path in skills
         },
-        "listing": listed,
-        "claims": aged,
-        "trends": trends(history, now),
-        "marks": marks(history, now.paths, config.daily.max_drop),
-        "verdicts": {path: _verdict(each) for path, each in verdicts.items()},
-        "answers": {str(question): _verdict(each) for question, each in answers.items()},
-        "changes": changes(kept),
-        "state": kept,
-    }
+        listing=listed,
+        claims=aged,
+        trends=trends(history, now),
+        marks=marks(history, now.paths, config.daily.max_drop),
+        verdicts={path: each.record for path, each in verdicts.items()},
+        answers={str(question): each.record for question, each in answers.items()},
+        changes=changes(kept),
+        state=kept,
+    )
 
 
-def _line(joined: JoinedRecords, asked: Sequence[str], config: Config, as_of: date) -> HistoryLine:
+def _line(joined: JoinedRecords, asked: Sequence[str], config: Config, as_of: date) -> DailyRun:
     """The line that a daily run of now would write; findings that a baseline knows are among it there too."""
     time = f"{as_of.isoformat()}T00:00:00Z"
-    return check_today(joined.whole, joined.result, config, as_of, time, asked, Revision()).line
-
-
-def _verdict(each: SkillVerdict) -> dict[str, Any]:
-    return plain_values(asdict(each))  # type: ignore[no-any-return]
+    line = check_today(joined.whole, joined.result, config, as_of, time, asked, Revision()).line
+    return convert_record(plain_values(to_record(line)), DailyRun)
 
 
 def render(page: Page) -> str:
     """The document as text: keys in a fixed order, ASCII only, no absolute path."""
-    return json.dumps(page.own.value, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    return json.dumps(record_values(page.own), indent=1, ensure_ascii=True, allow_nan=False) + "\n"

@@ -6,9 +6,9 @@ import json
 import os
 import stat
 from collections.abc import Sequence
-from typing import Any
 
 from skill_health.core.files import at_once
+from skill_health.documents._record import RecordType, decode_record
 
 _MOST = 1 << 64
 
@@ -48,26 +48,38 @@ for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _FLAGS |= getattr(os, _name, 0)
 
 
-def loads(raw: bytes) -> Any:
-    """JSON in UTF-8 whose numbers can be reckoned with and whose texts can be written again.
+def read_record(raw: bytes, kind: type[RecordType]) -> RecordType:
+    """A document from JSON in UTF-8 whose numbers can be reckoned with.
 
-    Raises ValueError or RecursionError for anything else: NaN, a number beyond 64 bits such as 1e999, half a pair.
+    Raises ValueError for anything else: another form, NaN, a number beyond 64 bits such as 1e99, half a pair.
     """
-    found = json.loads(raw.decode("utf-8"), parse_constant=_refuse, parse_int=_whole, parse_float=_fraction)
-    # Half a surrogate pair in an escape can neither be compared with a file's name nor be written again.
-    json.dumps(found, ensure_ascii=False).encode("utf-8")
-    return found
+    if _seems_large(raw):
+        try:
+            json.loads(raw, parse_int=_check_number, parse_float=_check_number)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
+    return decode_record(raw, kind)
 
 
-def _whole(text: str) -> int:
-    number = int(text)
-    return number if -_MOST <= number <= _MOST else _refuse(text)
+def _seems_large(raw: bytes) -> bool:
+    """Whether a number may be a large one: it has twenty digits, or an exponent above zero. Fast, as few have."""
+    shape = raw.translate(_SHAPE)
+    if any(sign + b"0" * 20 in shape for sign in (b" ", b"\n", b"-")):
+        return True
+    at = shape.find(b"0e0")
+    while at >= 0:
+        # Digests are full of such letters; a number begins after a blank, a colon, a comma or a bracket, or far before.
+        before = shape[max(0, at - 40) : at].rstrip(b"-.0")
+        if not before or before.endswith((b" ", b"\n")):
+            return True
+        at = shape.find(b"0e0", at + 1)
+    return False
 
 
-def _fraction(text: str) -> float:
-    number = float(text)
-    return number if -_MOST <= number <= _MOST else _refuse(text)
+_SHAPE = bytes.maketrans(b"0123456789+E:,[\t\r", b"00000000000e    \n")
 
 
-def _refuse(text: str) -> Any:
-    raise ValueError(text[:20])
+def _check_number(text: str) -> float:
+    if not abs(number := float(text)) <= _MOST:
+        raise ValueError(f"a number beyond 64 bits: {text[:20]}")
+    return number

@@ -26,11 +26,12 @@ class Drawn:
     left_out: int
 
 
-def drawn(page: Page, paths: Sequence[str], most: int = MOST, room: int = BYTES) -> Drawn:
-    """The pictures of the page; `paths` are those of the skills, the most in need first."""
+def draw_page(page: Page, most: int = MOST, room: int = BYTES) -> Drawn:
+    """The pictures of the page."""
     from skill_health.page.drawing.draw import draw_all
     from skill_health.page.pictures._load import collection_pictures
 
+    paths = page.by_need()
     whole, wanted = collection_pictures(page), _wanted(page, paths, most)
     svg = draw_all([*whole, *(each for found in wanted.values() for each in found)])
     own: dict[str, tuple[Pair, ...]] = {}

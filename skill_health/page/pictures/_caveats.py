@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from skill_health.page.figures import Mark
+from skill_health.page.figures import Mark, MarkWord
 from skill_health.page.model import NumberTable, Picture
 from skill_health.text.near import list_some
 
-WORDS = ("SIMULATED", "untrusted", "stale", "biased", "preliminary", "subset")
+WORDS: tuple[MarkWord, ...] = ("SIMULATED", "untrusted", "stale", "biased", "preliminary", "subset")
 """The marks that are told, in the order of their weight."""
 _FALSE = "SIMULATED figures come from a script that was run in place of a model, and say nothing about any model."
 
@@ -33,32 +33,32 @@ def mark_words(measurement: Caveated) -> str:
     return ", ".join(mark.word for mark in measurement.marks)
 
 
-def _shared(measurements: Sequence[Caveated]) -> tuple[str, str]:
+def _shared(measurements: Sequence[Caveated]) -> tuple[list[MarkWord], list[MarkWord]]:
     """The marks that all have, and those that some have."""
     counts = {word: sum(word in {mark.word for mark in each.marks} for each in measurements) for word in WORDS}
     every = [word for word, count in counts.items() if count and count == len(measurements)]
-    return ", ".join(every), ", ".join(word for word, count in counts.items() if 0 < count < len(measurements))
+    return every, [word for word, count in counts.items() if 0 < count < len(measurements)]
 
 
 def title_suffix(measurements: Sequence[Caveated]) -> str:
     """What a title says at its end: " (preliminary; in part SIMULATED)"."""
     every, some = _shared(measurements)
-    words = "; ".join(filter(None, (every, f"in part {some}" if some else "")))
+    words = "; ".join(filter(None, (", ".join(every), f"in part {', '.join(some)}" if some else "")))
     return f" ({words})" if words else ""
 
 
 def caveat_sentences(measurements: Sequence[Caveated]) -> str:
     """The sentences of an alternative text; "" without marks."""
     every, some = _shared(measurements)
-    words = f" All of it is {every}." if every else ""
-    words += f" In part it is {some}." if some else ""
-    return f"{words} {_FALSE}" if "SIMULATED" in words else words
+    words = f" All of it is {', '.join(every)}." if every else ""
+    words += f" In part it is {', '.join(some)}." if some else ""
+    return f"{words} {_FALSE}" if "SIMULATED" in every + some else words
 
 
 def caveat_note(measurements: Sequence[Caveated]) -> str:
     """A sentence for each mark: which measurements have it ("all" of many), and why where there are few."""
     few = len(measurements) < 4
-    subjects: dict[str, list[str]] = {}
+    subjects: dict[MarkWord, list[str]] = {}
     for each in measurements:
         for mark in each.marks:
             why = f" ({mark.reason})" if mark.reason and few else ""

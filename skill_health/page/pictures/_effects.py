@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
+from skill_health.documents._record import FullFigure
+from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.effect_report import ArmContrast, ModelEffectReport, SkillEffectReport, StudentInterval
 from skill_health.page.drawing.theme import GROUND, MUTED, SERIES
-from skill_health.page.figures import MISSING, Mark, effect_marks, points, text_cell
-from skill_health.page.model import JsonNode, NumberTable, Page, PageCell
+from skill_health.page.figures import MISSING, Mark, count, effect_marks, points, text_cell
+from skill_health.page.model import NumberTable, Origins, Page, PageCell
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import mark_words
+from skill_health.text.numbers import with_interval
 
+Measure = Literal["input_tokens", "output_tokens", "cost_usd", "duration_ms"]
+Column = Literal["Contrast", "Skill", "Model"]
 PRIMARY = "target-control"
 _FIGURES = ("Difference, points [95 % interval], n tasks", "Student's low", "Student's high", "Differing", "Testable")
 _KINDS = {
@@ -33,8 +40,8 @@ class EffectMeasurement:
 
     model: str
     name: str
-    line: JsonNode
-    own: JsonNode
+    line: ModelEffect
+    own: ModelEffectReport | SkillEffectReport
     path: str = ""
 
     @property
@@ -45,28 +52,27 @@ class EffectMeasurement:
     @property
     def marks(self) -> tuple[Mark, ...]:
         """What keeps its figures from being taken at their word."""
-        return effect_marks(self.line.value)
+        return effect_marks(self.line)
 
     @property
     def model_label(self) -> str:
         """The name of the model, with SIMULATED where it is."""
-        return self.model + (" (SIMULATED)" if self.line.value.get("simulated") else "")
+        return self.model + (" (SIMULATED)" if self.line.simulated else "")
 
     @property
-    def primary(self) -> JsonNode | None:
+    def primary(self) -> ArmContrast | None:
         """The contrast of the skills with none, where it has a value."""
-        found = self.own["contrasts"].where("name", PRIMARY)
-        return found if found is not None and has_value(found) else None
+        return next((each for each in self.own.contrasts if each.name == PRIMARY and has_value(each)), None)
 
 
-Pair = tuple[EffectMeasurement, JsonNode]
+Pair = tuple[EffectMeasurement, ArmContrast]
 """A measurement and one of its contrasts."""
 
 
 def collection_effects(page: Page) -> tuple[EffectMeasurement, ...]:
     """The last measurement of each model over the whole collection, as the joined record names them."""
-    found = ((line, _model(page, line)) for line in page.status.get("effect"))
-    return tuple(EffectMeasurement(line.value["model"], "", line, own) for line, own in found if own is not None)
+    found = ((line, _model(page, line)) for line in page.status.effect)
+    return tuple(EffectMeasurement(line.model, "", line, own) for line, own in found if own is not None)
 
 
 def effects_by_skill(page: Page, only: str | None = None) -> tuple[EffectMeasurement, ...]:
@@ -75,46 +81,46 @@ def effects_by_skill(page: Page, only: str | None = None) -> tuple[EffectMeasure
 
 
 def _by_skill(page: Page, only: str | None) -> Iterator[EffectMeasurement]:
-    every = page.status.get("skills")
-    for at, skill in enumerate(every.value or ()):
-        if only is not None and skill["path"] != only:
+    for skill in page.status.skills:
+        if only is not None and skill.path != only:
             continue
-        for line in every[at]["effect"]["models"]:
+        for line in skill.effect.models:
             model = _model(page, line)
-            own = _skill(model, skill["name"]) if model is not None else None
+            own = next((each for each in model.skills if each.skill == skill.name), None) if model else None
             if own is not None:
-                yield EffectMeasurement(line.value["model"], skill["name"], line, own, skill["path"])
+                yield EffectMeasurement(line.model, skill.name, line, own, skill.path)
 
 
-def _skill(model: JsonNode, name: str) -> JsonNode | None:
-    """The part of a model on a skill; over plain values, as there are many skills to look through."""
-    found = next((at for at, each in enumerate(model.value["skills"]) if each["skill"] == name), None)
-    return None if found is None else model["skills"][found]
-
-
-def _model(page: Page, line: JsonNode) -> JsonNode | None:
-    report = next((each for each in page.effects if each.value.get("run_id") == line.value["run_id"]), None)
-    return report["models"].where("model", line.value["model"]) if report is not None else None
+def _model(page: Page, line: ModelEffect) -> ModelEffectReport | None:
+    report = next((each for each in page.effects if each.run_id == line.run_id), None)
+    return next((each for each in report.models if each.model == line.model), None) if report else None
 
 
 def all_contrasts(measured: Sequence[EffectMeasurement]) -> list[Pair]:
     """Every contrast of every measurement."""
-    return [(each, contrast) for each in measured for contrast in each.own["contrasts"]]
+    return [(each, contrast) for each in measured for contrast in each.own.contrasts]
 
 
-def has_value(contrast: JsonNode) -> bool:
+def has_value(contrast: ArmContrast) -> bool:
     """Whether the difference of success is known."""
-    return contrast["delta"].value.get("value") is not None
+    return contrast.delta.value is not None
 
 
-def describe_contrast(contrast: JsonNode) -> str:
+def describe_contrast(contrast: ArmContrast) -> str:
     """A contrast in words: target less placebo."""
-    return f"{contrast.value['arm']} less {contrast.value['against']}".replace("_", " ")
+    return f"{contrast.arm} less {contrast.against}".replace("_", " ")
 
 
-def describe_difference(contrast: JsonNode) -> str:
+def describe_difference(contrast: ArmContrast) -> str:
     """A difference in a sentence: +43.3 points [+13.8, +63.8], n 15."""
-    return points(contrast["delta"]).text.replace(" [", " points [", 1).replace("] n", "], n")
+    said = with_interval(contrast.delta, "+,.1f", unit=" points")
+    return f"{said}, n {contrast.delta.n:,}" if has_value(contrast) else said
+
+
+def get_measure(contrast: ArmContrast, measure: Measure) -> FullFigure:
+    """What else a contrast changes, by its name."""
+    found: FullFigure = getattr(contrast.deltas, measure)
+    return found
 
 
 def describe_primary(measured: Sequence[EffectMeasurement]) -> str:
@@ -123,45 +129,52 @@ def describe_primary(measured: Sequence[EffectMeasurement]) -> str:
     return "; ".join(found[:4]) or "not known"
 
 
-def contrast_table(pairs: Sequence[Pair], leads: Sequence[str], caption: str, brief: bool = False) -> NumberTable:
-    """The figures of contrasts, after the columns `leads`, of Contrast, Skill and Model; some of them where `brief`."""
+def contrast_table(
+    origins: Origins, pairs: Sequence[Pair], leads: Sequence[Column], caption: str, brief: bool = False
+) -> NumberTable:
+    """The figures of contrasts, after the columns `leads`; some of them where `brief`."""
     figures = (_FIGURES[0], _FIGURES[-1]) if brief else (*_FIGURES, "Marks")
     rows = []
     for each, contrast in pairs:
-        lead = {"Contrast": describe_contrast(contrast), "Skill": each.name, "Model": each.model}
-        own = _figures(contrast, brief)
+        lead: dict[Column, str] = {"Contrast": describe_contrast(contrast), "Skill": each.name, "Model": each.model}
         marks = () if brief else (text_cell(mark_words(each)),)
-        rows.append((*(text_cell(lead[name]) for name in leads), *own, *marks))
+        rows.append((*(text_cell(lead[name]) for name in leads), *_figures(origins, contrast, brief), *marks))
     return NumberTable((*leads, *figures), tuple(rows), caption)
 
 
-def _figures(contrast: JsonNode, brief: bool) -> tuple[PageCell, ...]:
-    first, last = points(contrast["delta"]), text_cell("yes" if contrast["testable"].value else "no")
+def _figures(origins: Origins, contrast: ArmContrast, brief: bool) -> tuple[PageCell, ...]:
+    first, last = points(origins, contrast.delta), text_cell("yes" if contrast.testable else "no")
     if brief:
         return first, last
-    differing = contrast["differing"]
-    ends = (_student_end(contrast, "low"), _student_end(contrast, "high"))
-    return first, *ends, PageCell(f"{differing.value:,}", differing.value, differing.origin), last
+    ends = [text_cell(MISSING)] * 2
+    if student := _student(contrast):
+        ends = [
+            PageCell(f"{end * 100:+.1f}", end * 100, origins.of(student.own, name))
+            for name, end in (("low", student.low), ("high", student.high))
+        ]
+    return first, *ends, count(origins, contrast, "differing"), last
 
 
-def _student(contrast: JsonNode) -> JsonNode | None:
-    """Student's interval, where it has both ends."""
-    found = contrast.value.get("t")
-    return None if found is None or None in (found["low"], found["high"]) else contrast["t"]
+class _Student(NamedTuple):
+    """Student's interval that has both ends."""
+
+    own: StudentInterval
+    low: float
+    high: float
 
 
-def _student_end(contrast: JsonNode, key: str) -> PageCell:
-    student = _student(contrast)
-    if student is None:
-        return text_cell(MISSING)
-    return PageCell(f"{student[key].value * 100:+.1f}", student[key].value * 100, student[key].origin)
+def _student(contrast: ArmContrast) -> _Student | None:
+    found = contrast.t
+    if found is None or found.low is None or found.high is None:
+        return None
+    return _Student(found, found.low, found.high)
 
 
 def forest(
     pairs: Sequence[Pair],
     names: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
-    measure: str = "",
+    measure: Measure | None = None,
     title: str = "percentage points of success",
     factor: float = 100.0,
 ) -> vl.Spec:
@@ -172,27 +185,31 @@ def forest(
     """
     names = names or [describe_contrast(contrast) for _, contrast in pairs]
     groups = groups or [each.model_label for each, _ in pairs]
-    values = []
+    values: list[vl.Spec] = []
+    kinds = []
+    has_thin = False
     for (_, contrast), name, group in zip(pairs, vl.labels(names, groups), groups, strict=True):
-        own, student = contrast.value, None if measure else _student(contrast)
-        estimate = own["deltas"][measure] if measure else own["delta"]
+        estimate = get_measure(contrast, measure) if measure else contrast.delta
+        kinds.append(contrast.kind if contrast.kind in _KINDS else "descriptive")
+        student = None if measure else _student(contrast)
+        has_thin = has_thin or student is not None
         values.append({
-            **vl.estimate_values(estimate, factor), "name": name, "group": group, "n": f"n {estimate['n']:,}",
-            "kind": own["kind"] if own["kind"] in _KINDS else "descriptive", "main": own["name"] == PRIMARY,
-            "open": estimate["low"] is None if measure else not own["testable"],
-            **{f"t_{end}": round(student[end].value * factor, 6) for end in ("low", "high") if student is not None},
+            **vl.estimate_values(estimate, factor), "name": name, "group": group, "n": f"n {estimate.n:,}",
+            "kind": kinds[-1], "main": contrast.name == PRIMARY,
+            "open": estimate.low is None if measure else not contrast.testable,
+            **({"t_low": round(student.low * factor, 6), "t_high": round(student.high * factor, 6)} if student else {}),
         })  # fmt: skip
-    look = vl.looks("kind", _KINDS, {each["kind"] for each in values}, legend=False)
+    look = vl.looks("kind", _KINDS, kinds, legend=False)
     axis = vl.signed_axis(title)
-    fill = {**look["color"], "condition": {"test": "datum.open", "value": GROUND}}
-    shape = {"shape": look["shape"], "fill": fill, "size": vl.either("main", 70, 36)}
+    fill = {**look.color, "condition": {"test": "datum.open", "value": GROUND}}
+    shape = {"shape": look.shape, "fill": fill, "size": vl.either("main", 70, 36)}
     thin = vl.layer("rule", vl.interval("x", axis, "t_low", "t_high"), strokeWidth=1, yOffset=5)
     layers = [
         # First the one that all rows have: their order is that of the first mark.
         vl.layer("text", {"x": {"value": 222}, "text": {"field": "n"}, "color": {"value": MUTED}}),
         vl.layer("rule", vl.interval("x", axis), strokeWidth=2),
-        *([thin] if any("t_low" in each for each in values) else []),
+        *([thin] if has_thin else []),
         vl.layer("point", {"x": vl.channel("value", **axis), **shape}),
     ]
-    drawn = vl.plot(values, {"step": 17}, layers, 215, y=vl.row_names(), color=look["color"])
-    return vl.facets(drawn, groups, apart=True) if len({*groups}) > 1 else drawn
+    inner = vl.layered({"step": 17}, layers, 215, y=vl.row_names(), color=look.color)
+    return vl.facets(values, inner, apart=True) if len({*groups}) > 1 else vl.with_data(values, inner)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from skill_health.documents._record import Record
+from skill_health.documents.router_report import ModelRoutingReport, RouterReport
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN
 from skill_health.page.figures import MISSING, Mark, route_marks
-from skill_health.page.model import JsonNode, Page, PageCell
+from skill_health.page.model import Origins, Page, PageCell
 
 STATES = {
     "measured": (SERIES[0], "circle"),
@@ -24,14 +26,14 @@ class RouterStanding:
     `marks` are what keeps its figures from being taken at their word.
     """
 
-    own: JsonNode
-    report: JsonNode
+    own: ModelRoutingReport
+    report: RouterReport
     marks: tuple[Mark, ...]
 
     @property
     def subject(self) -> str:
         """The model as the user named it."""
-        return str(self.own["model"].value)
+        return self.own.model
 
     @property
     def state(self) -> str:
@@ -47,8 +49,7 @@ class RouterStanding:
     @property
     def top1(self) -> float | None:
         """Its share of right first answers, from 0 to 1."""
-        found: float | None = self.own["metrics"]["top1"].value["value"]
-        return found
+        return self.own.metrics.top1.value
 
     @property
     def label(self) -> str:
@@ -63,39 +64,31 @@ def router_standings(page: Page) -> tuple[RouterStanding, ...]:
     """
     kept: dict[str, RouterStanding] = {}
     for report in page.router:
-        for own in report["models"]:
-            name = own["model"].value
-            if name not in kept or (is_whole(report) and not is_whole(kept[name].report)):
-                kept[name] = standing_of(page, report, own)
+        for own in report.models:
+            if own.model not in kept or (is_whole(report) and not is_whole(kept[own.model].report)):
+                kept[own.model] = standing_of(page, report, own)
     return tuple(sorted(kept.values(), key=lambda each: (not each.is_sound, each.top1 is None, -(each.top1 or 0.0))))
 
 
-def standing_of(page: Page, report: JsonNode, own: JsonNode) -> RouterStanding:
+def standing_of(page: Page, report: RouterReport, own: ModelRoutingReport) -> RouterStanding:
     """A model in a report."""
-    name, check = own["model"].value, report["check"].value or {}
-    lines = [each.value for each in page.status.get("routing")]
-    marks = route_marks({
-        "simulated": own["kind"].value == "simulated", "local": own["kind"].value == "local",
-        "changed": any(line["changed"] for line in lines if (line["model"], line["run_id"]) == (name, run_id(report))),
-        "selection": _selection(report), "trusted": name not in check.get("failed", ()),
-    })  # fmt: skip
-    reasons = own["preliminary"].value
-    preliminary = (Mark("preliminary", "; ".join(map(str, reasons))),) if reasons else ()
+    lines = [each for each in page.status.routing if (each.model, each.run_id) == (own.model, report.run.run_id)]
+    failed = report.check.failed if report.check else ()
+    marks = route_marks(
+        own.kind == "simulated", own.kind == "local", any(line.changed for line in lines), own.model not in failed,
+        _selection(report),
+    )  # fmt: skip
+    preliminary = (Mark("preliminary", "; ".join(own.preliminary)),) if own.preliminary else ()
     return RouterStanding(own, report, (*marks, *preliminary))
 
 
-def is_whole(report: JsonNode) -> bool:
+def is_whole(report: RouterReport) -> bool:
     """Whether all prompts were asked."""
     return _selection(report) == "all"
 
 
-def _selection(report: JsonNode) -> str:
-    return str((report["run"]["selection"].value or {}).get("kind") or "all")
-
-
-def run_id(report: JsonNode) -> str:
-    """The run of a report, "" where it does not say."""
-    return str(report["run"]["run_id"].value or "")
+def _selection(report: RouterReport) -> str:
+    return str((report.run.selection or {}).get("kind") or "all")
 
 
 def percent(value: float | None) -> float | None:
@@ -103,8 +96,8 @@ def percent(value: float | None) -> float | None:
     return None if value is None else round(value * 100, 4)
 
 
-def percent_cell(number: JsonNode) -> PageCell:
-    """A share without an interval in per cent; a dash where it is null."""
-    if number.value is None:
-        return PageCell(MISSING, None, number.origin)
-    return PageCell(f"{number.value * 100:.1f}", number.value * 100, number.origin)
+def percent_cell(origins: Origins, record: Record, name: str) -> PageCell:
+    """A share without an interval in per cent, in the field of this name; a dash where it is null."""
+    value: float | None = getattr(record, name)
+    text = MISSING if value is None else f"{value * 100:.1f}"
+    return PageCell(text, None if value is None else value * 100, origins.of(record, name))

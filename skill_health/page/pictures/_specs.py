@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from skill_health.page.drawing.theme import GRID, INK, ZERO
+from skill_health.text.numbers import Interval
 from skill_health.text.terminal import squeezed
 
 Spec = dict[str, Any]
@@ -35,12 +36,24 @@ def either(field: str, then: Any, otherwise: Any) -> Spec:
     return {"condition": {"test": f"datum.{field}", "value": then}, "value": otherwise}
 
 
-def looks(field: str, looks_of: Mapping[str, tuple[str, str]], present: Iterable[str], legend: bool = True) -> Spec:
+class Look(NamedTuple):
+    """Colour and shape by a field, as channels."""
+
+    color: Spec
+    shape: Spec
+
+    @property
+    def channels(self) -> Spec:
+        """Both of them."""
+        return {"color": self.color, "shape": self.shape}
+
+
+def looks(field: str, looks_of: Mapping[str, tuple[str, str]], present: Iterable[str], legend: bool = True) -> Look:
     """Colour and shape by a field, for the values that are present; a legend where there are several."""
     names = [name for name in looks_of if name in {*present}]
     own = None if not legend or len(names) < 2 else {"title": None}
     color, shape = ({"domain": names, "range": [looks_of[name][at] for name in names]} for at in (0, 1))
-    return {"color": category(field, scale=color, legend=own), "shape": category(field, scale=shape, legend=own)}
+    return Look(category(field, scale=color, legend=own), category(field, scale=shape, legend=own))
 
 
 def layer(mark: str, encoding: Spec, data: Sequence[Spec] | None = None, only: str = "", **more: Any) -> Spec:
@@ -56,19 +69,27 @@ def text(field: str, x: int | None = None, y: int | None = None, only: str = "",
     return layer("text", {**place, "text": {"field": field}}, only=only, **more)
 
 
+def layered(height: int | Spec, layers: Sequence[Spec], width: int = WIDTH, **encoding: Spec) -> Spec:
+    """Layers over the same encoding, without their data."""
+    return {"width": width, "height": height, "encoding": encoding, "layer": [*layers]}
+
+
+def with_data(values: Sequence[Spec], inner: Spec) -> Spec:
+    """Layers over the same data."""
+    return {**inner, "data": {"values": [*values]}}
+
+
 def plot(
     values: Sequence[Spec], height: int | Spec, layers: Sequence[Spec], width: int = WIDTH, **encoding: Spec
 ) -> Spec:
     """Layers over the same data and encoding."""
-    size = {"width": width, "height": height}
-    return {**size, "data": {"values": [*values]}, "encoding": encoding, "layer": [*layers]}
+    return with_data(values, layered(height, layers, width, **encoding))
 
 
-def estimate_values(estimate: Mapping[str, Any], factor: float = 100.0) -> Spec:
+def estimate_values(estimate: Interval, factor: float = 100.0) -> Spec:
     """An estimate as data: value, low and high, the ends only together."""
-    ends = (estimate.get("low"), estimate.get("high"))
-    low, high = ends if None not in ends else (None, None)
-    numbers = {"value": estimate["value"], "low": low, "high": high}
+    low, high = (None, None) if None in (estimate.low, estimate.high) else (estimate.low, estimate.high)
+    numbers = {"value": estimate.value, "low": low, "high": high}
     return {key: None if each is None else round(each * factor, 6) for key, each in numbers.items()}
 
 
@@ -121,14 +142,14 @@ def time_channel(field: str, times: Sequence[str]) -> Spec:
     return channel(field, "temporal", title=title, scale={"type": "utc", "padding": 8}, axis=axis)
 
 
-def facets(of: Spec, groups: Sequence[str], columns: int = 1, apart: bool = False) -> Spec:
-    """The plot once for each of several groups, below their names; its data say theirs as `group`.
+def facets(values: Sequence[Spec], inner: Spec, columns: int = 1, apart: bool = False) -> Spec:
+    """Layers once for each of several groups, below their names; the data say theirs as `group`.
 
     `apart` are plots with names of rows of their own.
     """
+    groups = [each["group"] for each in values]
     order = {group: at for at, group in enumerate(dict.fromkeys(groups))}
-    data = {"values": [{**each, "order": order[each["group"]]} for each in of["data"]["values"]]}
-    inner = {key: each for key, each in of.items() if key != "data"}
+    data = {"values": [{**each, "order": order[group]} for each, group in zip(values, groups, strict=True)]}
     header, sort = {"labelOrient": "top", "labelAnchor": "start"}, {"field": "order", "op": "min"}
     by = channel("group", "nominal", title=None, header=header, sort=sort)
     own = {"facet": {"row": by}} if columns == 1 else {"facet": by, "columns": columns}

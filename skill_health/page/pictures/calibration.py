@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from skill_health.documents.router_report import ConfidenceBin
 from skill_health.page.drawing.theme import MUTED, ZERO
-from skill_health.page.figures import MISSING, amount, count, text_cell
-from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
+from skill_health.page.figures import MISSING, amount, count, estimate_text, text_cell
+from skill_health.page.model import NumberTable, Origins, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture
 from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
@@ -31,7 +32,7 @@ def build(page: Page) -> tuple[Picture, ...]:
     if not drawn:
         return ()
     table = NumberTable(
-        _HEAD, tuple(row for each in drawn for row in _rows(each)), "Stated confidence and right answers"
+        _HEAD, tuple(row for each in drawn for row in _rows(page.origins, each)), "Stated confidence and right answers"
     )
     errors = "; ".join(f"{each.label}: {', '.join(_describe_errors(each))}" for each in drawn)
     alt, rest = f"Share of right answers by stated confidence. {errors}.", [each.subject for each in standings[MOST:]]
@@ -40,29 +41,30 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (caveated_picture(name, title, alt, _spec(drawn), table, 2, drawn, _NOTE, left),)
 
 
-def _filled(standing: RouterStanding) -> tuple[JsonNode, ...]:
+def _filled(standing: RouterStanding) -> tuple[ConfidenceBin, ...]:
     """The ranges of confidence that have answers, the lowest first."""
-    return tuple(each for each in standing.own["calibration"]["bins"] if each.value["n"])
+    return tuple(each for each in standing.own.calibration.bins if each.n)
 
 
-def _error_cell(standing: RouterStanding) -> PageCell:
-    error = standing.own["calibration"]["ece"]["value"]
-    return PageCell(MISSING if error.value is None else f"{error.value:.3f}", error.value, error.origin)
+def _describe_error(standing: RouterStanding) -> str:
+    error = standing.own.calibration.ece.value
+    return MISSING if error is None else f"{error:.3f}"
 
 
 def _describe_errors(standing: RouterStanding) -> tuple[str, str]:
-    brier = amount(standing.own["calibration"]["brier"], digits=3).text
-    return f"ECE {_error_cell(standing).text}", f"Brier {brier}"
+    brier = estimate_text(standing.own.calibration.brier, ",.3f", 1.0)
+    return f"ECE {_describe_error(standing)}", f"Brier {brier}"
 
 
-def _rows(standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
-    brier, label, nothing = standing.own["calibration"]["brier"], text_cell(standing.label), text_cell("")
-    errors = (_error_cell(standing), amount(brier, digits=3))
-    yield (label, text_cell("all"), count(brier["n"]), nothing, nothing, *errors)
+def _rows(origins: Origins, standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
+    found, label, nothing = standing.own.calibration, text_cell(standing.label), text_cell("")
+    error = PageCell(_describe_error(standing), found.ece.value, origins.of(found.ece, "value"))
+    brier = amount(origins, found.brier, digits=3)
+    yield (label, text_cell("all"), count(origins, found.brier, "n"), nothing, nothing, error, brier)
     for each in _filled(standing):
-        span = text_cell(f"{100 * each.value['low']:.0f} to {100 * each.value['high']:.0f}")
-        shares = (percent_cell(each["confidence"]), percent_cell(each["accuracy"]))
-        yield (label, span, count(each["n"]), *shares, nothing, nothing)
+        span = text_cell(f"{100 * each.low:.0f} to {100 * each.high:.0f}")
+        shares = (percent_cell(origins, each, "confidence"), percent_cell(origins, each, "accuracy"))
+        yield (label, span, count(origins, each, "n"), *shares, nothing, nothing)
 
 
 def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
@@ -73,9 +75,9 @@ def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
         ece, brier = _describe_errors(standing)
         values.append({"group": label, "ece": ece, "brier": brier})
         for each in _filled(standing):
-            own = {"stated": percent(each.value["confidence"]), "right": percent(each.value["accuracy"])}
-            values.append({"group": label, "answers": each.value["n"], **own})
-    most = max(each.get("answers", 0) for each in values)
+            own = {"stated": percent(each.confidence), "right": percent(each.accuracy)}
+            values.append({"group": label, "answers": each.n, **own})
+    most = max(each.n for standing in standings for each in _filled(standing))
     steps = sorted({max(1, round(most * part)) for part in (0.1, 0.5, 1)})
     scale = {"domain": [0, most], "range": [8, 300]}
     size = vl.channel("answers", title="answers in the range", scale=scale, legend={"values": steps})
@@ -89,4 +91,4 @@ def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
         vl.text("ece", 0, -30, "ece", color=MUTED),
         vl.text("brier", 0, -18, "brier", color=MUTED),
     ]
-    return vl.facets(vl.plot(values, 150, layers, 172 if len(standings) > 1 else vl.WIDTH), names, columns=2)
+    return vl.facets(values, vl.layered(150, layers, 172 if len(standings) > 1 else vl.WIDTH), columns=2)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import fsum
 
+from skill_health.documents.lint_report import ScoreComponent
 from skill_health.page.drawing.theme import INK, MUTED
-from skill_health.page.figures import MISSING, score, text_cell
-from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
+from skill_health.page.figures import MISSING, score, score_text, text_cell
+from skill_health.page.model import NumberTable, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 2
@@ -19,28 +20,30 @@ _NOTE = (
 
 def build(page: Page) -> tuple[Picture, ...]:
     """Mean and range of each component, over the skills to which it applies."""
-    every: dict[str, list[JsonNode]] = {}
-    for skill in page.lint.get("skills"):
-        for component in skill["components"]:
-            every.setdefault(component.value["name"], []).append(component["value"])
+    every: dict[str, list[ScoreComponent]] = {}
+    for skill in page.lint.skills:
+        for component in skill.components:
+            every.setdefault(component.name, []).append(component)
     rows, means = [], []
     values: list[vl.Spec] = []
     for label, (name, found) in zip(vl.labels([*every], width=18), every.items(), strict=True):
-        known = sorted((each for each in found if each.value is not None), key=lambda each: each.value)
+        known = sorted((each.value, at) for at, each in enumerate(found) if each.value is not None)
         counts = tuple(PageCell(f"{n:,}", n) for n in (len(known), len(found) - len(known)))
-        values.append({"name": label, "n": f"n {len(known):,}"})
+        value: vl.Spec = {"name": label, "n": f"n {len(known):,}"}
+        values.append(value)
         if not known:
             rows.append((text_cell(name), *(text_cell(MISSING),) * 3, *counts))
             continue
-        mean = fsum(each.value for each in known) / len(known)
+        mean = fsum(each for each, _ in known) / len(known)
+        (low, _), (high, _) = ends = known[0], known[-1]
         means.append((mean, name))
-        values[-1] |= {"mean": round(mean, 6), "low": known[0].value, "high": known[-1].value}
-        text = f"{mean:.2f}" if not 0.995 <= mean < 1 else "0.99"
-        rows.append((text_cell(name), PageCell(text, mean), score(known[0]), score(known[-1]), *counts))
+        value |= {"mean": round(mean, 6), "low": low, "high": high}
+        cells = (score(page.origins, found[at], "value") for _, at in ends)
+        rows.append((text_cell(name), PageCell(score_text(mean), mean), *cells, *counts))
     if not means:
         return ()
     alt = (
-        f"Mean and range of {len(every)} components of the score over {len(page.lint['skills'].value)} skills. "
+        f"Mean and range of {len(every)} components of the score over {len(page.lint.skills)} skills. "
         f"Lowest means: {', '.join(f'{name} {mean:.2f}' for mean, name in sorted(means)[:3])}."
     )
     axis: vl.Spec = {"title": "value, 0 to 1", "scale": {"domainMin": 0}, "axis": {"grid": True, "tickCount": 5}}

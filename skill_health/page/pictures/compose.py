@@ -23,17 +23,23 @@ _CAPTION = "Success with further skills beside the target less with the target a
 def build(page: Page) -> tuple[Picture, ...]:
     """The interactions over the collection, and those of the skills."""
     found = (
-        _picture(effects.collection_effects(page), "compose", "More skills beside the target", whole=True),
+        _picture(page, effects.collection_effects(page), "compose", "More skills beside the target", whole=True),
         _picture(
-            effects.effects_by_skill(page), "compose-skills", "More skills beside the target, by skill", whole=False
+            page,
+            effects.effects_by_skill(page),
+            "compose-skills",
+            "More skills beside the target, by skill",
+            whole=False,
         ),
     )
     return tuple(picture for picture in found if picture is not None)
 
 
-def _picture(measured: Sequence[effects.EffectMeasurement], name: str, title: str, whole: bool) -> Picture | None:
+def _picture(
+    page: Page, measured: Sequence[effects.EffectMeasurement], name: str, title: str, whole: bool
+) -> Picture | None:
     known = [pair for pair in effects.all_contrasts(measured) if effects.has_value(pair[1])]
-    by_contrast = [[pair for pair in known if pair[1].value["name"] == wanted] for wanted in CONTRASTS]
+    by_contrast = [[pair for pair in known if pair[1].name == wanted] for wanted in CONTRASTS]
     every = [pair for own in by_contrast for pair in own]
     if not every:
         return None
@@ -44,7 +50,9 @@ def _picture(measured: Sequence[effects.EffectMeasurement], name: str, title: st
     groups = [effects.describe_contrast(contrast) for _, contrast in drawn]
     if several and not whole:
         groups = [f"{group}, {each.model_label}" for group, (each, _) in zip(groups, drawn, strict=True)]
-    table = effects.contrast_table(every, ("Contrast", "Model") if whole else ("Contrast", "Skill", "Model"), _CAPTION)
+    table = effects.contrast_table(
+        page.origins, every, ("Contrast", "Model") if whole else ("Contrast", "Skill", "Model"), _CAPTION
+    )
     alt, left = f"Forest plot of interactions: {_summary(every, whole)}.", _CUT if len(drawn) < len(every) else ""
     return caveated_picture(name, title, alt, effects.forest(drawn, names, groups), table, 4, used, _HOW, left)
 
@@ -52,7 +60,7 @@ def _picture(measured: Sequence[effects.EffectMeasurement], name: str, title: st
 def _rank(pair: effects.Pair) -> tuple[bool, float, str, str]:
     """What can be tested first, then what loses most."""
     each, contrast = pair
-    return not contrast.value["testable"], contrast.value["delta"]["value"], each.path, each.model
+    return not contrast.testable, contrast.delta.value or 0.0, each.path, each.model
 
 
 def _summary(every: Sequence[effects.Pair], whole: bool) -> str:
@@ -61,6 +69,6 @@ def _summary(every: Sequence[effects.Pair], whole: bool) -> str:
     words = [f"{lead} {effects.describe_difference(pair[1])}" for lead, pair in zip(words, every, strict=True)]
     if whole:
         return "; ".join(words[:6])
-    lowest = min(range(len(every)), key=lambda at: (every[at][1]["delta"].value["value"], every[at][0].path))
-    tested = sum(bool(contrast.value["testable"]) for _, contrast in every)
+    lowest = min(range(len(every)), key=lambda at: (every[at][1].delta.value or 0.0, every[at][0].path))
+    tested = sum(contrast.testable for _, contrast in every)
     return f"{len(every)} of skills, {tested} of them testable; lowest {every[lowest][0].name}, {words[lowest]}"

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
+from skill_health.documents.router_report import ConfusedPair, ConfusionCell, RouterReport
 from skill_health.page.drawing.theme import GROUND, INK, RAMP
 from skill_health.page.figures import MISSING, count, score, text_cell
-from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
+from skill_health.page.model import NumberTable, Origins, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture
-from skill_health.page.pictures._routers import RouterStanding, is_whole, router_standings, run_id, standing_of
+from skill_health.page.pictures._routers import RouterStanding, is_whole, router_standings, standing_of
 from skill_health.text.near import list_some
 
 QUESTION, ORDER = 2, 30
@@ -44,25 +45,26 @@ class ConfusionMatrix:
 
     `sources` are the models whose answers are counted. `rows` are the expected skills and `columns` the picked ones,
     with NONE and None (no valid answer) last. `left_out` counts the skills that are not among them. `totals` are the
-    calls of each row, those that are left out too. `alike` has the similarity of two descriptions where it is known.
+    calls of each row, those that are left out too. `alike` has the pairs of which it is known how alike their
+    descriptions are.
     """
 
-    report: JsonNode
-    cells: tuple[JsonNode, ...]
+    report: RouterReport
+    cells: tuple[ConfusionCell, ...]
     rows: tuple[str, ...]
     columns: tuple[str | None, ...]
     left_out: int
     totals: Counter[str]
-    alike: Mapping[tuple[str, str | None], JsonNode]
+    alike: Mapping[tuple[str, str | None], ConfusedPair]
     sources: tuple[RouterStanding, ...]
 
-    def percent(self, cell: JsonNode) -> float:
+    def percent(self, cell: ConfusionCell) -> float:
         """The share of the expected skill's calls that a cell holds, in per cent."""
-        return float(100 * cell.value["calls"] / self.totals[cell.value["expected"]])
+        return 100 * cell.calls / self.totals[cell.expected]
 
-    def similarity(self, cell: JsonNode) -> JsonNode | None:
-        """The similarity of the two descriptions of a cell; None where it is not known."""
-        return self.alike.get((cell.value["expected"], cell.value["picked"]))
+    def similarity(self, cell: ConfusionCell) -> ConfusedPair | None:
+        """The pair that has the similarity of the two descriptions of a cell; None where it is not known."""
+        return self.alike.get((cell.expected, cell.picked))
 
 
 def build(page: Page) -> tuple[Picture, ...]:
@@ -70,21 +72,21 @@ def build(page: Page) -> tuple[Picture, ...]:
     matrix = _matrix(page)
     if matrix is None:
         return ()
-    whose = f"{len(matrix.sources)} models of run {run_id(matrix.report)}"
+    whose = f"{len(matrix.sources)} models of run {matrix.report.run.run_id or ''}"
     if len(matrix.sources) == 1:
         whose = matrix.sources[0].subject
     right = [cell for cell in matrix.cells if _is_right(cell)]
-    wrong = sorted((cell for cell in matrix.cells if not _is_right(cell)), key=lambda cell: -cell.value["calls"])
-    worst = []
-    for cell in wrong:
-        expected, picked = (describe_class(cell.value[key]) for key in ("expected", "picked"))
-        calls = matrix.totals[cell.value["expected"]]
-        worst.append(f"{picked} for {expected} in {cell.value['calls']} of {calls} calls")
+    wrong = sorted((cell for cell in matrix.cells if not _is_right(cell)), key=lambda cell: -cell.calls)
+    worst = [
+        f"{describe_class(cell.picked)} for {describe_class(cell.expected)} in {cell.calls} of "
+        f"{matrix.totals[cell.expected]} calls"
+        for cell in wrong
+    ]
     first = f"Most frequent: {list_some(worst, 3)}." if worst else "No skill was picked for another."
     size = f"{len(matrix.rows)} expected and {len(matrix.columns)} picked classes"
     left = f"The {MOST} skills that are most involved in confusions are shown, {matrix.left_out} are left out."
     notes = (_NOTE, left if matrix.left_out else "")
-    rows = tuple(_row(matrix, cell) for cell in [*wrong, *right])
+    rows = tuple(_row(page.origins, matrix, cell) for cell in [*wrong, *right])
     table = NumberTable(_HEAD, rows, "What was picked for what, confusions first")
     title, alt = f"Routing: picked skill by expected skill, {whose}", f"Heat map of {size}, answers of {whose}. {first}"
     return (caveated_picture("router-confusion", title, alt, _spec(matrix), table, 2, matrix.sources, *notes),)
@@ -96,49 +98,45 @@ def _matrix(page: Page) -> ConfusionMatrix | None:
     Those of all its models together, unless some are simulated or untrusted and others are not: then those of the best
     of the others, since what a script answers says nothing about the descriptions.
     """
-    reports = [report for report in page.router if report["confusion"]]
+    reports = [report for report in page.router if report.confusion]
     report = next((each for each in reports if is_whole(each)), next(iter(reports), None))
     if report is None:
         return None
-    standings = [
-        each for each in router_standings(page) if each.report.origin == report.origin and each.own["confusion"]
-    ]
+    standings = [each for each in router_standings(page) if each.report is report and each.own.confusion]
     sound = [each for each in standings if each.is_sound]
-    if 0 < len(sound) < len(report["models"].value):
-        return _matrix_of(report, tuple(sound[0].own["confusion"]), (sound[0],))
-    sources = tuple(standing_of(page, report, own) for own in report["models"])
-    return _matrix_of(report, tuple(report["confusion"]), sources)
+    if 0 < len(sound) < len(report.models):
+        return _matrix_of(report, sound[0].own.confusion, (sound[0],))
+    sources = tuple(standing_of(page, report, own) for own in report.models)
+    return _matrix_of(report, report.confusion, sources)
 
 
 def _matrix_of(
-    report: JsonNode, matrix: Sequence[JsonNode], sources: tuple[RouterStanding, ...]
+    report: RouterReport, matrix: Sequence[ConfusionCell], sources: tuple[RouterStanding, ...]
 ) -> ConfusionMatrix | None:
-    wrong: Counter[str] = Counter()
+    wrong: Counter[str | None] = Counter()
     totals: Counter[str] = Counter()
-    skills: set[str] = set()
+    skills: set[str | None] = set()
     for cell in matrix:
-        expected, picked, calls = (cell.value[key] for key in ("expected", "picked", "calls"))
-        totals[expected] += calls
-        skills |= {expected, picked}
-        if expected != picked:
-            wrong.update({expected: calls, picked: calls})
-    named = {each for each in skills if each not in (NONE, None)}
+        totals[cell.expected] += cell.calls
+        skills |= {cell.expected, cell.picked}
+        if cell.expected != cell.picked:
+            wrong.update({cell.expected: cell.calls, cell.picked: cell.calls})
+    named = {each for each in skills if each is not None and each != NONE}
     chosen = set(sorted(named, key=lambda name: (-wrong[name], name))[:MOST])
     rows = (*sorted(chosen & totals.keys()), *([NONE] if NONE in totals else []))
     columns = (*sorted(chosen), *(each for each in (NONE, None) if each in skills))
-    cells = tuple(cell for cell in matrix if cell.value["expected"] in rows and cell.value["picked"] in columns)
+    cells = tuple(cell for cell in matrix if cell.expected in rows and cell.picked in columns)
     left_out = len(named) - len(chosen)
     return ConfusionMatrix(report, cells, rows, columns, left_out, totals, _alike(report), sources) if cells else None
 
 
-def _alike(report: JsonNode) -> dict[tuple[str, str | None], JsonNode]:
-    """The similarities of a report by both orders of the pair."""
-    found: dict[tuple[str, str | None], JsonNode] = {}
-    for pair in report["pairs"]:
-        if pair.value["similarity"] is not None:
-            one, other = pair.value["expected"], pair.value["picked"]
-            found.setdefault((other, one), pair["similarity"])
-            found[one, other] = pair["similarity"]
+def _alike(report: RouterReport) -> dict[tuple[str, str | None], ConfusedPair]:
+    """The pairs of a report of which the similarity is known, by both orders of the pair."""
+    found: dict[tuple[str, str | None], ConfusedPair] = {}
+    for pair in report.pairs:
+        if pair.similarity is not None:
+            found.setdefault((pair.picked, pair.expected), pair)
+            found[pair.expected, pair.picked] = pair
     return found
 
 
@@ -147,16 +145,16 @@ def describe_class(picked: str | None) -> str:
     return "no valid answer" if picked is None else "no skill" if picked == NONE else picked
 
 
-def _is_right(cell: JsonNode) -> bool:
-    return bool(cell.value["expected"] == cell.value["picked"])
+def _is_right(cell: ConfusionCell) -> bool:
+    return cell.expected == cell.picked
 
 
-def _row(matrix: ConfusionMatrix, cell: JsonNode) -> tuple[PageCell, ...]:
+def _row(origins: Origins, matrix: ConfusionMatrix, cell: ConfusionCell) -> tuple[PageCell, ...]:
     alike, own = matrix.similarity(cell), matrix.percent(cell)
     return (
-        text_cell(describe_class(cell.value["expected"])), text_cell(describe_class(cell.value["picked"])),
-        count(cell["calls"]), PageCell(f"{own:.1f}", own), count(cell["prompts"]),
-        score(alike) if alike is not None else text_cell(MISSING),
+        text_cell(describe_class(cell.expected)), text_cell(describe_class(cell.picked)), count(origins, cell, "calls"),
+        PageCell(f"{own:.1f}", own), count(origins, cell, "prompts"),
+        score(origins, alike, "similarity") if alike is not None else text_cell(MISSING),
     )  # fmt: skip
 
 
@@ -166,13 +164,16 @@ def _spec(matrix: ConfusionMatrix) -> vl.Spec:
     rows = [names[each if each in matrix.rows else matrix.rows[0]] for each in matrix.columns]
     places = [{"expected": row, "picked": names[each]} for row, each in zip(rows, matrix.columns, strict=True)]
     values: list[vl.Spec] = []
+    known = [0.1]
     for cell in sorted(matrix.cells, key=_is_right):
-        alike, right, share = matrix.similarity(cell), _is_right(cell), round(matrix.percent(cell), 4)
-        own = {"expected": names[cell.value["expected"]], "picked": names[cell.value["picked"]], "right": right}
-        values.append({**own, "shade": _BINS[sum(share >= edge for edge in _EDGES)], "dark": share >= _DARK})
-        if alike is not None and not right:
-            values[-1]["alike"] = max(0.0, float(alike.value))
-    most = ceil(10 * max(each.get("alike", 0.1) for each in values)) / 10 or 0.1
+        pair, right, share = matrix.similarity(cell), _is_right(cell), round(matrix.percent(cell), 4)
+        own: vl.Spec = {"expected": names[cell.expected], "picked": names[cell.picked], "right": right}
+        own |= {"shade": _BINS[sum(share >= edge for edge in _EDGES)], "dark": share >= _DARK}
+        if pair is not None and not right:
+            known.append(max(0.0, pair.similarity or 0.0))
+            own |= {"alike": known[-1]}
+        values.append(own)
+    most = ceil(10 * max(known)) / 10
     width = max(300, 15 * len(matrix.columns))
     step = max(15, min(26, width // len(matrix.columns)))
     shades = {"title": "share of the expected skill's calls, %", "columns": 3, "symbolType": "square"}

@@ -21,7 +21,8 @@ def build(page: Page) -> tuple[Picture, ...]:
     drawn = [pair for pair in every if effects.has_value(pair[1])]
     if not drawn:
         return ()
-    table = effects.contrast_table(every, ("Contrast", "Model"), "Differences of success between arms, paired by task")
+    caption = "Differences of success between arms, paired by task"
+    table = effects.contrast_table(page.origins, every, ("Contrast", "Model"), caption)
     alt = (
         f"Forest plot of the contrasts of {len(measured)} model{'s' * (len(measured) != 1)}. Success with the target "
         f"skill less without: {effects.describe_primary(measured)}."

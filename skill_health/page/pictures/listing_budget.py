@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from skill_health.documents.page_data import HostListing
 from skill_health.page.drawing.theme import BAD, INK, SERIES, WARN
 from skill_health.page.figures import count, text_cell
-from skill_health.page.model import JsonNode, NumberTable, Page, Picture
+from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures import _specs as vl
 
 QUESTION, ORDER = 1, 3
@@ -23,19 +24,16 @@ _NOTE = (
 
 def build(page: Page) -> tuple[Picture, ...]:
     """A bar for each host and folder, in per cent of the host's limit, with what is cut in words."""
-    hosts = sorted(page.own.get("listing").get("hosts"), key=_used, reverse=True)
+    hosts = sorted(page.own.listing.hosts, key=_used, reverse=True)
     if not hosts:
         return ()
-    folders = [host.value.get("group") or "." for host in hosts]
-    titles = [str(host.value["title"]) for host in hosts]
-    names = (
-        [f"{title}, {folder}" for title, folder in zip(titles, folders, strict=True)] if len({*folders}) > 1 else titles
-    )
+    several = len({host.group for host in hosts}) > 1
+    names = [f"{host.title}, {host.group}" if several else host.title for host in hosts]
     table = NumberTable(
         _HEAD,
         tuple(
-            (text_cell(title), text_cell(folder), text_cell(host.value["unit"]), *(count(host[key]) for key in _COUNTS))
-            for host, title, folder in zip(hosts, titles, folders, strict=True)
+            (*map(text_cell, (host.title, host.group, host.unit)), *(count(page.origins, host, key) for key in _COUNTS))
+            for host in hosts
         ),
         "What hosts need to list all skills, and what they have for it",
     )
@@ -49,32 +47,26 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (Picture("listing-budget", "Listing budget of each host", alt, spec, table, 1, note),)
 
 
-def _used(host: JsonNode) -> float:
-    limit = host.value["limit"]
-    return host.value["wanted"] / limit * 100 if limit else 0.0
+def _used(host: HostListing) -> float:
+    return host.wanted / host.limit * 100 if host.limit else 0.0
 
 
-def _describe_size(host: JsonNode) -> str:
-    own = host.value
-    return f"{own['wanted']:,} " + (
-        f"of {own['limit']:,} {own['unit']}" if own["limit"] else f"{own['unit']}, no limit known"
-    )
+def _describe_size(host: HostListing) -> str:
+    return f"{host.wanted:,} " + (f"of {host.limit:,} {host.unit}" if host.limit else f"{host.unit}, no limit known")
 
 
-def _describe_fate(host: JsonNode) -> str:
-    parts = [f"{host.value[part]:,} {word}" for part, word in _FATES.items() if host.value[part]]
-    return ", ".join(parts) if parts else f"all {host.value['skills']:,} in full"
+def _describe_fate(host: HostListing) -> str:
+    counts = ((getattr(host, part), word) for part, word in _FATES.items())
+    return ", ".join(f"{n:,} {word}" for n, word in counts if n) or f"all {host.skills:,} in full"
 
 
-def _spec(hosts: Sequence[JsonNode], names: Sequence[str], words: Sequence[str]) -> vl.Spec:
+def _spec(hosts: Sequence[HostListing], names: Sequence[str], words: Sequence[str]) -> vl.Spec:
     fitted = vl.labels([*map(": ".join, zip(names, words, strict=True))][: len(hosts)], width=76)
     values = []
     for host, label in zip(hosts, fitted, strict=True):
-        own = host.value
-        color = BAD if own["omitted"] else WARN if own["truncated"] or own["name_only"] else SERIES[0]
-        values.append(
-            {"name": label, "used": round(_used(host), 4), "color": color, "limit": 100 if own["limit"] else None}
-        )
+        color = BAD if host.omitted else WARN if host.truncated or host.name_only else SERIES[0]
+        limit = 100 if host.limit else None
+        values.append({"name": label, "used": round(_used(host), 4), "color": color, "limit": limit})
     along: vl.Spec = {"title": "per cent of the host's limit", "axis": {"tickCount": 5}}
     used = {"x": vl.channel("used", **along), "color": vl.category("color", scale=None)}
     layers = [

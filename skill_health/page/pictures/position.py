@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from skill_health.documents._record import Figure
+from skill_health.documents.router_report import PositionShare
 from skill_health.page.drawing.theme import MUTED, SERIES
-from skill_health.page.figures import MISSING, amount, count, share, text_cell
-from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
+from skill_health.page.figures import MISSING, count, share, text_cell
+from skill_health.page.model import NumberTable, Origins, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture
 from skill_health.page.pictures._routers import RouterStanding, percent, percent_cell, router_standings
 from skill_health.text.near import list_some
+from skill_health.text.numbers import with_interval
 
 QUESTION, ORDER = 2, 40
 MOST = 4
@@ -37,9 +40,9 @@ def build(page: Page) -> tuple[Picture, ...]:
     drawn = standings[:MOST]
     if not drawn:
         return ()
-    table = NumberTable(_HEAD, tuple(row for each in drawn for row in _rows(each)), "Places of the list")
+    table = NumberTable(_HEAD, tuple(row for each in drawn for row in _rows(page.origins, each)), "Places of the list")
     found = "; ".join(f"{each.label}: {_describe_distance(each)}, {_describe_slope(each)}" for each in drawn)
-    tested = any(place.value["picked"] is not None for each in drawn for place in _places(each))
+    tested = any(place.picked is not None for each in drawn for place in _places(each))
     what = "Picked and expected share of each place of the list, and share" if tested else "Share"
     alt, rest = f"{what} of right answers by place in the list. {found}.", [each.subject for each in standings[MOST:]]
     left = f"The best {MOST} of {len(standings)} models are shown; left out: {list_some(rest, 4)}." if rest else ""
@@ -48,53 +51,53 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (caveated_picture("router-position", title, alt, _spec(drawn, tested), table, 2, drawn, *notes),)
 
 
-def _places(standing: RouterStanding) -> tuple[JsonNode, ...]:
+def _places(standing: RouterStanding) -> tuple[PositionShare, ...]:
     """The places of a model's report, from the top of the list; none in a report of before they were counted."""
-    return tuple(standing.own["position"].get("places"))
+    return standing.own.position.places
 
 
-def _is_known(place: JsonNode) -> bool:
-    return place["picked"].value is not None or place["right"]["value"].value is not None
+def _is_known(place: PositionShare) -> bool:
+    return place.picked is not None or place.right.value is not None
 
 
-def _distance_cell(standing: RouterStanding) -> PageCell:
-    found = standing.own["position"]["tv"]
-    value = found.value["value"]
-    return text_cell(MISSING) if value is None else PageCell(f"{value:.3f}{_p(found)}", value, found["value"].origin)
+def _p(number: Figure) -> str:
+    return "" if number.p is None else f", p {number.p:.3f}" if number.p >= 0.001 else ", p < 0.001"
 
 
-def _slope_cell(standing: RouterStanding, brief: bool = False) -> PageCell:
-    found = standing.own["position"]["slope"]
-    if found.value["value"] is None:
-        return text_cell(MISSING)
-    text = amount(found, digits=2 if brief else 3, signed=True).text
-    return PageCell(f"{text.split(' n ')[0] if brief else text}{_p(found)}", found.value["value"], found.origin)
+def _distance(standing: RouterStanding) -> str:
+    found = standing.own.position.tv
+    return "" if found.value is None else f"{found.value:.3f}{_p(found)}"
 
 
-def _p(number: JsonNode) -> str:
-    found = number.value.get("p")
-    return "" if found is None else f", p {found:.3f}" if found >= 0.001 else ", p < 0.001"
+def _slope(standing: RouterStanding, digits: int = 3, n: bool = True) -> str:
+    found = standing.own.position.slope
+    if found.value is None:
+        return ""
+    return f"{with_interval(found, f'+,.{digits}f', 1.0)}{f' n {found.n:,}' if n else ''}{_p(found)}"
 
 
 def _describe_distance(standing: RouterStanding) -> str:
-    text = _distance_cell(standing).text
-    return "distance not testable" if text == MISSING else f"distance {text}"
+    return f"distance {_distance(standing) or 'not testable'}"
 
 
 def _describe_slope(standing: RouterStanding, brief: bool = False) -> str:
-    text = _slope_cell(standing, brief).text
-    return "slope not testable" if text == MISSING else f"slope {text}"
+    return f"slope {(_slope(standing, 2, False) if brief else _slope(standing)) or 'not testable'}"
 
 
-def _rows(standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
+def _rows(origins: Origins, standing: RouterStanding) -> Iterator[tuple[PageCell, ...]]:
     label, nothing = text_cell(standing.label), text_cell("")
-    calls = count(standing.own["position"]["tv"]["n"])
-    yield (label, text_cell("all"), calls, *[nothing] * 3, _distance_cell(standing), _slope_cell(standing))
+    tv, slope = standing.own.position.tv, standing.own.position.slope
+    distance = steepness = text_cell(MISSING)
+    if tv.value is not None:
+        distance = PageCell(_distance(standing), tv.value, origins.of(tv, "value"))
+    if slope.value is not None:
+        steepness = PageCell(_slope(standing), slope.value, origins.of(slope))
+    yield (label, text_cell("all"), count(origins, tv, "n"), *[nothing] * 3, distance, steepness)
     for place in _places(standing):
-        first, last = place.value["first"], place.value["last"]
-        span = text_cell(str(first) if first == last else f"{first} to {last}")
-        shares = (percent_cell(place["picked"]), percent_cell(place["expected"]), share(place["right"]))
-        yield (label, span, count(place["calls"]), *shares, nothing, nothing)
+        span = text_cell(str(place.first) if place.first == place.last else f"{place.first} to {place.last}")
+        shares = (percent_cell(origins, place, "picked"), percent_cell(origins, place, "expected"))
+        calls, right = count(origins, place, "calls"), share(origins, place.right)
+        yield (label, span, calls, *shares, right, nothing, nothing)
 
 
 def _spec(standings: Sequence[RouterStanding], tested: bool) -> vl.Spec:
@@ -106,12 +109,12 @@ def _spec(standings: Sequence[RouterStanding], tested: bool) -> vl.Spec:
         picks.append({"group": label, "words": _describe_distance(standing)})
         right.append({"group": label, "words": _describe_slope(standing, brief=tested)})
         for place in _places(standing):
-            own = {"group": label, "place": (place.value["first"] + place.value["last"]) / 2}
-            for key, name in zip(("picked", "expected"), _LOOKS, strict=True):
-                picks.append({**own, "value": percent(place.value[key]), "series": name})
-            if place.value["right"]["value"] is not None:
-                right.append({**own, **vl.estimate_values(place.value["right"])})
-    most = max(place.value["last"] for each in standings for place in _places(each))
+            own = {"group": label, "place": (place.first + place.last) / 2}
+            for value, name in zip((place.picked, place.expected), _LOOKS, strict=True):
+                picks.append({**own, "value": percent(value), "series": name})
+            if place.right.value is not None:
+                right.append({**own, **vl.estimate_values(place.right)})
+    most = max(place.last for each in standings for place in _places(each))
     scale = {"domain": [0.5, most + 0.5], "nice": False}
     x = vl.channel("place", title="place in the list, 1 is the top", scale=scale, axis={"tickMinStep": 1})
     axis = {"grid": True, "tickCount": 4}
@@ -128,11 +131,11 @@ def _spec(standings: Sequence[RouterStanding], tested: bool) -> vl.Spec:
         ),
         words,
     ]  # fmt: skip
-    answers = vl.facets(vl.plot(right, 110, ends, width), names)
+    answers = vl.facets(right, vl.layered(110, ends, width))
     lines = [
-        vl.layer("line", {"x": x, "y": y, "color": look["color"], "strokeDash": dash}, only="series"),
-        vl.layer("point", {"x": x, "y": y, **look}, only="series", filled=True, size=34),
+        vl.layer("line", {"x": x, "y": y, "color": look.color, "strokeDash": dash}, only="series"),
+        vl.layer("point", {"x": x, "y": y, **look.channels}, only="series", filled=True, size=34),
         words,
     ]
-    drawn = vl.facets(vl.plot(picks, 110, lines, width), names)
+    drawn = vl.facets(picks, vl.layered(110, lines, width))
     return {"hconcat": [drawn, answers], "spacing": 12} if tested else answers

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
-from skill_health.page.figures import Mark, route_marks, share, text_cell
-from skill_health.page.model import JsonNode, NumberTable, Page, PageCell, Picture
+from skill_health.page.figures import Mark, estimate_text, route_marks, share, text_cell
+from skill_health.page.model import NumberTable, Origins, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture, mark_words
 from skill_health.text.near import list_some
@@ -41,7 +42,8 @@ class RoutedRun:
     `differs` names what is another than in the model's run before; empty where nothing is, or nothing went before.
     """
 
-    own: JsonNode
+    own: RouterHistoryLine
+    time: str
     kind: str
     segment: int
     differs: tuple[str, ...] = ()
@@ -49,22 +51,18 @@ class RoutedRun:
     @property
     def subject(self) -> str:
         """The model."""
-        return str(self.own.value["model"])
-
-    @property
-    def time(self) -> str:
-        """When it began, in UTC."""
-        return str(self.own.value["time"])
+        return self.own.model
 
     @property
     def marks(self) -> tuple[Mark, ...]:
         """What keeps the figure from being taken at its word."""
-        return route_marks({**self.own.value, "local": self.own.value["kind"] == "local"})
+        own = self.own
+        return route_marks(own.simulated, own.kind == "local", None, own.trusted, own.selection)
 
     @property
-    def figure(self) -> PageCell:
-        """Its top-1."""
-        return share(self.own["metrics"]["top1"])
+    def figure(self) -> str:
+        """Its top-1 in words."""
+        return estimate_text(self.own.metrics.top1)
 
 
 def build(page: Page) -> tuple[Picture, ...]:
@@ -74,9 +72,9 @@ def build(page: Page) -> tuple[Picture, ...]:
     if not names:
         return ()
     drawn = {name: models[name][-RUNS:] for name in names}
-    rows = tuple(_row(run) for runs in drawn.values() for run in reversed(runs))
+    rows = tuple(_row(page.origins, run) for runs in drawn.values() for run in reversed(runs))
     lasts = [_last(runs) for runs in drawn.values()]
-    figures = list_some([f"{run.subject} {run.figure.text} on {run.time[:10]}" for run in lasts], 4)
+    figures = list_some([f"{run.subject} {run.figure} on {run.time[:10]}" for run in lasts], 4)
     models_drawn = f"{len(names)} model{'s' * (len(names) != 1)}"
     alt = f"Top-1 over time of {models_drawn}, with 95 % intervals. The last runs: {figures}."
     more, older = len(models) - len(drawn), sum(len(models[name]) - len(runs) for name, runs in drawn.items())
@@ -89,37 +87,38 @@ def build(page: Page) -> tuple[Picture, ...]:
     return (caveated_picture("router-history", title, alt, _spec(drawn), table, 2, lasts, _NOTE, *notes),)
 
 
-def runs_by_model(history: JsonNode) -> dict[str, list[RoutedRun]]:
+def runs_by_model(history: Sequence[RouterHistoryLine]) -> dict[str, list[RoutedRun]]:
     """The lines of each model that say when and how well, oldest first; the models in the order of their names.
 
     Only runs over all prompts that passed the instrument check, or had none, are comparable with each other.
     """
-    own: dict[str, list[JsonNode]] = {}
+    own: dict[str, list[tuple[str, RouterHistoryLine]]] = {}
     for line in history:
-        if line.value["time"] is not None and line.value["metrics"]["top1"]["value"] is not None:
-            own.setdefault(line.value["model"], []).append(line)
-    return {name: _judged(sorted(own[name], key=lambda each: str(each.value["time"]))) for name in sorted(own)}
+        if line.time is not None and line.metrics.top1.value is not None:
+            own.setdefault(line.model, []).append((line.time, line))
+    return {name: _judged(sorted(own[name], key=lambda each: each[0])) for name in sorted(own)}
 
 
-def _judged(lines: Sequence[JsonNode]) -> list[RoutedRun]:
+def _judged(lines: Sequence[tuple[str, RouterHistoryLine]]) -> list[RoutedRun]:
     found, segment = [], 0
-    before: JsonNode | None = None
-    for line in lines:
-        if line.value["trusted"] is False or line.value["selection"] != "all":
-            found.append(RoutedRun(line, KINDS[3] if line.value["trusted"] is False else KINDS[2], 0))
+    before: RouterHistoryLine | None = None
+    for time, line in lines:
+        if line.trusted is False or line.selection != "all":
+            found.append(RoutedRun(line, time, KINDS[3] if line.trusted is False else KINDS[2], 0))
             continue
         differs = _differing(before, line)
         segment += before is None or bool(differs)
-        found.append(RoutedRun(line, KINDS[1 if before is None or differs else 0], segment, differs))
+        found.append(RoutedRun(line, time, KINDS[1 if before is None or differs else 0], segment, differs))
         before = line
     return found
 
 
-def _differing(before: JsonNode | None, line: JsonNode) -> tuple[str, ...]:
+def _differing(before: RouterHistoryLine | None, line: RouterHistoryLine) -> tuple[str, ...]:
     """What of the basis is another, or not known in either."""
     if before is None:
         return ()
-    return tuple(word for key, word in BASIS.items() if line.value[key] is None or line.value[key] != before.value[key])
+    pairs = ((word, getattr(before, key), getattr(line, key)) for key, word in BASIS.items())
+    return tuple(word for word, then, now in pairs if now is None or now != then)
 
 
 def _last(runs: Sequence[RoutedRun]) -> RoutedRun:
@@ -127,31 +126,31 @@ def _last(runs: Sequence[RoutedRun]) -> RoutedRun:
     return next((run for run in reversed(runs) if run.segment), runs[-1])
 
 
-def _row(run: RoutedRun) -> tuple[PageCell, ...]:
+def _row(origins: Origins, run: RoutedRun) -> tuple[PageCell, ...]:
     other = ", ".join(run.differs) if run.segment else "not compared"
     return (
-        text_cell(run.subject), PageCell(run.time, run.time, run.own["time"].origin), run.figure,
-        text_cell(run.own.value["selection"]), text_cell(other), text_cell(mark_words(run)),
+        text_cell(run.subject), PageCell(run.time, run.time, origins.of(run.own, "time")),
+        share(origins, run.own.metrics.top1), text_cell(run.own.selection), text_cell(other), text_cell(mark_words(run)),
     )  # fmt: skip
 
 
 def _spec(drawn: Mapping[str, Sequence[RoutedRun]]) -> vl.Spec:
-    values = []
+    values: list[vl.Spec] = []
     for name, runs in zip(vl.labels([*drawn], width=36), drawn.values(), strict=True):
         last = _last(runs)
-        simulated = " (SIMULATED)" if last.own.value["simulated"] else ""
+        simulated = " (SIMULATED)" if last.own.simulated else ""
         for run in runs:
-            own: vl.Spec = {"group": f"{name}{simulated}: {last.figure.text}", "time": run.time, "kind": run.kind}
+            own: vl.Spec = {"group": f"{name}{simulated}: {last.figure}", "time": run.time, "kind": run.kind}
             own |= {"segment": run.segment or None, "changed": True if run.differs else None}
-            values.append({**own, **vl.estimate_values(run.own.value["metrics"]["top1"])})
-    look = vl.looks("kind", LOOKS, {each["kind"] for each in values})
+            values.append({**own, **vl.estimate_values(run.own.metrics.top1)})
+    every = [run for runs in drawn.values() for run in runs]
+    look = vl.looks("kind", LOOKS, [run.kind for run in every])
     up = vl.percent_axis("top-1, %", (0, 50, 100))
     y = vl.channel("value", **up)
     layers = [
         vl.layer("rule", {}, only="changed", strokeWidth=1, strokeDash=vl.DASHED, color=ZERO),
-        vl.layer("rule", {**vl.interval("y", up), "color": look["color"]}),
+        vl.layer("rule", {**vl.interval("y", up), "color": look.color}),
         vl.layer("line", {"y": y, "detail": {"field": "segment"}}, only="segment"),
-        vl.layer("point", {"y": y, **look}, filled=True, size=48),
+        vl.layer("point", {"y": y, **look.channels}, filled=True, size=48),
     ]
-    drawing = vl.plot(values, 62, layers, x=vl.time_channel("time", [each["time"] for each in values]))
-    return vl.facets(drawing, [each["group"] for each in values])
+    return vl.facets(values, vl.layered(62, layers, x=vl.time_channel("time", [run.time for run in every])))

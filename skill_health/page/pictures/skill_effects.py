@@ -19,13 +19,13 @@ def build(page: Page) -> tuple[Picture, ...]:
     """A forest plot for each model, the skill that helps most first."""
     every = effects.effects_by_skill(page)
     models = dict.fromkeys(each.model for each in every)
-    found = (_model([each for each in every if each.model == model], at) for at, model in enumerate(models, 1))
+    found = (_model(page, [each for each in every if each.model == model], at) for at, model in enumerate(models, 1))
     return tuple(picture for picture in found if picture is not None)
 
 
-def _model(measured: Sequence[effects.EffectMeasurement], at: int) -> Picture | None:
+def _model(page: Page, measured: Sequence[effects.EffectMeasurement], at: int) -> Picture | None:
     pairs = [(each, each.primary) for each in measured if each.primary is not None]
-    pairs.sort(key=lambda pair: (-pair[1]["delta"].value["value"], pair[0].path))
+    pairs.sort(key=lambda pair: (-(pair[1].delta.value or 0.0), pair[0].path))
     if not pairs:
         return None
     drawn, groups = pairs, [""] * len(pairs)
@@ -33,7 +33,9 @@ def _model(measured: Sequence[effects.EffectMeasurement], at: int) -> Picture | 
         drawn = [*pairs[:ENDS], *pairs[-ENDS:]]
         lowest = f"the {ENDS} lowest, {len(pairs) - len(drawn)} more in the table"
         groups = [f"the {ENDS} highest"] * ENDS + [lowest] * ENDS
-    table = effects.contrast_table(pairs, ("Skill",), "Success with the skill less without, paired by task")
+    table = effects.contrast_table(
+        page.origins, pairs, ("Skill",), "Success with the skill less without, paired by task"
+    )
     model, (best, first), (worst, last) = measured[0].model, pairs[0], pairs[-1]
     alt = (
         f"Forest plot of {len(pairs)} skill{'s' * (len(pairs) != 1)} as {model} does with and without each. "
@@ -55,12 +57,11 @@ def build_skill(page: Page, path: str) -> tuple[Picture, ...]:
     if not drawn:
         return ()
     if len(drawn) > _MOST_ROWS:
-        drawn = [pair for pair in drawn if pair[1].value["kind"] not in ("calibration", "descriptive")]
+        drawn = [pair for pair in drawn if pair[1].kind not in ("calibration", "descriptive")]
         how = "Calibration and descriptive contrasts are in the table only."
-    leads = ("Contrast", "Model") if len(measured) > 1 else ("Contrast",)
-    table = effects.contrast_table(
-        every, leads, "Differences of success between arms over the tasks of this skill", brief=True
-    )
+    leads: tuple[effects.Column, ...] = ("Contrast", "Model") if len(measured) > 1 else ("Contrast",)
+    caption = "Differences of success between arms over the tasks of this skill"
+    table = effects.contrast_table(page.origins, every, leads, caption, brief=True)
     first = effects.describe_primary(measured)
     alt = f"Forest plot of the contrasts of {measured[0].name}. With it less without: {first}."
     name, spec = f"{anchor(path)}-effect", effects.forest(drawn)

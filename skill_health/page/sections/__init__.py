@@ -1,1 +1,1 @@
-"""The sections of the page over the whole collection."""
+"""The sections of the page, one file each, with the template beside it."""

@@ -6,11 +6,25 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from skill_health.page.figures import MISSING, Mark, count, effect_marks, points, route_marks, score, share
-from skill_health.page.model import JsonNode, Page, PageCell, SkillVerdict, anchor
+from skill_health.documents.lint_report import LintedSkill, ScoreComponent
+from skill_health.documents.skill_record import SkillRecord
+from skill_health.page.drawing.drawn import Drawn
+from skill_health.page.figures import (
+    MISSING,
+    Mark,
+    count,
+    effect_marks,
+    points,
+    score,
+    share,
+    skill_route_marks,
+)
+from skill_health.page.model import Page, PageCell, SkillVerdict, anchor
 from skill_health.page.verdict.ranking import effect_first, routed_first
 
+ORDER, TITLE = 20, "Skills in a table"
 _UNKNOWN = SkillVerdict("not judged", "unknown", 1, "")
+_NOTHING = PageCell(MISSING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,71 +76,68 @@ class OverviewRow:
     claims: PageCell
 
 
+def build(page: Page, _: Drawn) -> Mapping[str, object]:
+    """The rows of the table."""
+    return {"rows": rows(page)}
+
+
 def rows(page: Page) -> tuple[OverviewRow, ...]:
     """The rows of the table: by verdict, the worst first, and by path among equals."""
-    names = Counter(skill.value["name"] for skill in page.status["skills"])
-    scored = {entry.value["path"]: entry for entry in page.lint.get("skills")}
-    found = [_row(page, skill, scored, names) for skill in page.status["skills"]]
+    names = Counter(skill.name for skill in page.status.skills)
+    scored = {entry.path: entry for entry in page.lint.skills}
+    found = [_row(page, skill, scored.get(skill.path), names) for skill in page.status.skills]
     return tuple(sorted(found, key=lambda row: (row.need, row.path)))
 
 
-def _row(page: Page, skill: JsonNode, scored: Mapping[str, JsonNode], names: Counter[str]) -> OverviewRow:
-    path, name = skill.value["path"], skill.value["name"]
+def _row(page: Page, skill: SkillRecord, linted: LintedSkill | None, names: Counter[str]) -> OverviewRow:
+    path, health, origins, own = skill.path, skill.health, page.origins, page.own
     verdict = page.verdicts.get(path, _UNKNOWN)
-    entry = scored.get(path, JsonNode({}, ""))
-    trend = page.own.get("trends").get(path)
-    claims = page.own.get("claims").get("skills").get(path)
-    health = skill["health"]
+    trend = own.trends.get(path)
+    claims = own.claims.skills.get(path) if own.claims else None
+    tokens = own.listing.skills.get(path)
     return OverviewRow(
         path,
         anchor(path),
-        name,
-        names[name] > 1,
+        skill.name,
+        names[skill.name] > 1,
         verdict,
         verdict.need,
-        score(health["score"]),
-        tuple(_part(each) for each in entry.get("components")),
-        tuple((word, count(health[word])) for word in ("errors", "warnings") if health[word]),
-        _change(trend.get("change")),
-        str(trend.get("since").value or ""),
-        _routing(skill),
-        _effect(skill),
-        count(page.own.get("listing").get("skills").get(path)),
-        count(claims.get("oldest_days")),
-        count(claims.get("stale")),
-        count(claims.get("claims")),
+        score(origins, health, "score"),
+        tuple(_part(page, each) for each in (linted.components if linted else ())),
+        tuple((word, count(origins, health, word)) for word in ("errors", "warnings") if getattr(health, word)),
+        _change(trend.change, origins.of(trend, "change")) if trend else _NOTHING,
+        trend.since or "" if trend else "",
+        _routing(page, skill),
+        _effect(page, skill),
+        PageCell(MISSING if tokens is None else f"{tokens:,}", tokens, origins.of(own.listing, "skills", path)),
+        *((count(origins, claims, name) if claims else _NOTHING) for name in ("oldest_days", "stale", "claims")),
     )
 
 
-def _part(each: JsonNode) -> OverviewComponent:
-    value = each["value"].value
-    cell = score(each["value"])
-    return OverviewComponent(
-        str(each["name"].value), cell, str(each.get("note").value or ""), None if value is None else round(value * 10)
-    )
+def _part(page: Page, each: ScoreComponent) -> OverviewComponent:
+    tenths = None if each.value is None else round(each.value * 10)
+    return OverviewComponent(each.name, score(page.origins, each, "value"), each.note, tenths)
 
 
-def _change(change: JsonNode) -> PageCell:
+def _change(value: float | None, origin: str) -> PageCell:
     """A difference of scores; one that rounds to nothing has no sign."""
-    value = change.value
     if value is None:
-        return PageCell(MISSING, None, change.origin)
+        return PageCell(MISSING, None, origin)
     text = f"{value:+.2f}"
-    return PageCell("0.00" if float(text) == 0 else text, value, change.origin)
+    return PageCell("0.00" if float(text) == 0 else text, value, origin)
 
 
-def _routing(skill: JsonNode) -> MeasuredFigure | None:
+def _routing(page: Page, skill: SkillRecord) -> MeasuredFigure | None:
     """Routing by the model that tells most: a real one of the skill as it is now, and of those the best."""
-    best = routed_first(skill["routing"]["models"])
+    best = routed_first(skill.routing.models)
     if best is None:
         return None
-    return MeasuredFigure(share(best["recall"]), str(best["model"].value), "", route_marks(best.value))
+    return MeasuredFigure(share(page.origins, best.recall), best.model, "", skill_route_marks(best))
 
 
-def _effect(skill: JsonNode) -> MeasuredFigure | None:
+def _effect(page: Page, skill: SkillRecord) -> MeasuredFigure | None:
     """The effect that the verdict rests on: a real one of the skill as it is now, where there is one."""
-    last = effect_first(skill["effect"]["models"])
+    last = effect_first(skill.effect.models)
     if last is None:
         return None
-    word = str(last["verdict"].value)
-    return MeasuredFigure(points(last["delta"]), str(last["model"].value), word, effect_marks(last.value))
+    return MeasuredFigure(points(page.origins, last.delta), last.model, last.verdict, effect_marks(last))

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
 
+from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.effect_report import EffectReport, SkillEffectReport, TaskArmCounts, TaskReport
+from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.figures import MISSING, Mark, effect_marks, points, score
-from skill_health.page.model import JsonNode, PageCell
+from skill_health.page.model import Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, price
 from skill_health.page.skill.kept_files import FileLink, ReportFolders
 from skill_health.page.skill.trial_files import (
@@ -100,8 +103,8 @@ class EffectReports:
     """Skills and tasks of the benchmark's reports by run, model and name of the skill; trials are read once a run."""
 
     shelf: ReportFolders
-    skills: Mapping[_Of, JsonNode]
-    tasks: Mapping[_Of, tuple[JsonNode, ...]]
+    skills: Mapping[_Of, SkillEffectReport]
+    tasks: Mapping[_Of, tuple[TaskReport, ...]]
     _read: dict[str, Trials] = field(default_factory=dict)
 
     def trials(self, run: str) -> Trials:
@@ -120,51 +123,43 @@ class HtmlBudgets:
     views: HtmlBudget
 
 
-def bench(shelf: ReportFolders, reports: Sequence[JsonNode]) -> EffectReports:
+def bench(shelf: ReportFolders, reports: Sequence[EffectReport]) -> EffectReports:
     """Where the effect of each skill is looked up."""
-    skills: dict[_Of, JsonNode] = {}
-    tasks: dict[_Of, list[JsonNode]] = defaultdict(list)
+    skills: dict[_Of, SkillEffectReport] = {}
+    tasks: dict[_Of, list[TaskReport]] = defaultdict(list)
     for report in reports:
-        for each in report["models"]:
-            of = (str(report.value["run_id"]), str(each.value["model"]))
-            skills.update(((*of, str(skill.value["skill"])), skill) for skill in each["skills"])
-            for task in each["tasks"]:
-                tasks[*of, str(task.value["skill"])].append(task)
+        for each in report.models:
+            skills.update(((report.run_id, each.model, skill.skill), skill) for skill in each.skills)
+            for task in each.tasks:
+                tasks[report.run_id, each.model, str(task.skill)].append(task)
     return EffectReports(shelf, skills, {key: tuple(found) for key, found in tasks.items()})
 
 
-def effect(record: JsonNode, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
+def effect(origins: Origins, record: SkillRecord, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
     """Effect of a skill, from its record and what the runs that it rests on have left."""
-    told = record["effect"]
-    name = str(record["name"].value)
-    return EffectSection(
-        str(told["state"].value),
-        tuple(told["tasks"].value),
-        tuple(_measured(each, name, library, purses) for each in told["models"]),
-    )
+    measured = (_measured(origins, each, record.name, library, purses) for each in record.effect.models)
+    return EffectSection(record.effect.state, record.effect.tasks, tuple(measured))
 
 
-def _measured(line: JsonNode, name: str, library: EffectReports, purses: HtmlBudgets) -> SkillMeasurement:
-    told = line.value
-    model, run = told["model"], told["run_id"]
-    head = (model, run, told["time"], told["verdict"], told["reason"], effect_marks(told))
+def _measured(
+    origins: Origins, line: ModelEffect, name: str, library: EffectReports, purses: HtmlBudgets
+) -> SkillMeasurement:
+    model, run = line.model, line.run_id
     skill, every = library.skills.get((run, model, name)), library.tasks.get((run, model, name), ())
-    notes = tuple(skill["verdict"].value.get("notes", ())) if skill else ()
     tasks = []
-    for task in map(_task, every[:MOST_TASKS]):
+    for task in (_task(origins, each) for each in every[:MOST_TASKS]):
         if not purses.tasks.pay(_AROUND + _ARM * len(task.arms) + price(task.slug + task.id + task.kind)):
             break
         tasks.append(task)
-    ran = of_tasks(library.trials(run), model, {task.value["task_id"] for task in every})
+    ran = of_tasks(library.trials(run), model, {task.task_id for task in every})
     trials = _linked(library.shelf, ran, purses.links)
     chosen = worst(ran)
     view = _view(library.shelf, chosen, purses.views)
-    way = ("effectiveness", run)
-    files = [library.shelf.link((*way, each), each) for each in ("report.json", RESULTS)]
+    files = [library.shelf.link(("effectiveness", run, each), each) for each in ("report.json", RESULTS)]
     return SkillMeasurement(
-        *head, notes, points(line["delta"]), tuple(tasks), len(every) - len(tasks),
-        tuple(link for link in files if link), trials, len(ran) - len(trials),
-        view, None if view else chosen,
+        model, run, line.time, line.verdict, line.reason, effect_marks(line), skill.verdict.notes if skill else (),
+        points(origins, line.delta), tuple(tasks), len(every) - len(tasks), tuple(link for link in files if link),
+        trials, len(ran) - len(trials), view, None if view else chosen,
     )  # fmt: skip
 
 
@@ -187,21 +182,15 @@ def _view(shelf: ReportFolders, trial: Trial | None, purse: HtmlBudget) -> Trial
     return view if purse.pay(view.price) else None
 
 
-def _task(task: JsonNode) -> TaskView:
-    told = task.value
-    kind = ", ".join(each for each in (told["category"], told["difficulty"]) if each)
+def _task(origins: Origins, task: TaskReport) -> TaskView:
+    kind = ", ".join(each for each in (task.category, task.difficulty) if each)
     rank = {name: at for at, name in enumerate(_ARM_ORDER)}
-    arms = sorted(task["arms"].items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
-    return TaskView(
-        told["task_id"], told["slug"], kind, told["flip"] or "", tuple(_arm(name, arm) for name, arm in arms)
-    )
+    arms = sorted(task.arms.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
+    return TaskView(task.task_id, task.slug, kind, task.flip or "", tuple(_arm(origins, *item) for item in arms))
 
 
-def _arm(name: str, arm: JsonNode) -> TaskArm:
-    passes, n = arm["passes"], arm["n"].value
-    text = f"{passes.value:,} of {n:,}" if n else MISSING
-    reward = arm["reward"].value
-    more = reward is not None and not (n and isclose(reward, passes.value / n))
-    return TaskArm(
-        name, PageCell(text, passes.value if n else None, passes.origin), score(arm["reward"]) if more else None
-    )
+def _arm(origins: Origins, name: str, arm: TaskArmCounts) -> TaskArm:
+    text = f"{arm.passes:,} of {arm.n:,}" if arm.n else MISSING
+    more = arm.reward is not None and not (arm.n and isclose(arm.reward, arm.passes / arm.n))
+    passes = PageCell(text, arm.passes if arm.n else None, origins.of(arm, "passes"))
+    return TaskArm(name, passes, score(origins, arm, "reward") if more else None)

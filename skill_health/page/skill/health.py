@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
+from skill_health.documents.lint_report import FindingRecord, LintDocument, LintedSkill, ScoreComponent
+from skill_health.documents.skill_record import SkillRecord
 from skill_health.formats.text import excerpt as source_lines
-from skill_health.page.figures import count, score
-from skill_health.page.model import JsonNode, PageCell, Tone
+from skill_health.page.figures import MISSING, count, score
+from skill_health.page.model import Origins, PageCell, Tone
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
 
 MOST = 40
@@ -81,85 +82,80 @@ class HealthSection:
     left: int
 
 
-Found = Mapping[str, tuple[Mapping[str, Any], ...]]
+Found = Mapping[str, tuple[FindingRecord, ...]]
 """The findings about each skill, by the path of its SKILL.md."""
 
 
-def by_skill(lint: JsonNode) -> Found:
+def by_skill(lint: LintDocument) -> Found:
     """The findings by skill, in the order of the report; one that is about several skills stands at each."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for each in lint.get("findings"):
-        for path in dict.fromkeys((each.value["skill"], *each.value["also"])):
-            found.setdefault(path, []).append(each.value)
+    found: dict[str, list[FindingRecord]] = {}
+    for each in lint.findings:
+        for path in dict.fromkeys((each.skill, *each.also)):
+            found.setdefault(path, []).append(each)
     return {path: tuple(own) for path, own in found.items()}
 
 
-def health(record: JsonNode, linted: JsonNode, found: Found, purse: HtmlBudget) -> HealthSection:
+def health(
+    origins: Origins, record: SkillRecord, linted: LintedSkill | None, found: Found, purse: HtmlBudget
+) -> HealthSection:
     """Health of a skill: its record, its part of the lint report, and all findings. The purse pays for findings."""
-    path = str(record["path"].value)
-    every = found.get(path, ())
+    every = found.get(record.path, ())
     shown: dict[str, list[PageFinding]] = {}
     n = 0
     for told in every[:MOST]:
-        one = _finding(told, path)
-        texts = (one.message.text, one.help.text, told["source"][:120] * bool(one.excerpt), one.title)
+        one = _finding(told, record.path)
+        texts = (one.message.text, one.help.text, told.source[:120] * bool(one.excerpt), one.title)
         if not purse.pay(_AROUND + sum(map(price, texts))):
             break
-        shown.setdefault(told["path"], []).append(one)
+        shown.setdefault(told.path, []).append(one)
         n += 1
-    counted = linted.get("findings")
+    severities = ("error", "warning", "info")
     return HealthSection(
-        str(record["health"]["state"].value),
-        score(linted.get("score"), _tone(record)),
-        tuple((name, count(counted.get(name))) for name in ("error", "warning", "info")),
-        tuple(cut(str(flag), _LONGEST) for flag in linted.get("flags").value or ()),
-        tuple(_component(each) for each in linted.get("components")),
+        record.health.state,
+        score(origins, linted, "score", _tone(record)) if linted else PageCell(MISSING),
+        tuple((name, count(origins, linted.findings, name) if linted else PageCell(MISSING)) for name in severities),
+        tuple(cut(flag, _LONGEST) for flag in (linted.flags if linted else ())),
+        tuple(_component(origins, each) for each in (linted.components if linted else ())),
         tuple(InFile(path, tuple(own)) for path, own in shown.items()),
         len(every) - n,
     )
 
 
-def _tone(record: JsonNode) -> Tone:
-    if record["health"]["state"].value == "failed":
+def _tone(record: SkillRecord) -> Tone:
+    if record.health.state == "failed":
         return "bad"
-    return "warn" if record["health"]["flags"] else "good"
+    return "warn" if record.health.flags else "good"
 
 
-def _component(part: JsonNode) -> ComponentDetail:
-    value = part["value"].value
+def _component(origins: Origins, part: ScoreComponent) -> ComponentDetail:
+    value = part.value
     level = -1 if value is None else min(9, max(1, round(10 * value))) if 0 < value < 1 else 10 * round(value)
     # What is whole needs no reason, and most parts of most skills are.
-    behind = part["evidence"].items() if level < 10 else ()
-    evidence = tuple((name.replace("_", " "), _plainly(number)) for name, number in behind)
-    return ComponentDetail(
-        str(part["name"].value), level, score(part["value"]), _ratio(part["share"]), evidence, str(part["note"].value)
+    evidence = tuple(
+        (name.replace("_", " "), PageCell(f"{number:,.6g}", number, origins.of(part, "evidence", name)))
+        for name, number in (part.evidence.items() if level < 10 else ())
     )
+    share = PageCell(f"{100 * part.share:.0f} %", part.share, origins.of(part, "share"))
+    return ComponentDetail(part.name, level, score(origins, part, "value"), share, evidence, part.note)
 
 
-def _plainly(number: JsonNode) -> PageCell:
-    return PageCell(f"{number.value:,.6g}", number.value, number.origin)
-
-
-def _ratio(number: JsonNode) -> PageCell:
-    return PageCell(f"{100 * number.value:.0f} %", number.value, number.origin)
-
-
-def _finding(told: Mapping[str, Any], path: str) -> PageFinding:
+def _finding(told: FindingRecord, path: str) -> PageFinding:
     return PageFinding(
-        told["severity"], told["code"], told["rule"], _titles().get(told["code"], ""),
-        f"{told['line']}:{told['col']}", cut(told["message"], _LONGEST), cut(told["help"], _LONGEST),
-        _excerpt(told), told["fixable"], told["skill"] != path,
+        told.severity, told.code, told.rule, _titles().get(told.code, ""), f"{told.line}:{told.col}",
+        cut(told.message, _LONGEST), cut(told.help, _LONGEST), _excerpt(told), told.fixable, told.skill != path,
     )  # fmt: skip
 
 
-def _excerpt(told: Mapping[str, Any]) -> Excerpt | None:
+def _excerpt(told: FindingRecord) -> Excerpt | None:
     """The line as a terminal shows it, cut and with the same columns marked."""
     from skill_health.rules._api import Finding, Severity
 
-    if not told["source"].strip():
+    if not told.source.strip():
         return None
-    places = {key: told[key] for key in ("code", "rule", "path", "line", "col", "end_line", "end_col", "message")}
-    found = Finding(family="", severity=Severity(told["severity"]), source=told["source"], **places)
+    found = Finding(
+        code=told.code, rule=told.rule, family="", severity=Severity(told.severity), path=told.path, line=told.line,
+        col=told.col, end_line=told.end_line, end_col=told.end_col, message=told.message, source=told.source,
+    )  # fmt: skip
     line, carets = (each.partition(" | ") for each in source_lines(found, False))
     start = carets[2].index("^")
     end = start + carets[2].count("^")

@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from skill_health.page.figures import Mark, count, route_marks, share, text_cell
-from skill_health.page.model import JsonNode, NumberTable, PageCell
+from skill_health.documents.router_report import ConfusionCell, PromptPick, PromptReport, RouterReport
+from skill_health.documents.skill_record import SkillRecord, SkillRouted
+from skill_health.page.figures import Mark, count, share, skill_route_marks, text_cell
+from skill_health.page.model import NumberTable, Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
 from skill_health.page.skill.kept_files import FileLink, ReportFolders
 
@@ -53,33 +55,33 @@ class MisroutedPrompt:
         return sum(int(pick.calls.value or 0) for pick in self.picks if not pick.right)
 
 
-def failed_prompt(prompt: JsonNode, models: Mapping[str, bool], only: str | None) -> MisroutedPrompt | None:
+def failed_prompt(
+    origins: Origins, prompt: PromptReport, models: Mapping[str, bool], only: str | None
+) -> MisroutedPrompt | None:
     """A prompt as these models (true: simulated) answered it; None where no pick is wrong.
 
     Where `only` is given, only the wrong picks of that skill.
     """
-    told = prompt.value
-    picks = [
-        _pick(each.value["model"], models[each.value["model"]], pick)
-        for each in prompt["models"]
-        if each.value["model"] in models
-        for pick in each["picks"]
-        if only is None or (pick.value["picked"] == only and not pick.value["right"])
+    told = [
+        (each.model, pick)
+        for each in prompt.models
+        if each.model in models
+        for pick in each.picks
+        if only is None or (pick.picked == only and not pick.right)
     ]
-    if all(pick.right for pick in picks):
+    if all(pick.right for _, pick in told):
         return None
-    listing = told["listing"] or {"state": "", "cut": ""}
+    picks = tuple(_pick(origins, model, models[model], pick) for model, pick in told[:_MOST_PICKS])
+    state, hidden = (prompt.listing.state, prompt.listing.cut) if prompt.listing else ("", "")
     return MisroutedPrompt(
-        told["prompt_id"], cut(told["text"], 400), named(told["expected"], NOT_KNOWN),
-        tuple(told["acceptable"][:_MOST_NAMED]), told["source"], listing["state"], cut(listing["cut"], 240),
-        tuple(picks[:_MOST_PICKS]), max(0, len(picks) - _MOST_PICKS),
+        prompt.prompt_id, cut(prompt.text, 400), named(prompt.expected, NOT_KNOWN), prompt.acceptable[:_MOST_NAMED],
+        prompt.source, state, cut(hidden, 240), picks, max(0, len(told) - _MOST_PICKS),
     )  # fmt: skip
 
 
-def _pick(model: str, simulated: bool, pick: JsonNode) -> Pick:
-    told = pick.value
-    kinds, rationale = tuple(told.get("kinds", ())), cut(told.get("rationale", ""), 240)
-    return Pick(model, simulated, named(told["picked"]), count(pick["calls"]), told["right"], rationale, kinds)
+def _pick(origins: Origins, model: str, simulated: bool, pick: PromptPick) -> Pick:
+    calls, rationale = count(origins, pick, "calls"), cut(pick.rationale or "", 240)
+    return Pick(model, simulated, named(pick.picked), calls, pick.right, rationale, pick.kinds)
 
 
 def named(skill: str | None, missing: str = NO_ANSWER) -> str:
@@ -157,46 +159,46 @@ class RouterReports:
     """
 
     shelf: ReportFolders
-    runs: Mapping[str, JsonNode]
+    runs: Mapping[str, RouterReport]
     lost: Places
     taken: Places
-    cells: Mapping[tuple[str, str, str], tuple[tuple[str, JsonNode], ...]]
+    cells: Mapping[tuple[str, str, str | None], tuple[tuple[str, ConfusionCell], ...]]
 
 
-def book(shelf: ReportFolders, reports: Sequence[JsonNode]) -> RouterReports:
+def book(shelf: ReportFolders, reports: Sequence[RouterReport]) -> RouterReports:
     """What each skill's routing is looked up in: read once, however many skills there are."""
     lost: dict[tuple[str, str], list[int]] = defaultdict(list)
     taken: dict[tuple[str, str], list[int]] = defaultdict(list)
-    cells: dict[tuple[str, str, str], list[tuple[str, JsonNode]]] = defaultdict(list)
-    runs = {str(report.value["run"]["run_id"]): report for report in reports}
+    cells: dict[tuple[str, str, str | None], list[tuple[str, ConfusionCell]]] = defaultdict(list)
+    runs = {str(report.run.run_id): report for report in reports}
     for run, report in runs.items():
-        for at, prompt in enumerate(report.value["prompts"]):
-            wrong = {pick["picked"] for each in prompt["models"] for pick in each["picks"] if not pick["right"]}
-            if prompt["untested"] is None and wrong and prompt["expected"] not in (None, "none"):
-                lost[run, prompt["expected"]].append(at)
-            for picked in sorted(wrong - {None, "none"}):
+        for at, prompt in enumerate(report.prompts):
+            wrong = {pick.picked for each in prompt.models for pick in each.picks if not pick.right}
+            if prompt.untested is None and wrong and prompt.expected not in (None, "none"):
+                lost[run, prompt.expected].append(at)
+            for picked in sorted(each for each in wrong if each not in (None, "none")):
                 taken[run, picked].append(at)
-        for model, cell in ((each.value["model"], cell) for each in report["models"] for cell in each["confusion"]):
-            if cell.value["expected"] != cell.value["picked"]:
-                cells[run, "expected", cell.value["expected"]].append((model, cell))
-                cells[run, "picked", cell.value["picked"]].append((model, cell))
+        for model, cell in ((each.model, cell) for each in report.models for cell in each.confusion):
+            if cell.expected != cell.picked:
+                cells[run, "expected", cell.expected].append((model, cell))
+                cells[run, "picked", cell.picked].append((model, cell))
     return RouterReports(shelf, runs, _fixed(lost), _fixed(taken), _fixed(cells))
 
 
-def routing(record: JsonNode, library: RouterReports, purse: HtmlBudget) -> RoutingSection:
+def routing(origins: Origins, record: SkillRecord, library: RouterReports, purse: HtmlBudget) -> RoutingSection:
     """Routing of a skill, from its record and the reports that the record rests on. The purse pays for prompts."""
-    told = record["routing"]
+    told = record.routing
     models: dict[tuple[str, str], dict[str, bool]] = {}
-    for each in told["models"].value:
-        models.setdefault((each["run_id"], each["listed"]), {})[each["model"]] = each["simulated"]
+    for each in told.models:
+        models.setdefault((each.run_id, each.listed), {})[each.model] = each.simulated
     sides = [(run, name, own) for (run, name), own in models.items() if run in library.runs]
     return RoutingSection(
-        str(told["state"].value),
-        count(told["prompts"]),
-        tuple(_model(each) for each in told["models"]),
+        told.state,
+        count(origins, told, "prompts"),
+        tuple(_model(origins, each) for each in told.models),
         tuple((run, _kept(library.shelf, run)) for run in dict.fromkeys(run for run, _ in models)),
-        _side(sides, library, "expected", purse),
-        _side(sides, library, "picked", purse),
+        _side(origins, sides, library, "expected", purse),
+        _side(origins, sides, library, "picked", purse),
     )
 
 
@@ -205,31 +207,39 @@ def _kept(shelf: ReportFolders, run: str) -> tuple[FileLink, ...]:
     return tuple(link for link in links if link)
 
 
-def _model(each: JsonNode) -> ModelConfusions:
-    told = each.value
-    notes = [f"{key}: {told[key]['note']}" for key in ("recall", "precision") if told[key]["note"]]
+def _model(origins: Origins, each: SkillRouted) -> ModelConfusions:
+    notes = [
+        f"{key}: {told.note}" for key, told in (("recall", each.recall), ("precision", each.precision)) if told.note
+    ]
     return ModelConfusions(
-        told["model"], told["run_id"], route_marks(told), share(each["recall"]), share(each["precision"]),
+        each.model, each.run_id, skill_route_marks(each), share(origins, each.recall), share(origins, each.precision),
         "; ".join(notes),
     )  # fmt: skip
 
 
 def _side(
-    sides: Sequence[tuple[str, str, Mapping[str, bool]]], library: RouterReports, key: str, purse: HtmlBudget
+    origins: Origins,
+    sides: Sequence[tuple[str, str, Mapping[str, bool]]],
+    library: RouterReports,
+    key: Literal["expected", "picked"],
+    purse: HtmlBudget,
 ) -> Side:
     """One direction: `key` says what the skill is in it.
 
     `sides` are runs, the name by which each lists the skill, and their models that count.
     """
-    picked = key == "picked"
-    other, places = ("expected", library.taken) if picked else ("picked", library.lost)
-    rows = [row for run, name, models in sides for row in _rows(library.cells.get((run, key, name), ()), models, other)]
+    picked, places = key == "picked", library.taken if key == "picked" else library.lost
+    rows = [
+        row
+        for run, name, models in sides
+        for row in _rows(origins, library.cells.get((run, key, name), ()), models, picked)
+    ]
     rows.sort(key=lambda row: (-int(row[2].value or 0), row[0].text, row[1].text))
     every = [
         found
         for run, name, models in sides
         for at in places.get((run, name), ())
-        if (found := failed_prompt(library.runs[run]["prompts"][at], models, name if picked else None))
+        if (found := failed_prompt(origins, library.runs[run].prompts[at], models, name if picked else None))
     ]
     every.sort(key=lambda prompt: -prompt.wrong)
     prompts = list(takewhile(lambda prompt: purse.pay(prompt_price(prompt)), every[:MOST_PROMPTS]))
@@ -238,14 +248,14 @@ def _side(
 
 
 def _rows(
-    cells: Sequence[tuple[str, JsonNode]], models: Mapping[str, bool], other: str
+    origins: Origins, cells: Sequence[tuple[str, ConfusionCell]], models: Mapping[str, bool], picked: bool
 ) -> Iterator[tuple[PageCell, ...]]:
     """The cells of the confusion matrices that a skill is in, but not those in which it is right."""
     for model, cell in cells:
         if model in models:
-            counts = count(cell["calls"]), count(cell["prompts"])
+            counts = count(origins, cell, "calls"), count(origins, cell, "prompts")
             told = f"{model} (SIMULATED)" if models[model] else model
-            yield text_cell(named(cell.value[other])), text_cell(told), *counts
+            yield text_cell(named(cell.expected if picked else cell.picked)), text_cell(told), *counts
 
 
 def _fixed(found: Mapping[_Key, list[_Item]]) -> Mapping[_Key, tuple[_Item, ...]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.page.model import JsonNode, document
+from skill_health.documents.effect_result import TrialResultRecord
+from skill_health.page.data.loading import read_record
 from skill_health.page.skill.kept_files import FileLink, ReportFolders, Way, is_plain_name
 
 RESULTS = "results.jsonl"
@@ -27,20 +27,16 @@ _MOST_FOLDERS = 6
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A trial: what was run, how it ended, and the line that says so. `way` leads to its folder, () for none."""
+    """A trial: the line that says what was run and how it ended, its origin, and the way to its folder, () for none."""
 
-    task: str
-    model: str
-    arm: str
-    replication: int
-    outcome: str
-    line: JsonNode
+    line: TrialResultRecord
+    origin: str
     way: Way
 
     @property
     def failed(self) -> bool:
         """Whether it was scored and did not pass."""
-        return self.outcome in FAILED
+        return self.line.outcome in FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +59,16 @@ def read_trials(shelf: ReportFolders, run: str) -> Trials:
     found = shelf.read(("effectiveness", run, RESULTS), _MOST_BYTES) if is_plain_name(run) else None
     if not found or found[1] > _MOST_BYTES:
         return {}
-    lines = [_object(raw) for raw in found[0].split(b"\n", _MOST_LINES)[:_MOST_LINES] if raw.strip()]
     trials: dict[tuple[str, str], list[Trial]] = defaultdict(list)
-    for line in document(f"results/{run}", lines):
-        trial = _trial(line, run)
-        if trial:
-            trials[trial.model, trial.task].append(trial)
+    lines = (raw for raw in found[0].split(b"\n", _MOST_LINES)[:_MOST_LINES] if raw.strip())
+    for at, raw in enumerate(lines):
+        if len(raw) > _MOST_LINE:
+            continue
+        try:
+            line = read_record(raw, TrialResultRecord)
+        except ValueError:
+            continue
+        trials[line.model, line.task_id].append(Trial(line, f"results/{run}#/{at}", _way(line.folder, run)))
     return {key: tuple(sorted(each, key=order)) for key, each in trials.items()}
 
 
@@ -91,36 +91,15 @@ def of_tasks(trials: Trials, model: str, tasks: Collection[str]) -> list[Trial]:
 def order(trial: Trial) -> tuple[Any, ...]:
     """What is looked at first: the arms with the skill, then by task and replication."""
     # A hint behind the arm's name is the same skills with more told.
-    arm = trial.arm.partition("+hint")[0]
+    line = trial.line
+    arm = line.arm.partition("+hint")[0]
     rank = _ARMS.index(arm) if arm in _ARMS else len(_ARMS)
-    return (rank, trial.task, trial.replication, trial.arm, trial.line.origin)
+    return (rank, line.task_id, line.replication, line.arm, trial.origin)
 
 
-def _object(raw: bytes) -> Any:
-    if len(raw) > _MOST_LINE:
-        return None
-    try:
-        value = json.loads(raw.decode("utf-8", "surrogateescape"))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _trial(line: JsonNode, run: str) -> Trial | None:
-    told = line.value
-    if told is None:
-        return None
-    task, model, arm, outcome = (told.get(key) for key in ("task_id", "model", "arm", "outcome"))
-    replication = told.get("replication")
-    texts = all(isinstance(each, str) for each in (task, model, arm, outcome))
-    if not texts or type(replication) is not int or not 0 <= replication < _MOST_LINES:
-        return None
-    return Trial(task, model, arm, replication, outcome, line, _way(told.get("folder"), run))
-
-
-def _way(folder: Any, run: str) -> Way:
+def _way(folder: str, run: str) -> Way:
     """The way to a trial's folder: below the run's, whatever the line says."""
-    if not isinstance(folder, str) or len(folder) > 4096:
+    if len(folder) > 4096:
         return ()
     names = tuple(folder.split("/"))
     return ("effectiveness", run, *names) if len(names) <= _MOST_FOLDERS and all(map(is_plain_name, names)) else ()

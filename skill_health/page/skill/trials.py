@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from skill_health.documents._record import OpenRecord, decode_record
+from skill_health.documents.effect_result import TrialResultRecord
 from skill_health.page.figures import MISSING
-from skill_health.page.model import JsonNode, PageCell
+from skill_health.page.model import PageCell
 from skill_health.page.skill.budget import TextExcerpt, cut, fitted, from_file, price
 from skill_health.page.skill.kept_files import FileLink, ReportFolders, Way
 from skill_health.page.skill.trial_files import Trial, TrialLinks, kept
@@ -245,13 +246,13 @@ def trial_view(shelf: ReportFolders, trial: Trial) -> TrialView:
     )
     patch = shelf.read((*trial.way, "diff.patch"), _MOST_FILE) if trial.way else None
     changed = diff(*patch, _DIFF) if patch else DiffExcerpt()
-    notes = _notes(trial.line.value, _problem(shelf, trial.way))
+    notes = _notes(trial.line, _problem(shelf, trial.way))
     room = ROOM - sum(price(each.text) for each in (*notes, *(output.text for output in outputs))) - changed.price
     story = steps(_trajectory(shelf, trial.way, problems), room)
     if not patch:
         problems.append("no diff was kept")
     return TrialView(
-        trial, _figures(trial.line), notes, story, changed, outputs, found.links,
+        trial, _figures(trial), notes, story, changed, outputs, found.links,
         links.get("trajectory"), links.get("diff"), tuple(problems), _FRAME + ROOM - room + story.price,
     )  # fmt: skip
 
@@ -286,39 +287,42 @@ def _trajectory(shelf: ReportFolders, folder: Way, problems: list[str]) -> Any:
     return told
 
 
-def _figures(line: JsonNode) -> tuple[tuple[str, PageCell], ...]:
-    usage = line.get("usage") if isinstance(line.value.get("usage"), dict) else JsonNode({}, line.get("usage").origin)
-    return (
-        ("reward", _number(line.get("reward"), 2)),
-        ("input tokens", _number(usage.get("input_tokens"), 0)),
-        ("output tokens", _number(usage.get("output_tokens"), 0)),
-        ("cost in dollars", _number(line.get("cost_usd"), 4)),
-        ("seconds", _number(line.get("duration_ms"), 3, 1000.0)),
-        ("turns", _number(line.get("turns"), 0)),
-        ("tool calls", _number(line.get("tool_calls"), 0)),
+def _figures(trial: Trial) -> tuple[tuple[str, PageCell], ...]:
+    line, origin = trial.line, trial.origin
+    shown: tuple[tuple[str, str, float | None, int, float], ...] = (
+        ("reward", "reward", line.reward, 2, 1.0),
+        ("input tokens", "usage/input_tokens", line.usage.input_tokens, 0, 1.0),
+        ("output tokens", "usage/output_tokens", line.usage.output_tokens, 0, 1.0),
+        ("cost in dollars", "cost_usd", line.cost_usd, 4, 1.0),
+        ("seconds", "duration_ms", line.duration_ms, 3, 1000.0),
+        ("turns", "turns", line.turns, 0, 1.0),
+        ("tool calls", "tool_calls", line.tool_calls, 0, 1.0),
     )
+    return tuple((name, _number(value, f"{origin}/{key}", digits, unit)) for name, key, value, digits, unit in shown)
 
 
-def _number(number: JsonNode, digits: int, unit: float = 1.0) -> PageCell:
-    """A figure of a line that no schema was asked about."""
-    value = number.value
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e15 or math.isnan(value):
-        return PageCell(MISSING, None, number.origin)
+def _number(value: float | None, origin: str, digits: int, unit: float) -> PageCell:
+    if value is None:
+        return PageCell(MISSING, None, origin)
     told = value / unit
-    return PageCell(f"{told:,.{digits if abs(told) < 10 else min(digits, 1)}f}", value, number.origin)
+    return PageCell(f"{told:,.{digits if abs(told) < 10 else min(digits, 1)}f}", value, origin)
 
 
-def _problem(shelf: ReportFolders, folder: Way) -> Any:
-    """What the verdict says was wrong with the verification; None where it says nothing."""
+class _Verdict(OpenRecord, frozen=True):
+    """What the page reads of a verdict.json: what was wrong with the verification, "" for nothing."""
+
+    problem: str = ""
+
+
+def _problem(shelf: ReportFolders, folder: Way) -> str:
+    """What the verdict says was wrong with the verification; "" where it says nothing."""
     found = shelf.read((*folder, "verdict.json"), _MOST_FILE) if folder else None
     try:
-        told = json.loads(found[0]) if found else None
-    except (ValueError, RecursionError):
-        return None
-    return told.get("problem") if isinstance(told, dict) else None
+        return decode_record(found[0], _Verdict).problem if found else ""
+    except ValueError:
+        return ""
 
 
-def _notes(line: Any, problem: Any) -> tuple[TextExcerpt, ...]:
-    notes = line.get("notes")
-    said = [line.get("error"), problem, *(notes if isinstance(notes, list) else ())]
-    return tuple(fitted(each, _NOTE, _NOTE) for each in said[:_MOST_NOTES] if isinstance(each, str) and each)
+def _notes(line: TrialResultRecord, problem: str) -> tuple[TextExcerpt, ...]:
+    said = (line.error, problem, *line.notes)
+    return tuple(fitted(each, _NOTE, _NOTE) for each in said[:_MOST_NOTES] if each)

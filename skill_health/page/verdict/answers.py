@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Literal
 
 from skill_health.config.settings import Config
 from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.router_history import ModelRouting
 from skill_health.lint.report import LintReport
 from skill_health.lint.report import judge_report as gate
-from skill_health.page.figures import score
-from skill_health.page.model import QUESTIONS, JsonNode, SkillVerdict, Tone
-from skill_health.page.verdict.ranking import naming
+from skill_health.page.figures import score_text
+from skill_health.page.model import QUESTIONS, EffectWord, SkillVerdict, Tone
 from skill_health.page.verdict.verdicts import (
     ASK_AGAIN,
     OUTDATED,
-    PRELIMINARY,
     SO_FAR,
     Standing,
     hedged,
@@ -28,7 +28,7 @@ from skill_health.page.verdict.verdicts import (
 )
 from skill_health.rules._api import Severity
 from skill_health.stats.estimates import Estimate
-from skill_health.status.next_steps import grouped
+from skill_health.status.next_steps import CommandBuilder, grouped
 from skill_health.status.records import LOST
 from skill_health.status.render import CollectionStatus
 
@@ -45,18 +45,22 @@ def skills(n: int) -> str:
 
 
 def answer(
-    word: str, tone: Tone, question: int, reason: str, status: CollectionStatus, model: str = ""
+    said: SkillVerdict, status: CollectionStatus, place: CommandBuilder | None = None, weak: bool = False
 ) -> SkillVerdict:
-    """The answer to a question, with the first step that is due for it; `model` is one that it was asked of before."""
-    step = _first(status, question)
+    """The answer to a question, with the first step that is due for it; `place` says whom commands ask.
+
+    A `weak` answer is preliminary: it says so.
+    """
+    word, tone = hedged(said.word, said.tone, weak)
+    said = replace(said, word=word, tone=tone, preliminary=weak)
+    step = _first(status, said.question, place or status.place)
     if step is None:
-        return SkillVerdict(word, tone, question, reason)
-    advice = SO_FAR if step.gap == "harmful" and word.startswith(PRELIMINARY) else step.advice
-    return SkillVerdict(word, tone, question, reason, advice, naming(step.command, model))
+        return said
+    return replace(said, advice=SO_FAR if step.gap == "harmful" and weak else step.advice, command=step.command)
 
 
-def _first(status: CollectionStatus, question: int) -> NextStep | None:
-    every = [step for step, _ in grouped(status.records, status.place)]
+def _first(status: CollectionStatus, question: int, place: CommandBuilder) -> NextStep | None:
+    every = [step for step, _ in grouped(status.records, place)]
     return next((step for gap in _GAPS[question] for step in every if step.gap == gap), None)
 
 
@@ -66,34 +70,37 @@ def effect(status: CollectionStatus, verdicts: Sequence[SkillVerdict]) -> SkillV
     real = [each for each in lines if not each.simulated]
     if not real:
         why = "the runs are simulated and say nothing of any model" if lines else "no agent was run"
-        return answer("not known", "unknown", 3, why, status)
+        return answer(SkillVerdict("not known", "unknown", 3, why), status)
     asked = [each for each in status.records if each.effect.state != "fix first"]
-    counts = Counter(each.word for each in verdicts if each.question == 3)
+    known = [each for each in verdicts if each.question == 3]
+    counts = Counter(each.word for each in known)
     told = [f"{n} {word}" for word, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-    left = len(asked) - sum(counts.values())
+    left = len(asked) - len(known)
     told += [f"{left} not measured"] * (left > 0)
     whole = [each for each in (status.effects.of(None) if status.effects else ()) if not each.simulated]
     reason = "; ".join([f"of {skills(len(asked))} {', '.join(told)}", *_whole(whole, real)])
     latest = max(real, key=lambda each: each.time)
-    return answer(*_word(counts, len(asked), whole, real), 3, reason, status, latest.model)
+    word, tone, weak = _word(known, len(asked), whole, real)
+    place = replace(status.place, agent=latest.model)
+    return answer(SkillVerdict(word, tone, 3, reason), status, place, weak)
 
 
 def _word(
-    counts: Counter[str], asked: int, whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]
-) -> tuple[str, Tone]:
+    known: Sequence[SkillVerdict], asked: int, whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]
+) -> tuple[str, Tone, bool]:
+    """The answer in a word, its tone, and whether it is preliminary."""
+    sure: Counter[EffectWord | None] = Counter(each.effect for each in known if not each.preliminary)
+    maybe: Counter[EffectWord | None] = Counter(each.effect for each in known if each.preliminary)
     # A collection that does harm holds a skill that does, even where no single one has enough tasks to show it.
     harm = [each for each in whole if each.verdict == "harmful" and not _changed(each, lines)]
-    if counts["harmful"] or any(not each.preliminary for each in harm):
-        return "no", "bad"
-    if harm or counts[hedged("harmful", "bad", True)[0]]:
-        return hedged("no", "bad", True)
-    if asked and counts["helps"] == asked:
-        return "yes", "good"
-    maybe = hedged("helps", "good", True)[0]
-    if asked and counts["helps"] + counts[maybe] == asked:
-        return hedged("yes", "good", True)
-    known = counts["helps"] + counts[maybe] + counts["no evidence"] + counts["biased"]
-    return ("partly known", "warn") if known else ("not known", "unknown")
+    if sure["harmful"] or any(not each.preliminary for each in harm):
+        return "no", "bad", False
+    if harm or maybe["harmful"]:
+        return "no", "bad", True
+    if asked and sure["helps"] + maybe["helps"] == asked:
+        return "yes", "good", bool(maybe["helps"])
+    some = sure["helps"] + maybe["helps"] + sure["no evidence"] + sure["biased"]
+    return ("partly known", "warn", False) if some else ("not known", "unknown", False)
 
 
 def _whole(whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]) -> Iterator[str]:
@@ -106,11 +113,11 @@ def _whole(whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]) -> Iterat
             *([f"preliminary ({', '.join(each.preliminary)})"] if each.preliminary else []),
         ]
         said = "".join(f", {mark}" for mark in marks)
-        yield f"the whole collection: {each.verdict}, {points(each.delta)} ({each.model}){said}"
+        yield f"the whole collection: {each.verdict}, {points(each.delta, each.delta.n)} ({each.model}){said}"
     for each in whole[1:]:
         if each.verdict != whole[0].verdict:
             mark = ", preliminary" if each.preliminary else ""
-            yield f"{each.model} says {each.verdict}, {points(each.delta)}{mark}"
+            yield f"{each.model} says {each.verdict}, {points(each.delta, each.delta.n)}{mark}"
 
 
 def _changed(each: ModelEffect, lines: Sequence[ModelEffect]) -> int:
@@ -133,7 +140,7 @@ def routing(status: CollectionStatus) -> SkillVerdict:
     kinds = {row.model: row.local for each in status.records for row in each.routing.models}
     real = [each for each in runs if not each.simulated and kinds.get(each.model) is False]
     if not real:
-        command = naming(status.place.router(), "") + " --models PROVIDER:MODEL"
+        command = replace(status.place, model="PROVIDER:MODEL").router()
         return SkillVerdict("not known", "unknown", 2, _unasked(runs, kinds), "ask a model:", command)
     best = next((each for each in real if each.trusted is not False), real[0])
     # A skill that fails the first question, or that hosts do not list, cannot be expected to be found.
@@ -141,8 +148,9 @@ def routing(status: CollectionStatus) -> SkillVerdict:
     counts = Counter(standing(each) for each in asked)
     told = ", ".join(f"{counts[key]} {text}" for key, text in _STANDINGS.items() if counts[key])
     reason = f"{_best(best, len(real))}; of {skills(len(asked))} {told or 'none can be asked for'}{_marks(best)}"
+    place = replace(status.place, model=best.model)
     word, tone = _routing_word(best, counts, len(asked))
-    found = answer(word, tone, 2, reason, status, best.model)
+    found = answer(SkillVerdict(word, tone, 2, reason), status, place)
     again = (
         (counts["untrusted"], ASK_AGAIN["untrusted"]),
         (counts["few"], "label more requests for each skill, then"),
@@ -151,7 +159,7 @@ def routing(status: CollectionStatus) -> SkillVerdict:
     advice = next((text for n, text in again if n), "")
     if found.command or not advice:
         return found
-    return SkillVerdict(word, tone, 2, reason, advice, naming(status.place.router(), best.model))
+    return replace(found, advice=advice, command=place.router())
 
 
 def _routing_word(best: ModelRouting, counts: Counter[Standing], asked: int) -> tuple[str, Tone]:
@@ -205,24 +213,31 @@ ARMS: Mapping[str, str] = {
 _LEVEL = 0.05
 
 
-def composing(status: CollectionStatus, effects: Sequence[JsonNode]) -> SkillVerdict:
+def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> SkillVerdict:
     """The answer to the fourth question, by the latest report of each agent and model that no script stood in for."""
     latest = list(_models(effects))
-    found = [(model, each, margin) for model, margin in latest if not model["biased"] for each in _contrasts(model)]
-    command = _command(status, next((model["model"] for model, _ in latest), ""))
-    if not found:
-        why = _why_not(status, effects, [model for model, _ in latest if model["biased"]])
+    biased = [model for model, _ in latest if model.biased]
+    said = [
+        (_composing_word(each, margin), each, model)
+        for model, margin in latest
+        if not model.biased
+        for each in _contrasts(model)
+    ]
+    command = _command(status, next((model.model for model, _ in latest), ""))
+    if not said:
+        why = _why_not(status, effects, biased)
         return SkillVerdict("not known", "unknown", 4, why, "run agents with one skill and with several:", command)
-    said = [(_composing_word(contrast, margin), contrast, model) for model, contrast, margin in found]
     # What decides is told first, and each model is named once.
     said.sort(key=lambda each: each[0] != "worse")
     told: dict[str, list[str]] = {}
     for word, contrast, model in said:
-        told.setdefault(model["model"], []).append(_sentence(contrast, word))
+        told.setdefault(model.model, []).append(
+            f"{ARMS[contrast.arm]} {points(contrast.delta, contrast.delta.n)} ({word})"
+        )
     marks: dict[str, list[str]] = {}
-    for name, model in {model["model"]: model for model, _, _ in found}.items():
-        for mark in _composing_marks(model, status):
-            marks.setdefault(mark, []).append(name)
+    for model, _ in latest:
+        for mark in _composing_marks(model, status) if model.model in told else ():
+            marks.setdefault(mark, []).append(model.model)
     reason = "; ".join(
         [
             *(f"{name}: {', '.join(each)}" for name, each in told.items()),
@@ -230,72 +245,71 @@ def composing(status: CollectionStatus, effects: Sequence[JsonNode]) -> SkillVer
         ]
     )
     words = {word for word, _, _ in said}
-    weak = {
-        model["model"] for _, _, model in said if model["verdict"]["preliminary"] or _composing_changed(model, status)
-    }
-    worse = [model["model"] for word, _, model in said if word == "worse"]
+    weak = {model.model for _, _, model in said if model.verdict.preliminary or _composing_changed(model, status)}
+    worse = [model.model for word, _, model in said if word == "worse"]
     if worse:
         doubtful = weak.issuperset(worse)
         advice = "add tasks to be sure, then" if doubtful else "find out which skills are in each other's way, then"
-        return SkillVerdict(*hedged("no", "bad", doubtful), 4, reason, advice, command)
+        return SkillVerdict(*hedged("no", "bad", doubtful), 4, reason, advice, command, preliminary=doubtful)
     if words <= {"better", "as good"}:
-        word, tone = hedged("yes", "good", bool(weak))
-        return SkillVerdict(word, tone, 4, reason, *(("add tasks to be sure, then", command) if weak else ("", "")))
+        advice, command = ("add tasks to be sure, then", command) if weak else ("", "")
+        return SkillVerdict(*hedged("yes", "good", bool(weak)), 4, reason, advice, command, preliminary=bool(weak))
     return SkillVerdict("not shown", "unknown", 4, reason, "add tasks, then run agents again:", command)
 
 
 def _command(status: CollectionStatus, model: str) -> str:
     tasks = sorted({task for each in status.records for task in each.effect.tasks})
-    return naming(status.place.effectiveness(tasks), model) if tasks else "skill-health effectiveness check TASKS"
+    place = replace(status.place, agent=model or status.place.agent)
+    return place.effectiveness(tasks) if tasks else "skill-health effectiveness check TASKS"
 
 
-def _why_not(status: CollectionStatus, effects: Sequence[JsonNode], biased: Sequence[Mapping[str, Any]]) -> str:
+def _why_not(status: CollectionStatus, effects: Sequence[EffectReport], biased: Sequence[ModelEffectReport]) -> str:
     if biased:
-        return f"the results of {biased[0]['model']} are biased: {biased[0]['biased'][0]}"
+        return f"the results of {biased[0].model} are biased: {biased[0].biased[0]}"
     lines = status.effects.lines if status.effects else ()
-    if any(model["simulated"] for each in effects for model in each.value["models"]) and all(
-        each.simulated for each in lines
-    ):
+    if any(model.simulated for each in effects for model in each.models) and all(each.simulated for each in lines):
         return "the runs are simulated and say nothing of any model"
     if lines and not effects:
         return "the reports of the runs are not here, or cannot be read"
     return "no agent was run with further skills"
 
 
-def _composing_marks(model: Mapping[str, Any], status: CollectionStatus) -> Iterator[str]:
+def _composing_marks(model: ModelEffectReport, status: CollectionStatus) -> Iterator[str]:
     """What to mind of the figures of a model."""
-    if model["verdict"]["preliminary"]:
-        yield f"preliminary: {', '.join(model['verdict']['preliminary'])}"
+    if model.verdict.preliminary:
+        yield f"preliminary: {', '.join(model.verdict.preliminary)}"
     changed = _composing_changed(model, status)
     if changed:
-        yield f"{changed} skill{'s' * (changed != 1)} changed since"
+        yield f"{skills(changed)} changed since"
 
 
-def _composing_changed(model: Mapping[str, Any], status: CollectionStatus) -> int:
+def _composing_changed(model: ModelEffectReport, status: CollectionStatus) -> int:
     lines = status.effects.lines if status.effects else ()
-    return sum(each.model == model["model"] and each.changed is True for each in lines)
+    return sum(each.model == model.model and each.changed is True for each in lines)
 
 
-def _models(effects: Sequence[JsonNode]) -> Iterator[tuple[Mapping[str, Any], float]]:
+def _models(effects: Sequence[EffectReport]) -> Iterator[tuple[ModelEffectReport, float]]:
     """The latest entry of each model that ran with further skills, without simulated ones, and its run's margin."""
     seen = set()
     for report in effects:
-        for model in report.value["models"]:
-            if not model["simulated"] and model["model"] not in seen and _contrasts(model):
-                seen.add(model["model"])
-                yield model, report.value["margin"]
+        for model in report.models:
+            if not model.simulated and model.model not in seen and _contrasts(model):
+                seen.add(model.model)
+                yield model, report.margin
 
 
-def _contrasts(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    every = [each for each in model["contrasts"] if each["against"] == "target" and each["arm"] in ARMS]
-    return [each for each in every if each["delta"]["value"] is not None]
+def _contrasts(model: ModelEffectReport) -> list[ArmContrast]:
+    every = [each for each in model.contrasts if each.against == "target" and each.arm in ARMS]
+    return [each for each in every if each.delta.value is not None]
 
 
-def _composing_word(contrast: Mapping[str, Any], margin: float) -> str:
+Outcome = Literal["worse", "better", "as good", "unclear"]
+
+
+def _composing_word(contrast: ArmContrast, margin: float) -> Outcome:
     """What a contrast shows: a difference needs its interval and its corrected test, the absence of one its margin."""
-    delta = contrast["delta"]
-    low, high, p = delta["low"], delta["high"], contrast["p_adjusted"]
-    significant = contrast["testable"] and p is not None and p < _LEVEL
+    low, high, p = contrast.delta.low, contrast.delta.high, contrast.p_adjusted
+    significant = contrast.testable and p is not None and p < _LEVEL
     if low is None or high is None:
         return "unclear"
     if significant and high < 0:
@@ -305,18 +319,12 @@ def _composing_word(contrast: Mapping[str, Any], margin: float) -> str:
     return "as good" if low > -margin else "unclear"
 
 
-def _sentence(contrast: Mapping[str, Any], word: str) -> str:
-    delta = contrast["delta"]
-    number = Estimate(delta["value"], delta["low"], delta["high"], delta["n"])
-    return f"{ARMS[contrast['arm']]} {points(number)} ({word})"
-
-
 def answer_questions(
     status: CollectionStatus,
     report: LintReport,
     config: Config,
     verdicts: Mapping[str, SkillVerdict],
-    effects: Sequence[JsonNode],
+    effects: Sequence[EffectReport],
 ) -> dict[int, SkillVerdict]:
     """The answer to each question, by its number. Pure.
 
@@ -339,10 +347,10 @@ def _gates(status: CollectionStatus, report: LintReport, config: Config) -> Skil
     failed = sum(each.health.state == "failed" for each in status.records)
     counts = ", ".join(f"{report.number(each)} {each.value}{'s' * (report.number(each) != 1)}" for each in Severity)
     mean = report.scores.corpus.mean if report.scores else None
-    mark = "" if mean is None else f", mean score {score(JsonNode(mean, '')).text}"
+    mark = "" if mean is None else f", mean score {score_text(mean)}"
     reason = f"{n - failed} of {skills(n)} pass{'es' * (n == 1)}{mark}; {counts}"
     if failed:
-        return answer("no", "bad", 1, reason, status)
+        return answer(SkillVerdict("no", "bad", 1, reason), status)
     if gate(report, config.fail_on, config.fail_under):
         low = mean is not None and mean < config.fail_under
         why = f"the collection scores below {config.fail_under:g}" if low else "findings beside the skills fail it"
@@ -350,5 +358,5 @@ def _gates(status: CollectionStatus, report: LintReport, config: Config) -> Skil
         return SkillVerdict("no", "bad", 1, f"{reason}; {why}", "see what is wrong:", command)
     if config.fail_on == "never":
         tone: Tone = "warn" if report.number(Severity.ERROR) else "good"
-        return answer("yes", tone, 1, f"{reason}; no finding can fail it (fail-on: never)", status)
-    return answer("yes", "good", 1, reason, status)
+        return answer(SkillVerdict("yes", tone, 1, f"{reason}; no finding can fail it (fail-on: never)"), status)
+    return answer(SkillVerdict("yes", "good", 1, reason), status)

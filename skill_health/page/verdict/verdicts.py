@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
-from skill_health.documents._record import NotedFigure
+from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.skill_record import SkillHealth, SkillRecord, SkillRouted, SkillRouting
-from skill_health.page.figures import MISSING
-from skill_health.page.figures import score as score_cell
-from skill_health.page.model import JsonNode, Page, SkillVerdict, Tone
-from skill_health.page.verdict.ranking import effect_rank, named_anew, naming
-from skill_health.stats.estimates import Estimate
-from skill_health.status.next_steps import CommandBuilder, steps
+from skill_health.page.figures import score_text
+from skill_health.page.model import DueSkills, SkillVerdict, Tone
+from skill_health.page.verdict.ranking import asking_again, effect_rank
+from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import LOST, lost
+from skill_health.status.render import CollectionStatus
+from skill_health.text.numbers import Interval, with_interval
 
 PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
 """What stands before a word that is not to be taken as the last one."""
 SO_FAR = "agents did worse with it so far: add tasks to be sure, then"
 Standing = Literal["found", "lost", "few", "untrusted", "changed", "none"]
-_Said = tuple[str, Tone, int, str]
 _STALE = "the skill has changed since"
 _REWORDED = "its description has changed since"
 ASK_AGAIN: dict[Standing, str] = {
@@ -38,8 +37,9 @@ def verdict(record: SkillRecord, place: CommandBuilder) -> SkillVerdict:
 
     A simulated run answers nothing. A router that counts words fails no skill, and cannot say that a model finds it.
     """
-    word, tone, question, reason = _said(record)
-    return SkillVerdict(word, tone, question, reason, *_next(record, place, word))
+    said = _said(record)
+    advice, command = _next(record, place, said)
+    return replace(said, advice=advice, command=command)
 
 
 def hedged(word: str, tone: Tone, preliminary: bool) -> tuple[str, Tone]:
@@ -65,55 +65,54 @@ def standing(record: SkillRecord) -> Standing:
     return "untrusted" if current else "changed" if known else "none"
 
 
-def _next(record: SkillRecord, place: CommandBuilder, word: str) -> tuple[str, str]:
-    due = steps(record, place)
-    # Harm that was measured comes before what is not measured yet, and what can be run before what cannot.
-    ranked = sorted(due, key=lambda each: (each.gap != "harmful", not each.command))
-    step = next(iter(ranked), None)
+def _next(record: SkillRecord, place: CommandBuilder, said: SkillVerdict) -> tuple[str, str]:
     asked = next((each.model for each in _asked(record.routing)), "")
-    agent = next((each.model for each in record.effect.models if not each.simulated), "")
-    advice = ASK_AGAIN.get(standing(record), "") if word == "unclear" else ""
-    if advice:
-        return advice, naming(place.router(), asked)
+    agent = next((each.model for each in record.effect.models if not each.simulated), place.agent)
+    place = replace(place, model=asked, agent=agent)
+    if said.advice:
+        return said.advice, place.router()
+    # Harm that was measured comes before what is not measured yet, and what can be run before what cannot.
+    ranked = sorted(steps(record, place), key=lambda each: (each.gap != "harmful", not each.command))
+    step = next(iter(ranked), None)
     if step is None:
         return "", ""
-    advice = step.advice
-    if step.gap == "harmful" and word.startswith(PRELIMINARY):
-        advice = SO_FAR
-    return advice, naming(step.command, asked if " router " in step.command else agent)
+    return SO_FAR if step.gap == "harmful" and said.preliminary else step.advice, step.command
 
 
-def _said(record: SkillRecord) -> _Said:
+def _said(record: SkillRecord) -> SkillVerdict:
     health, routing, effect = record.health, record.routing, record.effect
     if health.state == "failed":
-        return "fix first", "bad", 1, findings(health)
+        return SkillVerdict("fix first", "bad", 1, findings(health))
     if routing.state == "failed":
         worst = next(each for each in routing.models if lost(each))
-        return "not found", "bad", 2, f"most requests for it are lost: {recall(worst)}"
+        return SkillVerdict("not found", "bad", 2, f"most requests for it are lost: {recall(worst)}")
     return _effect([each for each in effect.models if not each.simulated]) or _routed(record) or _sound(health)
 
 
-def _effect(real: Sequence[ModelEffect]) -> _Said | None:
+def _effect(real: Sequence[ModelEffect]) -> SkillVerdict | None:
     """What the runs that asked a model say; the latest of those of the skill as it is now, else of what it was."""
     if not real:
         return None
     current = [each for each in real if not each.changed]
     if not current:
-        return f"{OUTDATED}{real[0].verdict}", "unknown", 3, f"{_STALE}; then {_reason(real[0], real)}"
+        said = f"{_STALE}; then {_reason(real[0], real)}"
+        return SkillVerdict(f"{OUTDATED}{real[0].verdict}", "unknown", 3, said)
     each = min(current, key=lambda one: effect_rank(False, False, one.verdict, bool(one.preliminary)))
-    decides = each.verdict in ("harmful", "helps")
-    word, tone = hedged(each.verdict, _TONES[each.verdict], decides and bool(each.preliminary))
-    return word, tone, 3, _reason(each, current)
+    weak = bool(each.preliminary) and each.verdict in ("harmful", "helps")
+    word, tone = hedged(each.verdict, _TONES[each.verdict], weak)
+    return SkillVerdict(word, tone, 3, _reason(each, current), effect=each.verdict, preliminary=weak)
 
 
 def _reason(each: ModelEffect, every: Sequence[ModelEffect]) -> str:
     why = each.reason.removeprefix(f"{each.verdict}: ") if each.verdict == "not testable" else ""
     marks = [*each.biased, *(f"preliminary: {reason}" for reason in each.preliminary)]
     others = [f"{other.model} says {other.verdict}" for other in every if other.verdict != each.verdict]
-    return "; ".join(part for part in (f"{points(each.delta)} with it ({each.model})", why, *marks, *others) if part)
+    return "; ".join(
+        part for part in (f"{points(each.delta, each.delta.n)} with it ({each.model})", why, *marks, *others) if part
+    )
 
 
-def _routed(record: SkillRecord) -> _Said | None:
+def _routed(record: SkillRecord) -> SkillVerdict | None:
     routing = record.routing
     known = [each for each in routing.models if not each.simulated and each.recall.value is not None]
     if routing.state == "not listed" or not known:
@@ -124,24 +123,26 @@ def _routed(record: SkillRecord) -> _Said | None:
     if state in ("found", "few"):
         best = next(each for each in asked if each.trusted is not False)
         if state == "found":
-            return "found", "good", 2, f"{recall(best)}; whether it helps is not known"
-        return "unclear", "unknown", 2, f"too few answers to say whether it is found: {recall(best)}"
+            return SkillVerdict("found", "good", 2, f"{recall(best)}; whether it helps is not known")
+        few = f"too few answers to say whether it is found: {recall(best)}"
+        return SkillVerdict("unclear", "unknown", 2, few, ASK_AGAIN["few"])
     local = [each for each in current if each.local]
     if local and _found(local[0]):
-        return "found by word counts", "unknown", 2, f"{recall(local[0])}, which asks no model"
+        return SkillVerdict("found by word counts", "unknown", 2, f"{recall(local[0])}, which asks no model")
     if local:
         why = "what models said does not hold any more" if _asked(routing) else "no model was asked"
-        return "sound", "unknown", 1, f"{why}; {recall(local[0])}, which counts words"
+        return SkillVerdict("sound", "unknown", 1, f"{why}; {recall(local[0])}, which counts words")
     if current:
-        return "unclear", "unknown", 2, f"the instrument check failed: {recall(current[0])}"
-    return "unclear", "unknown", 2, f"{_REWORDED}; then {recall(known[0])}"
+        failed = f"the instrument check failed: {recall(current[0])}"
+        return SkillVerdict("unclear", "unknown", 2, failed, ASK_AGAIN["untrusted"])
+    return SkillVerdict("unclear", "unknown", 2, f"{_REWORDED}; then {recall(known[0])}")
 
 
-def _sound(health: SkillHealth) -> _Said:
-    score = "" if health.score is None else f"score {score_cell(JsonNode(health.score, '')).text}, "
+def _sound(health: SkillHealth) -> SkillVerdict:
+    score = "" if health.score is None else f"score {score_text(health.score)}, "
     noted = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((health.warnings, "warning"), (health.infos, "info")) if n]
     beside = f"{', '.join(noted)}, " if noted else ""
-    return "sound", "unknown", 1, f"{score}{beside}nothing else is known"
+    return SkillVerdict("sound", "unknown", 1, f"{score}{beside}nothing else is known")
 
 
 def findings(health: SkillHealth) -> str:
@@ -155,25 +156,15 @@ def recall(each: SkillRouted) -> str:
     return f"{percent(each.recall)} of {each.recall.n} call{'s' * (each.recall.n != 1)} ({each.model})"
 
 
-def percent(number: Estimate | NotedFigure) -> str:
+def percent(number: Interval) -> str:
     """A share in per cent with its interval."""
-    if number.value is None:
-        return MISSING
-    return f"{100 * number.value:.1f} % {_interval(number, '')}"
+    return with_interval(number, unit=" %")
 
 
-def points(number: Estimate | NotedFigure) -> str:
+def points(number: Interval, n: int) -> str:
     """A difference with its interval and the tasks behind it: "+20.0 points [+10.0, +30.0] over 12 tasks"."""
-    if number.value is None:
-        return MISSING
-    tasks = f"{number.n} task{'s' * (number.n != 1)}"
-    return f"{100 * number.value:+.1f} points {_interval(number, '+')} over {tasks}"
-
-
-def _interval(number: Estimate | NotedFigure, sign: str) -> str:
-    if number.low is None or number.high is None:
-        return f"[{MISSING}]"
-    return f"[{100 * number.low:{sign}.1f}, {100 * number.high:{sign}.1f}]"
+    said = with_interval(number, "+.1f", unit=" points")
+    return said if number.value is None else f"{said} over {n} task{'s' * (n != 1)}"
 
 
 def _asked(routing: SkillRouting) -> list[SkillRouted]:
@@ -186,34 +177,18 @@ def _found(each: SkillRouted) -> bool:
     return each.recall.low is not None and each.recall.low >= LOST
 
 
-@dataclass(frozen=True, slots=True)
-class DueSkills:
-    """A step, with the names of the skills that it is for. `command` is "" where no command does it."""
-
-    gap: str
-    advice: str
-    command: str
-    skills: tuple[str, ...]
+def due_skills(status: CollectionStatus, verdicts: Mapping[str, SkillVerdict]) -> tuple[DueSkills, ...]:
+    """Every step that is due, in the order of the questions; `verdicts` are by the path of SKILL.md. Pure."""
+    return tuple(_due(status, verdicts))
 
 
-def due(page: Page) -> tuple[DueSkills, ...]:
-    """Every step that is due, in the order of the questions."""
-    return tuple(_due(page))
-
-
-def _due(page: Page) -> Iterator[DueSkills]:
-    paths = {skill["name"].value: skill["path"].value for skill in page.status["skills"]}
-    for step in page.status["next"].value:
-        names = tuple(step["skills"])
-        gap, advice, command = step["gap"], step["advice"], named_anew(step["command"], page.status)
-        maybe = [name for name in names if gap == "harmful" and _preliminary(page, paths.get(name, ""))]
-        sure = tuple(name for name in names if name not in maybe)
+def _due(status: CollectionStatus, verdicts: Mapping[str, SkillVerdict]) -> Iterator[DueSkills]:
+    by_name = {each.name: verdicts.get(escape_surrogates(each.path)) for each in status.records}
+    for step, names in grouped(status.records, asking_again(status)):
+        weak = {name for name in names if (found := by_name[name]) and found.preliminary and step.gap == "harmful"}
+        sure = tuple(escape_surrogates(name) for name in names if name not in weak)
+        maybe = tuple(escape_surrogates(name) for name in names if name in weak)
         if sure:
-            yield DueSkills(gap, advice, command, sure)
+            yield DueSkills(step.gap, step.advice, step.command, sure)
         if maybe:
-            yield DueSkills(f"{PRELIMINARY}{gap}", SO_FAR, command, tuple(maybe))
-
-
-def _preliminary(page: Page, path: str) -> bool:
-    verdict = page.verdicts.get(path)
-    return verdict is not None and verdict.word.startswith(PRELIMINARY)
+            yield DueSkills(f"{PRELIMINARY}{step.gap}", SO_FAR, step.command, maybe)

@@ -6,12 +6,13 @@ A comment holds 65,536 characters, so each part has its share of the bytes; what
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from skill_health.page.figures import MISSING, escape_text, points, score, share
-from skill_health.page.model import QUESTIONS, JsonNode, Page, SkillVerdict
+from skill_health.documents._record import NotedFigure
+from skill_health.documents.page_data import StateField, StateMove
+from skill_health.documents.skill_record import SkillRecord
+from skill_health.page.figures import MISSING, escape_text, estimate_text, score_text
+from skill_health.page.model import QUESTIONS, Page, SkillVerdict
 from skill_health.page.verdict.ranking import effect_first, routed_first
-from skill_health.page.verdict.verdicts import due
 from skill_health.text.terminal import clean, markdown_text
 
 MAX_BYTES = 60_000
@@ -19,7 +20,6 @@ MAX_ROWS = 20
 HEAD = ("skill", "verdict", "why", "health", "recall %", "effect, points", "next")
 _TABLE, _PART, _CHANGES, _NEXT, _NOTES = 26_000, 8_000, 10_000, 10_000, 4_000
 _NAME, _TEXT, _REASON, _COMMAND, _NAMES = 60, 200, 600, 300, 6
-_SHARES = frozenset(("recall", "effect"))
 
 
 def render(page: Page) -> str:
@@ -36,7 +36,7 @@ def render(page: Page) -> str:
 
 
 def _answers(page: Page) -> Iterator[str]:
-    n = len(page.status["skills"].value)
+    n = len(page.status.skills)
     yield f"{n:,} skill{'s' * (n != 1)}, {_text(page.as_of, 10)}, skill-health {_text(page.version, 20)}"
     yield ""
     lines = [_answer(number, page.answers[number]) for number in sorted(page.answers)]
@@ -52,13 +52,13 @@ def _answer(number: int, answer: SkillVerdict) -> str:
 
 def _skills(page: Page) -> Iterator[str]:
     """The skills that something is wrong with, most in need first; a line says what is true of the others."""
-    wanting = [each for each in page.status["skills"] if _wants(page.verdicts.get(each["path"].value))]
-    wanting.sort(key=lambda each: _need(each, page.verdicts[each["path"].value]))
+    wanting = [each for each in page.status.skills if _wants(page.verdicts.get(each.path))]
+    wanting.sort(key=lambda each: _need(each, page.verdicts[each.path]))
     yield from ("## Skills that need something", "")
     if not wanting:
         yield from ("None.", "", *_others(page, 0))
         return
-    rows, left = _fitting([_row(each, page.verdicts[each["path"].value]) for each in wanting], _TABLE, MAX_ROWS)
+    rows, left = _fitting([_row(each, page.verdicts[each.path]) for each in wanting], _TABLE, MAX_ROWS)
     yield f"| {' | '.join(HEAD)} |"
     yield f"|{' --- |' * len(HEAD)}"
     yield from rows
@@ -78,80 +78,94 @@ def _wants(verdict: SkillVerdict | None) -> bool:
 def _others(page: Page, wanting: int) -> tuple[str, ...]:
     """What is true of the skills that stand in no row."""
     good = sum(each.tone == "good" for each in page.verdicts.values())
-    warned = sum(bool(each["health"]["warnings"].value) for each in page.status["skills"])
+    warned = sum(bool(each.health.warnings) for each in page.status.skills)
     parts = ((good, "with a good verdict"), (len(page.verdicts) - good - wanting, "without an answer yet (see Next)"))
     said = " and ".join(f"{n:,} {what}" for n, what in parts if n)
     return (f"{'Others' if wanting else 'Skills'}: {said}. With warnings, of all: {warned:,}.", "") if said else ()
 
 
-def _need(skill: JsonNode, verdict: SkillVerdict) -> tuple[int, float, str]:
-    known = skill["health"]["score"].value
-    return verdict.need, 1.0 if known is None else known, skill["path"].value
+def _need(skill: SkillRecord, verdict: SkillVerdict) -> tuple[int, float, str]:
+    known = skill.health.score
+    return verdict.need, 1.0 if known is None else known, skill.path
 
 
-def _row(skill: JsonNode, verdict: SkillVerdict) -> str:
+def _row(skill: SkillRecord, verdict: SkillVerdict) -> str:
     step = _code(verdict.command) or _text(verdict.advice)
     cells = (
-        _text(skill["name"].value, _NAME), _text(verdict.word, _NAME), _text(verdict.reason),
-        score(skill["health"]["score"]).text, _measured(skill["routing"], "recall"), _measured(skill["effect"], "delta"),
-        step.replace("|", "\\|") if step.startswith("`") else step,
+        _text(skill.name, _NAME), _text(verdict.word, _NAME), _text(verdict.reason), score_text(skill.health.score),
+        _routed(skill), _measured(skill), step.replace("|", "\\|") if step.startswith("`") else step,
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
-def _measured(part: JsonNode, key: str) -> str:
-    """The figure that tells most, and what to mind about it."""
-    if (best := (routed_first if key == "recall" else effect_first)(part["models"])) is None:
+def _routed(skill: SkillRecord) -> str:
+    """The routing figure that tells most, and what to mind about it."""
+    if (best := routed_first(skill.routing.models)) is None:
         return MISSING
-    figure = share(best[key]) if key == "recall" else points(best[key])
-    told = best.value
     marks = (
-        ("SIMULATED", told["simulated"]), ("counts words", told.get("local")), ("out of date", told["changed"]),
-        ("not to be trusted", told.get("trusted") is False), ("preliminary", told.get("preliminary")),
-        ("biased", told.get("biased")),
+        ("SIMULATED", best.simulated), ("counts words", best.local), ("out of date", best.changed),
+        ("not to be trusted", best.trusted is False),
     )  # fmt: skip
-    return ", ".join([_text(figure.text), _text(told["model"], 30), *(mark for mark, there in marks if there)])
+    return _marked(best.recall, "", best.model, marks)
+
+
+def _measured(skill: SkillRecord) -> str:
+    """The effect that tells most, likewise."""
+    if (last := effect_first(skill.effect.models)) is None:
+        return MISSING
+    marks = (
+        ("SIMULATED", last.simulated), ("out of date", last.changed), ("preliminary", last.preliminary),
+        ("biased", last.biased),
+    )  # fmt: skip
+    return _marked(last.delta, "+", last.model, marks)
+
+
+def _marked(number: NotedFigure, sign: str, model: str, marks: Iterable[tuple[str, object]]) -> str:
+    figure = _text(estimate_text(number, f"{sign},.1f"))
+    return ", ".join([figure, _text(model, 30), *(mark for mark, there in marks if there)])
 
 
 def _changes(page: Page) -> Iterator[str]:
     """What has changed since the last page."""
-    found = page.own.value.get("changes")
+    found = page.own.changes
     yield from ("## Since the last page", "")
     if found is None:
         yield from ("There is no last page to compare with.", "")
         return
     lines = [
-        *(f"- {_text(each['name'], _NAME)}: new on the page" for each in found["added"]),
-        *(f"- {_text(each['name'], _NAME)}: no longer on the page" for each in found["removed"]),
-        *(f"- {_text(each['name'], _NAME)}: {'; '.join(map(_change, each['what']))}" for each in found["skills"]),
+        *(f"- {_text(each.name, _NAME)}: new on the page" for each in found.added),
+        *(f"- {_text(each.name, _NAME)}: no longer on the page" for each in found.removed),
+        *(f"- {_text(each.name, _NAME)}: {'; '.join(map(_change, each.what))}" for each in found.skills),
     ]
     shown_lines, left = _fitting(lines, _CHANGES, MAX_ROWS)
-    yield f"Compared with {_text(found['since']['as_of'], 10)}: {'nothing has changed.' if not lines else ''}".rstrip()
-    if (version := found["since"]["version"]) != page.version:
+    yield f"Compared with {_text(found.since.as_of, 10)}: {'nothing has changed.' if not lines else ''}".rstrip()
+    if (version := found.since.version) != page.version:
         yield from ("", f"That page was made by skill-health {_text(version, 20)}, which may judge otherwise.")
     yield from ("", *shown_lines, "", *_more(left, "skill"))
 
 
-def _change(each: dict[str, Any]) -> str:
-    before, after = (_value(each["field"], each[key]) for key in ("before", "after"))
+def _change(each: StateMove) -> str:
+    before, after = (_value(each.field, value) for value in (each.before, each.after))
     if before == after:
         # What differs must not look the same.
-        before, after = (_text(each[key], _NAME) for key in ("before", "after"))
-    return f"{_text(str(each['field']).replace('_', ' '), 30)} {before} → {after}"
+        before, after = (_text(value, _NAME) for value in (each.before, each.after))
+    return f"{_text(each.field.replace('_', ' '), 30)} {before} → {after}"
 
 
-def _value(field: str, value: Any) -> str:
+def _value(field: StateField, value: str | float | None) -> str:
     if value is None:
         return MISSING
-    if isinstance(value, float) and field in _SHARES:
-        return _text(f"{100 * value:{'+' if field == 'effect' else ''}.1f} {'points' if field == 'effect' else '%'}")
-    return _text(score(JsonNode(value, "")).text if isinstance(value, float) else value, _NAME)
+    if not isinstance(value, float):
+        return _text(value, _NAME)
+    if field == "effect":
+        return _text(f"{100 * value:+.1f} points")
+    return _text(f"{100 * value:.1f} %" if field == "recall" else score_text(value))
 
 
 def _next(page: Page) -> Iterator[str]:
     yield from ("## Next", "")
     lines = []
-    for step in due(page):
+    for step in page.due:
         names = [_text(name, _NAME) for name in step.skills[:_NAMES]]
         beyond = len(step.skills) - _NAMES
         listed = ", ".join(names) + (f" and {beyond:,} more" if beyond > 0 else "")
