@@ -138,7 +138,7 @@ def main(argv: list[str] | None = None) -> int:
     """Print the tables; returns 1 if an interval covers too little or a test errs too often."""
     parser = argparse.ArgumentParser("python -m benchmarks.coverage", description=TITLE)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} sweeps of each scenario instead of {ROUNDS}")
-    parser.add_argument("--rounds", type=int, metavar="N", help="so many sweeps")
+    parser.add_argument("--rounds", type=int, metavar="N", help="number of sweeps")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the simulation (1)")
     given = parser.parse_args(argv)
     rounds = given.rounds or (QUICK if given.quick else ROUNDS)

@@ -105,7 +105,7 @@ def _choices(hint: Any) -> Iterator[Sequence[Any]]:
 
 
 def _simple(schema: Any, orders: Sequence[Sequence[Any]]) -> Any:
-    """The same without defaults (what has its default is left out), and as one list of types where that says it."""
+    """The same without defaults (fields at their default are left out), with types as one list if possible."""
     if not isinstance(schema, dict):
         return [_simple(each, orders) for each in schema] if isinstance(schema, list) else schema
     found = {key: _simple(each, orders) for key, each in schema.items() if key != "default"}

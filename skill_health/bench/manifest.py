@@ -77,7 +77,7 @@ def _changes(old: Any, new: Any) -> str:
     parts = (("no longer there:", gone), ("new:", come), ("changed:", changed))
     said = [f"{verb} {list_some(names)}" for verb, names in parts if names]
     if old == new and list(before) == list(after):
-        return "the same names; something that they stand for was edited since"
+        return "the same names, but what they refer to has been edited"
     return ", ".join(said) or "in another order"
 
 

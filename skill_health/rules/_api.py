@@ -120,7 +120,7 @@ class Context(Protocol):
         """Whether a file or folder exists at this path, relative to the root (`..` allowed)."""
 
     def read(self, path: str) -> str | None:
-        """The text of a file, relative to the root; None where it is missing, binary or over 1 MiB."""
+        """The text of a file, relative to the root; None if it is missing, binary or over 1 MiB."""
 
     def document(self, path: str) -> "Document | None":
         """The parsed Markdown of a file, relative to the root; parsed once per run."""
@@ -160,7 +160,7 @@ class CorpusContext(Protocol):
         """Whether a file or folder exists at this path, relative to the root."""
 
     def read(self, path: str) -> str | None:
-        """The text of a file, relative to the root; None where it is missing, binary or over 1 MiB."""
+        """The text of a file, relative to the root; None if it is missing, binary or over 1 MiB."""
 
 
 class Rule(NamedTuple):

@@ -20,7 +20,7 @@ def normalised(name: str) -> str:
 
 
 def problems(name: str) -> list[str]:
-    """What is wrong with a name, in words that follow "the name ..."; empty where it is valid.
+    """What is wrong with a name, in words that follow "the name ..."; empty if it is valid.
 
     Letters and digits of every script pass, as in the reference validator; the specification's
     text names a-z, 0-9 and hyphens only.

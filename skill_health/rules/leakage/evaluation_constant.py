@@ -66,7 +66,7 @@ _HELP = "Remove it from the skill, or change the task."
 
 
 def collect(skill: Skill, context: Context) -> Any:
-    """The rare values of the skill: {value: [path, line, col, end_col]}; None where there are no tasks."""
+    """The rare values of the skill: {value: [path, line, col, end_col]}; None if there are no tasks."""
     if not context.registries.tasks:
         return None
     found: dict[str, list[Any]] = {}

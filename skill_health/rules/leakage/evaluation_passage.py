@@ -54,7 +54,7 @@ _HELP = "Remove the passage from the skill, or replace the task: what it measure
 
 
 def collect(skill: Skill, context: Context) -> Any:
-    """The fingerprints of every text of the skill: [[path, hashes], ...]; None where there are no tasks."""
+    """The fingerprints of every text of the skill: [[path, hashes], ...]; None if there are no tasks."""
     if not context.registries.tasks:
         return None
     found = []

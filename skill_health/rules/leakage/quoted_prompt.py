@@ -60,7 +60,7 @@ class ComparedText(NamedTuple):
 
 
 def collect(skill: Skill, context: Context) -> Any:
-    """The paragraphs on when to use the skill as [[line, text], ...]; None where there are no prompts."""
+    """The paragraphs on when to use the skill as [[line, text], ...]; None if there are no prompts."""
     if not context.registries.prompts and not context.registries.activation:
         return None
     body = skill.body

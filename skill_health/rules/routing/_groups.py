@@ -10,7 +10,7 @@ from skill_health.rules._api import SkillSummary
 
 
 def collections(skills: Iterable[SkillSummary]) -> dict[str, list[SkillSummary]]:
-    """The skills by the folder that holds their folders: what a host loads as one collection."""
+    """The skills by the parent of their folders: what a host loads as one collection."""
     found: dict[str, list[SkillSummary]] = {}
     for skill in skills:
         found.setdefault(collection_of(skill), []).append(skill)
@@ -18,7 +18,7 @@ def collections(skills: Iterable[SkillSummary]) -> dict[str, list[SkillSummary]]
 
 
 def collection_of(skill: SkillSummary) -> str:
-    """The folder that holds the skill's folder; "" at the root."""
+    """The parent of the skill's folder; "" at the root."""
     return skill.folder.rpartition("/")[0]
 
 
