@@ -189,7 +189,7 @@ def test_other_pages_say_of_power_what_its_table_says(checkout: Path) -> None:
     words = {"nine times in ten": 90, "three times in four": 75, "once in eight": 12.5}
     for page in ("README.md", "docs/effectiveness.md"):
         text = " ".join((checkout / page).read_text("utf-8").split())
-        (said,) = re.findall(r"[Tt]wenty tasks(?: with three replications)? find an? .*?[.;]", text)
+        (said,) = re.findall(r"[Tt]wenty tasks(?: with three replications)? detect an? .*?[.;]", text)
         claims = re.findall(rf"(\d+) points ({'|'.join(words)})", said)
         assert len(claims) >= 2
         assert all(abs(power[int(points)] - words[often]) <= 2 for points, often in claims), (page, claims)
