@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from typing import Any
 from benchmarks._made_page import Known, Texts, append, write_json
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.bench.manifest import digest
+from skill_health.documents._record import record_values
+from skill_health.documents.effect_result import TrialResult, TrialUsage
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE, TrialResult, to_line
+from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE
 from skill_health.effectiveness.run.history import history_lines
 from skill_health.effectiveness.workspace.staging import parse_arm
 
@@ -50,7 +53,7 @@ def write_trials(reports: Path, skills: Sequence[Known], trials: int, day: date,
     report = build_report(manifest, results)
     write_json(folder / "manifest.json", manifest)
     write_json(folder / "report.json", report)
-    lines = (json.dumps(to_line(result), sort_keys=True) + "\n" for result in results)
+    lines = (json.dumps(record_values(result), sort_keys=True) + "\n" for result in results)
     (folder / "results.jsonl").write_text("".join(lines), encoding="utf-8")
     append(reports / "effectiveness-history.jsonl", history_lines(manifest, report, results))
     for nth, result in enumerate(results):
@@ -109,7 +112,7 @@ def _result(
     return TrialResult(
         task["id"], spec, arm, replication, outcome, reward=None if lost else float(drawn.success),
         rewards={} if lost else {"reward": float(drawn.success)}, exit_code=None if late else 0, stop_reason="finished",
-        resolved_model=spec, usage=drawn.usage, usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway",
+        resolved_model=spec, usage=TrialUsage(**asdict(drawn.usage)), usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway",
         turns=drawn.turns, tool_calls=drawn.tool_calls, duration_ms=drawn.duration_ms,
         invoked="yes" if drawn.invoked else "no", changed=1, attempts=3 if lost else 1,
         folder=f"trials/{task['id']}--{digest(spec)[:6]}--{arm}--{texts('folder', replication)}", error=texts("error", number) if lost else "",

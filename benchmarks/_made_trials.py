@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from simulators.agents.scripted import draw, parse_plan
-from skill_health.effectiveness.records import CONDITIONS, TrialResult, to_line
+from skill_health.documents._record import record_values
+from skill_health.documents.effect_result import TrialResult, TrialUsage
+from skill_health.effectiveness.records import CONDITIONS
 from skill_health.effectiveness.workspace.staging import parse_arm
 from skill_health.skill.frontmatter import write
 
@@ -79,7 +82,7 @@ def write_run(folder: Path, seed: int) -> int:
                 for arm in CONDITIONS:
                     for replication in range(REPLICATIONS):
                         result = _result(rng, task, spec, arm, replication, seed + nth)
-                        file.write(json.dumps(to_line(result), sort_keys=True) + "\n")
+                        file.write(json.dumps(record_values(result), sort_keys=True) + "\n")
                         count += 1
     return count
 
@@ -105,7 +108,7 @@ def _result(rng: random.Random, task: dict[str, Any], spec: str, arm: str, repli
     return TrialResult(
         task["id"], spec, arm, replication, outcome, reward=None if lost else float(drawn.success),
         rewards={} if lost else {"reward": float(drawn.success)}, exit_code=0, stop_reason="finished", resolved_model="m-1",
-        usage=drawn.usage, usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway", turns=drawn.turns,
+        usage=TrialUsage(**asdict(drawn.usage)), usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway", turns=drawn.turns,
         tool_calls=drawn.tool_calls, duration_ms=drawn.duration_ms, invoked="yes" if drawn.invoked else "no",
         skills=(), changed=1, attempts=3 if lost else 1, folder=f"trials/{task['id']}--{arm}--r{replication}",
         error="the server is gone" if lost else "",

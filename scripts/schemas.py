@@ -78,11 +78,12 @@ def _worded(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _field_texts(kind: type) -> dict[str, str]:
     """The string below each field of a class, by the name of its key."""
+    base = kind.__base__
+    found = _field_texts(base) if base and issubclass(base, msgspec.Struct) and base is not msgspec.Struct else {}
     body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     if not isinstance(body, ast.ClassDef):
         raise TypeError(f"{kind} is not a class")
     keys = {each.name: each.encode_name for each in msgspec.structs.fields(kind)}
-    found = {}
     for field, text in zip(body.body, body.body[1:], strict=False):
         match field, text:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(value))) if name in keys:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 from skill_health.core.strict_json import quote
+from skill_health.documents._record import encode_record
+from skill_health.documents.effect_check import CheckedTask, TaskCheckReport, TaskFault, UnreadableTask, VerifierVerdict
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.check.skills import (
     SkillTexts,
@@ -164,14 +165,6 @@ _AGENT_FILES = frozenset(("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", ".cu
 # Formats that have no place for an oracle; that is said with what is not supported.
 _WITHOUT_ORACLE = frozenset(("skill_evals",))
 _MOST_PATHS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class TaskFault:
-    """Why a task must not be used: a stable word and a sentence."""
-
-    kind: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,9 +324,6 @@ def _shown(reward: float | None) -> str:
     return "no reward" if reward is None else f"{reward:g}"
 
 
-SCHEMA = "skill-health/effectiveness-check/1"
-
-
 def as_text(checked: Sequence[TaskCheck], bad: Sequence[BadRecord], notes: bool, prefix: str = "") -> str:
     """One line for each problem, with notes where they are wanted, and a last line with the count.
 
@@ -364,35 +354,37 @@ def _line(path: str, text: str) -> str:
 
 
 def as_json(checked: Sequence[TaskCheck], bad: Sequence[BadRecord]) -> str:
-    """The same in full, by the schema `effectiveness-check`."""
-    record = {
-        "schema": SCHEMA,
-        "tasks": [_record(one) for one in checked],
-        "bad": [{"path": one.path, "line": one.line, "message": one.message, "help": one.help} for one in bad],
-        "ok": not bad and all(one.ok for one in checked),
-    }
-    return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+    """The same in full."""
+    return encode_record(
+        TaskCheckReport(
+            schema="skill-health/effectiveness-check/1",
+            tasks=tuple(map(_checked, checked)),
+            bad=tuple(UnreadableTask(path=one.path, line=one.line, message=one.message, help=one.help) for one in bad),
+            ok=not bad and all(one.ok for one in checked),
+        )
+    )
 
 
-def _record(one: TaskCheck) -> dict[str, Any]:
+def _checked(one: TaskCheck) -> CheckedTask:
     task = one.task
-    return {
-        "id": task.id,
-        "path": task.path,
-        "format": task.format,
-        "target_skill": task.target_skill,
-        "digest": task.digest,
-        "verifier_digest": task.verifier.digest if task.verifier else None,
-        "runnable": task.runnable,
-        "ok": one.ok,
-        "problems": [{"kind": fault.kind, "message": fault.message} for fault in one.faults],
-        "notes": list(one.notes),
-        "nothing_done": _state(one.nothing_done),
-        "solved": _state(one.solved),
-    }
+    return CheckedTask(
+        id=task.id,
+        path=task.path,
+        format=task.format,
+        target_skill=task.target_skill,
+        digest=task.digest,
+        verifier_digest=task.verifier.digest if task.verifier else None,
+        runnable=task.runnable,
+        ok=one.ok,
+        problems=one.faults,
+        notes=one.notes,
+        nothing_done=_verdicts(one.nothing_done),
+        solved=_verdicts(one.solved),
+    )
 
 
-def _state(state: VerifiedState | None) -> list[dict[str, Any]] | None:
+def _verdicts(state: VerifiedState | None) -> tuple[VerifierVerdict, ...] | None:
     if state is None:
         return None
-    return [{"outcome": one.verified.verdict.outcome, "reward": one.verified.verdict.reward} for one in state.tried]
+    verdicts = (one.verified.verdict for one in state.tried)
+    return tuple(VerifierVerdict(outcome=each.outcome, reward=each.reward) for each in verdicts)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
+
+if TYPE_CHECKING:
+    from skill_health.documents.effect_comparison import EffectComparisonReport
 
 
 @click.command(short_help="Compare two runs of the same tasks, paired.")
@@ -29,16 +32,17 @@ def command(run: str, baseline: str, format_: str, out: str | None, config_file:
 
     found = compare(find(run, out, config_file), find(baseline, out, config_file))
     echo(rendered(found, format_))
-    return FINDINGS if found["worse"] else CLEAN
+    return FINDINGS if found.worse else CLEAN
 
 
-def rendered(found: dict[str, Any], format_: str) -> str:
+def rendered(found: EffectComparisonReport, format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
+    from skill_health.documents._record import record_values
     from skill_health.effectiveness.compare.document import document
     from skill_health.text.blocks import as_markdown, as_text
 
     if format_ == "json":
-        return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+        return json.dumps(record_values(found), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
     return (as_text if format_ == "text" else as_markdown)(document(found))

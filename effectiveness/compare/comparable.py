@@ -5,42 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from skill_health.documents.effect_comparison import ComparedStagedSkill
+from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent, FrozenTask, FrozenTrialLimits
 from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.text.near import list_some
 
-Manifest = Mapping[str, Any]
 _TASK = ("digest", "verifier_digest", "target_skill")
 
 
-def tasks_of(manifest: Manifest) -> dict[str, Mapping[str, Any]]:
+def tasks_of(manifest: EffectManifest) -> dict[str, FrozenTask]:
     """The tasks of a run by their ids, in its order."""
-    return {str(task["id"]): task for task in manifest["tasks"]}
+    return {task.id: task for task in manifest.tasks}
 
 
-def agreeing(run: Manifest, baseline: Manifest) -> list[str]:
+def agreeing(run: EffectManifest, baseline: EffectManifest) -> list[str]:
     """The tasks of both that start alike, are verified alike and are for the same skill, in the order of their ids."""
     new, old = tasks_of(run), tasks_of(baseline)
     return sorted(name for name in new if name in old and _same(new[name], old[name]))
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one.get(key) == other.get(key) for key in _TASK)
+def _same(one: FrozenTask, other: FrozenTask) -> bool:
+    return all(getattr(one, key) == getattr(other, key) for key in _TASK)
 
 
-def changed_tasks(run: Manifest, baseline: Manifest) -> dict[str, str]:
+def changed_tasks(run: EffectManifest, baseline: EffectManifest) -> dict[str, str]:
     """The tasks of both that are not the same task any more, and what is not."""
     new, old = tasks_of(run), tasks_of(baseline)
     said = {"digest": "what it starts from", "verifier_digest": "its verifier", "target_skill": "the skill it is for"}
     return {
-        name: ", ".join(said[key] for key in _TASK if new[name].get(key) != old[name].get(key))
+        name: ", ".join(said[key] for key in _TASK if getattr(new[name], key) != getattr(old[name], key))
         for name in sorted(new)
         if name in old and not _same(new[name], old[name])
     }
 
 
-def specs(manifest: Manifest) -> list[str]:
+def specs(manifest: EffectManifest) -> list[str]:
     """The models of a run as they were named."""
-    return [str(model["spec"]) for model in manifest["models"]]
+    return [model.spec for model in manifest.models]
 
 
 def obstacles(run: EffectRun, baseline: EffectRun) -> Iterator[str]:
@@ -52,70 +53,76 @@ def obstacles(run: EffectRun, baseline: EffectRun) -> Iterator[str]:
         yield f"{what}: run {run.run_id} again with the tasks of {baseline.run_id}"
     if not set(specs(one)) & set(specs(other)):
         yield f"they have no model in common: run {list_some(specs(other))} again with --agents"
-    if len(set(one["arms"]) & set(other["arms"])) < 2:
-        yield f"they have fewer than two arms in common: run one of them again with --arms {','.join(other['arms'])}"
+    if len(set(one.arms) & set(other.arms)) < 2:
+        yield f"they have fewer than two arms in common: run one of them again with --arms {','.join(other.arms)}"
 
 
-def relisted(run: Manifest, baseline: Manifest) -> list[dict[str, Any]]:
+def relisted(run: EffectManifest, baseline: EffectManifest) -> list[ComparedStagedSkill]:
     """The skills that are not the same, by name: edited, added or removed, with their digests."""
-    new, old = ({str(skill["name"]): skill for skill in side["skills"]} for side in (run, baseline))
+    new, old = ({skill.name: skill for skill in side.skills} for side in (run, baseline))
     found = []
     for name in sorted({*new, *old}):
-        before, after = (None if name not in side else str(side[name]["digest"]) for side in (old, new))
+        before, after = (None if name not in side else side[name].digest for side in (old, new))
         if before != after:
-            kind = "added" if before is None else "removed" if after is None else "edited"
-            reworded = kind == "edited" and old[name].get("description") != new[name].get("description")
-            found.append({"name": name, "kind": kind, "before": before, "after": after, "description": reworded})
+            edited = before is not None and after is not None
+            found.append(
+                ComparedStagedSkill(
+                    name=name,
+                    kind="edited" if edited else "added" if before is None else "removed",
+                    before=before,
+                    after=after,
+                    description=edited and old[name].description != new[name].description,
+                )
+            )
     return found
 
 
-def differences(run: Manifest, baseline: Manifest) -> Iterator[str]:
+def differences(run: EffectManifest, baseline: EffectManifest) -> Iterator[str]:
     """What else is not the same, besides the skills: it may be behind a change just as well."""
     for what, value in _SETTINGS.items():
         if value(run) != value(baseline):
             yield f"{what} {_plain(value(baseline))} -> {_plain(value(run))}"
-    for name in sorted({*run["limits"], *baseline["limits"]}):
-        was, now = (side["limits"].get(name) for side in (baseline, run))
+    for name in sorted(FrozenTrialLimits.__struct_fields__):
+        was, now = (getattr(side.limits, name) for side in (baseline, run))
         if was != now:
             yield f"limit {name} {_given(was)} -> {_given(now)}"
-    old = {str(model["spec"]): model for model in baseline["models"]}
-    for model in run["models"]:
-        if before := old.get(str(model["spec"])):
-            yield from _agent(str(model["spec"]), before, model)
+    old = {model.spec: model for model in baseline.models}
+    for model in run.models:
+        if before := old.get(model.spec):
+            yield from _agent(before, model)
     yield from _arms(run, baseline)
 
 
-def _agent(spec: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _agent(old: FrozenAgent, new: FrozenAgent) -> Iterator[str]:
     for key, what in _AGENT.items():
-        if old.get(key) != new.get(key):
-            yield f"{spec}: {what} {_plain(old.get(key))} -> {_plain(new.get(key))}"
+        was, now = getattr(old, key), getattr(new, key)
+        if was != now:
+            yield f"{new.spec}: {what} {_plain(was)} -> {_plain(now)}"
 
 
-def _arms(run: Manifest, baseline: Manifest) -> Iterator[str]:
+def _arms(run: EffectManifest, baseline: EffectManifest) -> Iterator[str]:
     for side, other, what in ((run, baseline, "run"), (baseline, run, "baseline")):
-        if only := [str(arm) for arm in side["arms"] if arm not in other["arms"]]:
+        if only := [arm for arm in side.arms if arm not in other.arms]:
             yield f"arms of the {what} only: {list_some(only)}"
     common = agreeing(run, baseline)
-    arms = [arm for arm in run["arms"] if arm in baseline["arms"]]
+    arms = [arm for arm in run.arms if arm in baseline.arms]
     cells = [
-        (run["staged"].get(task, {}).get(arm), baseline["staged"].get(task, {}).get(arm))
-        for task in common
-        for arm in arms
+        (run.staged.get(task, {}).get(arm), baseline.staged.get(task, {}).get(arm)) for task in common for arm in arms
     ]
     pairs = [(new, old) for new, old in cells if new is not None and old is not None]
     if others := sum(new != old for new, old in pairs):
         yield f"in {others} of {len(pairs)} pairs of task and arm other skills are staged, or in another order"
 
 
-_SETTINGS: Mapping[str, Callable[[Manifest], Any]] = {
-    "replications": lambda manifest: manifest["replications"],
-    "seed": lambda manifest: manifest["seed"],
-    "margin": lambda manifest: manifest["margin"],
-    "skill-health": lambda manifest: manifest["tool_version"],
-    "sandbox": lambda manifest: manifest["sandbox"]["name"],
-    "version of the sandbox": lambda manifest: manifest["sandbox"].get("version"),
-    "image": lambda manifest: manifest["sandbox"].get("image") or "",
-    "what the sandbox isolates": lambda manifest: manifest["sandbox"].get("isolates"),
+_SETTINGS: Mapping[str, Callable[[EffectManifest], Any]] = {
+    "replications": lambda manifest: manifest.replications,
+    "seed": lambda manifest: manifest.seed,
+    "margin": lambda manifest: manifest.margin,
+    "skill-health": lambda manifest: manifest.tool_version,
+    "sandbox": lambda manifest: manifest.sandbox.name,
+    "version of the sandbox": lambda manifest: manifest.sandbox.version,
+    "image": lambda manifest: manifest.sandbox.image,
+    "what the sandbox isolates": lambda manifest: manifest.sandbox.isolates,
 }
 _AGENT = {
     "version": "version of the agent", "base_url": "server", "protocol": "protocol", "flags": "options",

@@ -7,8 +7,37 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from skill_health.bench.manifest import run_record
+from msgspec import structs
+
 from skill_health.core.errors import UsageError
+from skill_health.documents.effect_comparison import (
+    ChangedTask,
+    ComparedArm,
+    ComparedContrast,
+    ComparedEffectRun,
+    ComparedModelEffect,
+    ComparedSkillEffect,
+    ComparedTasks,
+    ContrastFigure,
+    EffectComparisonReport,
+    ResolvedModelChange,
+    SimulatedChange,
+    TaskFlip,
+    TaskPasses,
+    TrialCoverage,
+    TrialCoverageChange,
+    VerdictChange,
+    VersionChange,
+    WorseSkill,
+)
+from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_report import (
+    ContrastKind,
+    Correction,
+    EffectReport,
+    IntervalEnds,
+    ModelEffectReport,
+)
 from skill_health.effectiveness.compare.comparable import (
     agreeing,
     changed_tasks,
@@ -19,7 +48,7 @@ from skill_health.effectiveness.compare.comparable import (
     tasks_of,
 )
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.effects.contrasts import LEAST, ArmPair, pairs, within
+from skill_health.effectiveness.effects.contrasts import FALSE_SHARE, HOLM, LEAST, ArmPair, pairs, within
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, read_facts, read_sheet
 from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.effectiveness.tasks._api import NO_SKILL
@@ -31,7 +60,6 @@ from skill_health.stats.power import FEW_CLUSTERS
 from skill_health.stats.resampling import paired_bootstrap, paired_t
 
 ALPHA = 0.05
-HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +71,13 @@ class ContrastChange:
 
     arm: str
     against: str
-    kind: str
+    kind: ContrastKind
     differing: int
     before: Estimate
     after: Estimate
     delta: Estimate
     student: Estimate
-    correction: str = "none"
+    correction: Correction = "none"
 
     @property
     def primary(self) -> bool:
@@ -130,55 +158,59 @@ def correct(table: Mapping[Any, list[ContrastChange]], primary: bool) -> None:
         table[key][at] = replace(each, delta=replace(each.delta, p_adjusted=p), correction=method)
 
 
-def record(change: ContrastChange) -> dict[str, Any]:
-    """A change as JSON values."""
+def compared(change: ContrastChange) -> ComparedArm:
+    """A change as a comparison holds it."""
     student, testable = change.student, change.differing >= LEAST
-    note = (
-        ""
-        if testable
-        else f"not testable: {change.differing} of {change.delta.clusters} tasks changed, {LEAST} are needed"
-    )
+    too_few = f"not testable: {change.differing} of {change.delta.clusters} tasks changed, {LEAST} are needed"
     beside = change.delta.clusters < FEW_CLUSTERS and student.low is not None
-    return {
-        "arm": change.arm, "against": change.against or None, "kind": change.kind, "tasks": change.delta.clusters, "differing": change.differing,
-        "before": estimate_record(change.before), "after": estimate_record(change.after), "delta": estimate_record(change.delta),
-        "t": {"low": student.low, "high": student.high} if beside else None,
-        "correction": change.correction, "testable": testable, "note": note,
-    }  # fmt: skip
+    return ComparedArm(
+        arm=change.arm,
+        against=change.against or None,
+        kind=change.kind,
+        tasks=change.delta.clusters,
+        differing=change.differing,
+        before=contrast_figure(change.before),
+        after=contrast_figure(change.after),
+        delta=contrast_figure(change.delta),
+        t=IntervalEnds(low=student.low, high=student.high) if beside else None,
+        correction=change.correction,
+        testable=testable,
+        note="" if testable else too_few,
+    )
 
 
-def estimate_record(number: Estimate) -> dict[str, Any]:
-    """An estimate as JSON values."""
-    return {
-        name: getattr(number, name) for name in ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "note")
-    }
+def _contrasts(changes: Iterable[ContrastChange]) -> tuple[ComparedContrast, ...]:
+    return tuple(
+        ComparedContrast(**structs.asdict(compared(each)), lost=each.primary and each.lost) for each in changes
+    )
+
+
+def contrast_figure(number: Estimate) -> ContrastFigure:
+    """An estimate as a comparison holds it."""
+    return ContrastFigure(**{name: getattr(number, name) for name in ContrastFigure.__struct_fields__})
 
 
 MISSING = 0.05
 """More missing trials than this share are said."""
 
 
-def cautions(models: Sequence[Mapping[str, Any]], reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def cautions(models: Sequence[ComparedModelEffect], reports: tuple[EffectReport, EffectReport]) -> Iterator[str]:
     """Simulated agents, other models behind a name, missing trials, bias; `reports`: the baseline's, the run's."""
     for model in models:
-        spec = model["model"]
-        if any(model["simulated"].values()):
+        spec = model.model
+        if model.simulated.before or model.simulated.after:
             yield f"{spec} is simulated: a script stood in for the agent, and nothing here says anything about a model"
-        old, new = model["resolved"]["before"], model["resolved"]["after"]
+        old, new = model.resolved.before, model.resolved.after
         if old and new and old != new:
             yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"
-        for side, report in zip(("before", "after"), reports, strict=True):
-            found = model["coverage"][side]
-            absent = found["planned"] - found["scored"]
-            if found["planned"] and absent / found["planned"] > MISSING:
-                yield f"{spec} in {report['run_id']}: {absent} of {found['planned']} trials are missing"
+        for found, report in zip((model.coverage.before, model.coverage.after), reports, strict=True):
+            absent = found.planned - found.scored
+            if found.planned and absent / found.planned > MISSING:
+                yield f"{spec} in {report.run_id}: {absent} of {found.planned} trials are missing"
     for report in reports:
-        yield from (f"{report['run_id']} is biased: {why}" for why in report["biased"])
-    if reports[0]["run_id"] == reports[1]["run_id"]:
+        yield from (f"{report.run_id} is biased: {why}" for why in report.biased)
+    if reports[0].run_id == reports[1].run_id:
         yield "a run is compared with itself"
-
-
-SCHEMA = "skill-health/effectiveness-comparison/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +218,13 @@ class _Sides:
     """Both runs, each model with its columns, and the tasks that can be compared, by the skill that they are for."""
 
     columns: Mapping[str, tuple[ModelTrials, ModelTrials]]
-    reports: tuple[Mapping[str, Any], Mapping[str, Any]]
+    reports: tuple[EffectReport, EffectReport]
     tasks: Mapping[str | None, Sequence[str]]
     arms: tuple[str, ...]
 
 
-def compare(run: EffectRun, baseline: EffectRun) -> dict[str, Any]:
-    """The comparison as JSON values (effectiveness-comparison.schema.json).
+def compare(run: EffectRun, baseline: EffectRun) -> EffectComparisonReport:
+    """The comparison.
 
     `worse` names the skills, and collections (null), whose target lost against the control: Holm's correction over all
     models, and over all pairs of model and skill, with an interval below zero.
@@ -203,27 +235,37 @@ def compare(run: EffectRun, baseline: EffectRun) -> dict[str, Any]:
         raise UsageError(f"{run.run_id} cannot be compared with {baseline.run_id}: {'; '.join(found)}")
     one, other = run.manifest, baseline.manifest
     sides = _sides(run, baseline)
-    wholes, skills, arms = _tables(sides, int(one["seed"]), one)
-    models = [_model(spec, sides, wholes, skills, arms) for spec in sides.columns]
+    wholes, skills, arms = _tables(sides, one.seed, one)
+    models = tuple(_model(spec, sides, wholes, skills, arms) for spec in sides.columns)
     new, old, edits = tasks_of(one), tasks_of(other), relisted(one, other)
-    return {
-        "schema": SCHEMA,
-        "run": run_record(run.manifest),
-        "baseline": run_record(baseline.manifest),
-        "skills": edits,
-        "same_skills": len(one["skills"]) - sum(each["kind"] != "removed" for each in edits),
-        "tasks": {
-            "common": agreeing(one, other),
-            "compared": len(sides.tasks[None]),
-            "changed": [{"task_id": name, "what": what} for name, what in changed_tasks(one, other).items()],
-            "only_run": [name for name in new if name not in old],
-            "only_baseline": [name for name in old if name not in new],
-        },
-        "differences": list(differences(one, other)),
-        "cautions": list(cautions(models, sides.reports)),
-        "models": models,
-        "worse": list(_worse(models)),
-    }
+    return EffectComparisonReport(
+        schema="skill-health/effectiveness-comparison/1",
+        run=_run(one),
+        baseline=_run(other),
+        skills=tuple(edits),
+        same_skills=len(one.skills) - sum(each.kind != "removed" for each in edits),
+        tasks=ComparedTasks(
+            common=tuple(agreeing(one, other)),
+            compared=len(sides.tasks[None]),
+            changed=tuple(ChangedTask(task_id=name, what=what) for name, what in changed_tasks(one, other).items()),
+            only_run=tuple(name for name in new if name not in old),
+            only_baseline=tuple(name for name in old if name not in new),
+        ),
+        differences=tuple(differences(one, other)),
+        cautions=tuple(cautions(models, sides.reports)),
+        models=models,
+        worse=tuple(_worse(models)),
+    )
+
+
+def _run(manifest: EffectManifest) -> ComparedEffectRun:
+    return ComparedEffectRun(
+        run_id=manifest.run_id,
+        created=manifest.created,
+        commit=manifest.commit,
+        dirty=manifest.dirty,
+        tool_version=manifest.tool_version,
+    )
 
 
 def _sides(run: EffectRun, baseline: EffectRun) -> _Sides:
@@ -234,24 +276,24 @@ def _sides(run: EffectRun, baseline: EffectRun) -> _Sides:
     tasks: dict[str | None, list[str]] = {None: []}
     facts = tasks_of(run.manifest)
     for name in agreeing(run.manifest, baseline.manifest):
-        skill = facts[name].get("target_skill")
+        skill = facts[name].target_skill
         if skill == NO_SKILL:
             continue
         tasks[None].append(name)
         if skill is not None:
-            tasks.setdefault(str(skill), []).append(name)
+            tasks.setdefault(skill, []).append(name)
     return _Sides(
         {spec: (old[spec], new[spec]) for spec in specs(run.manifest) if spec in old},
         (build_report(baseline.manifest, baseline.results), build_report(run.manifest, run.results)),
         {None: tasks[None], **{skill: tasks[skill] for skill in sorted(filter(None, tasks))}},
-        tuple(arm for arm in run.manifest["arms"] if arm in baseline.manifest["arms"]),
+        tuple(arm for arm in run.manifest.arms if arm in baseline.manifest.arms),
     )
 
 
 _Table = dict[tuple[str, str | None], list[ContrastChange]]
 
 
-def _tables(sides: _Sides, seed: int, manifest: Mapping[str, Any]) -> tuple[_Table, _Table, _Table]:
+def _tables(sides: _Sides, seed: int, manifest: EffectManifest) -> tuple[_Table, _Table, _Table]:
     """The changes of contrasts over all tasks and by skill, and those of single arms; each corrected by itself."""
     parsed = read_facts(manifest).arms
     wanted = pairs({name: parsed[name] for name in sides.arms})
@@ -269,40 +311,40 @@ def _tables(sides: _Sides, seed: int, manifest: Mapping[str, Any]) -> tuple[_Tab
     return wholes, skills, arms
 
 
-def _model(spec: str, sides: _Sides, wholes: _Table, skills: _Table, arms: _Table) -> dict[str, Any]:
+def _model(spec: str, sides: _Sides, wholes: _Table, skills: _Table, arms: _Table) -> ComparedModelEffect:
     before, after = (_by_spec(report)[spec] for report in sides.reports)
-    old, new = ({skill["skill"]: skill["verdict"]["word"] for skill in side["skills"]} for side in (before, after))
-    return {
-        "model": spec,
-        "simulated": {"before": before["simulated"], "after": after["simulated"]},
-        "version": {"before": before["agent_version"], "after": after["agent_version"]},
-        "resolved": {"before": before["resolved"], "after": after["resolved"]},
-        "coverage": {
-            name: {"planned": side["planned"], "scored": side["scored"]}
-            for name, side in (("before", before), ("after", after))
-        },
-        "verdict": {"before": before["verdict"]["word"], "after": after["verdict"]["word"]},
-        "contrasts": [record(each) | {"lost": each.primary and each.lost} for each in wholes[spec, None]],
-        "arms": [record(each) for each in arms[spec, None]],
-        "skills": [
-            {
-                "skill": skill,
-                "tasks": list(tasks),
-                "verdict": {"before": old.get(skill), "after": new.get(skill)},
-                "contrasts": [record(each) | {"lost": each.primary and each.lost} for each in skills[spec, skill]],
-            }
+    old, new = ({skill.skill: skill.verdict.word for skill in side.skills} for side in (before, after))
+    return ComparedModelEffect(
+        model=spec,
+        simulated=SimulatedChange(before=before.simulated, after=after.simulated),
+        version=VersionChange(before=before.agent_version, after=after.agent_version),
+        resolved=ResolvedModelChange(before=before.resolved, after=after.resolved),
+        coverage=TrialCoverageChange(
+            before=TrialCoverage(planned=before.planned, scored=before.scored),
+            after=TrialCoverage(planned=after.planned, scored=after.scored),
+        ),
+        verdict=VerdictChange(before=before.verdict.word, after=after.verdict.word),
+        contrasts=_contrasts(wholes[spec, None]),
+        arms=tuple(map(compared, arms[spec, None])),
+        skills=tuple(
+            ComparedSkillEffect(
+                skill=skill,
+                tasks=tuple(tasks),
+                verdict=VerdictChange(before=old.get(skill), after=new.get(skill)),
+                contrasts=_contrasts(skills[spec, skill]),
+            )
             for skill, tasks in sides.tasks.items()
             if skill is not None
-        ],
-        "flips": list(_flips(sides, *sides.columns[spec])),
-    }
+        ),
+        flips=tuple(_flips(sides, *sides.columns[spec])),
+    )
 
 
-def _by_spec(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {model["model"]: model for model in report["models"]}
+def _by_spec(report: EffectReport) -> dict[str, ModelEffectReport]:
+    return {model.model: model for model in report.models}
 
 
-def _flips(sides: _Sides, old: ModelTrials, new: ModelTrials) -> Iterator[dict[str, Any]]:
+def _flips(sides: _Sides, old: ModelTrials, new: ModelTrials) -> Iterator[TaskFlip]:
     """The tasks and arms that pass more or less often than before; the losses first, by how much."""
     skill_of = {task: skill for skill, tasks in sides.tasks.items() if skill is not None for task in tasks}
     found = []
@@ -310,24 +352,22 @@ def _flips(sides: _Sides, old: ModelTrials, new: ModelTrials) -> Iterator[dict[s
         for arm in sides.arms:
             before, after = old.cells.get((task, arm)), new.cells.get((task, arm))
             if before and after and before.success != after.success:
-                counts = {
-                    name: {"n": len(cell.trials), "passes": cell.passes}
-                    for name, cell in (("before", before), ("after", after))
-                }
-                found.append(
-                    (
-                        after.success - before.success,
-                        {"task_id": task, "skill": skill_of.get(task), "arm": arm, **counts},
-                    )
+                flip = TaskFlip(
+                    task_id=task, skill=skill_of.get(task), arm=arm, before=_passes(before), after=_passes(after)
                 )
+                found.append((after.success - before.success, flip))
     for _, flip in sorted(found, key=lambda each: each[0]):
         yield flip
 
 
-def _worse(models: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _passes(cell: CellTrials) -> TaskPasses:
+    return TaskPasses(n=len(cell.trials), passes=cell.passes)
+
+
+def _worse(models: Sequence[ComparedModelEffect]) -> Iterator[WorseSkill]:
     for model in models:
-        parts = [(None, model["contrasts"]), *((skill["skill"], skill["contrasts"]) for skill in model["skills"])]
+        parts = [(None, model.contrasts), *((skill.skill, skill.contrasts) for skill in model.skills)]
         for skill, contrasts in parts:
             for each in contrasts:
-                if each["lost"]:
-                    yield {"model": model["model"], "skill": skill, "tasks": each["tasks"], "delta": each["delta"]}
+                if each.lost:
+                    yield WorseSkill(model=model.model, skill=skill, tasks=each.tasks, delta=each.delta)

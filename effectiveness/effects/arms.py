@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from typing import Literal, get_args
 
+from msgspec import structs
+
+from skill_health.documents._record import FullFigure
+from skill_health.documents.effect_report import ArmFigures, InvokedTrials, TaskInvocations
+from skill_health.documents.effect_result import Invoked
 from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials, TaskFacts, TrialRunFacts
 from skill_health.effectiveness.records import CONTROL
 from skill_health.stats.estimates import Estimate
@@ -15,65 +21,55 @@ FLOOR, CEILING = 0.05, 0.95
 """Where an arm leaves nothing to lose or to gain: docs/statistics.md says why there."""
 
 
-def arm_json(estimate: Estimate) -> dict[str, Any]:
+def full_figure(estimate: Estimate) -> FullFigure:
     """An estimate as a report holds it; what it calls clusters are tasks here."""
-    return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n": estimate.n,
-        "clusters": estimate.clusters,
-        "p": estimate.p,
-        "p_adjusted": estimate.p_adjusted,
-        "method": _of_tasks(estimate.method),
-        "note": _of_tasks(estimate.note),
-    }
+    return FullFigure(**asdict(replace(estimate, method=_of_tasks(estimate.method), note=_of_tasks(estimate.note))))
 
 
 def _of_tasks(text: str) -> str:
     return text.replace("clusters", "tasks").replace("cluster", "task").replace("calls", "trials")
 
 
-def arms(facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cells) -> list[dict[str, Any]]:
+def arms(facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cells) -> tuple[ArmFigures, ...]:
     """Every arm that at least one of the tasks has, in the run's order."""
     there = {arm for task in tasks for arm in task.arms}
-    return [_arm(name, facts, tasks, cells) for name in facts.arms if name in there]
+    return tuple(_arm(name, facts, tasks, cells) for name in facts.arms if name in there)
 
 
-def _arm(name: str, facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cells) -> dict[str, Any]:
+def _arm(name: str, facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cells) -> ArmFigures:
     found = [cell for task in tasks if (cell := cells.get((task.id, name)))]
     trials = sum(len(cell.trials) for cell in found)
     success = clustered_proportion([cell.passes for cell in found], [len(cell.trials) for cell in found])
-    return {
-        "arm": name,
-        "trials": trials,
-        "tasks": len(found),
-        "missing": facts.planned(tasks, [name]) - trials,
-        "success": arm_json(success),
-        "reward": arm_json(_reward(found)),
-        "invoked": invoked(found) | {"rate": arm_json(_rate(found))},
-        "success_given_invoked": arm_json(_given_invoked(found)),
-        **{measure: arm_json(_measured(found, measure)) for measure in MEASURES},
-        "flags": flags(success),
-    }
+    return ArmFigures(
+        arm=name,
+        trials=trials,
+        tasks=len(found),
+        missing=facts.planned(tasks, [name]) - trials,
+        success=full_figure(success),
+        reward=full_figure(_reward(found)),
+        invoked=InvokedTrials(**structs.asdict(count_invocations(found)), rate=full_figure(_rate(found))),
+        success_given_invoked=full_figure(_given_invoked(found)),
+        **{measure: full_figure(_measured(found, measure)) for measure in MEASURES},
+        flags=flags(success),
+    )
 
 
-def flags(success: Estimate) -> list[str]:
+def flags(success: Estimate) -> tuple[Literal["floor", "ceiling"], ...]:
     """Whether nearly no trial passes, or nearly every one."""
-    if success.value is None:
-        return []
-    return ["floor"] * (success.value <= FLOOR) + ["ceiling"] * (success.value >= CEILING)
+    if success.value is None or FLOOR < success.value < CEILING:
+        return ()
+    return ("floor",) if success.value <= FLOOR else ("ceiling",)
 
 
-def invoked(cells: Iterable[CellTrials]) -> dict[str, Any]:
+def count_invocations(cells: Iterable[CellTrials]) -> TaskInvocations:
     """How many trials opened a skill, did not, or cannot be seen to have."""
     counts = Counter(result.invoked for cell in cells for result in cell.trials)
-    return {word: counts[word] for word in ("yes", "no", "not_observable")}
+    return TaskInvocations(**{word: counts[word] for word in get_args(Invoked)})
 
 
-def invoked_of(task: TaskFacts, cells: Cells) -> Mapping[str, int]:
+def invoked_of(task: TaskFacts, cells: Cells) -> TaskInvocations:
     """The same for one task in all arms that stage a skill."""
-    return invoked(cell for arm in task.arms if arm != CONTROL and (cell := cells.get((task.id, arm))))
+    return count_invocations(cell for arm in task.arms if arm != CONTROL and (cell := cells.get((task.id, arm))))
 
 
 def _rate(cells: Sequence[CellTrials]) -> Estimate:

@@ -1,6 +1,6 @@
-"""Manifest and results -> the report, one JSON-safe mapping (core/schemas/effectiveness-report.schema.json).
+"""Manifest and results -> the report.
 
-Whatever is shown of a run is rendered from this mapping alone. docs/statistics.md explains every figure.
+Whatever is shown of a run is rendered from the report alone. docs/statistics.md explains every figure.
 """
 
 from __future__ import annotations
@@ -8,16 +8,36 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
-from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arm_json, arms, invoked_of
+from msgspec import structs
+
+from skill_health.documents._record import map_values
+from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
+from skill_health.documents.effect_report import (
+    ArmContrast,
+    ArmFigures,
+    CalibrationContrast,
+    CategoryContrasts,
+    EffectReport,
+    EffectVerdict,
+    Flip,
+    LeaderboardRow,
+    ModelEffectReport,
+    SkillEffectReport,
+    TaskArmCounts,
+    TaskReport,
+    VerdictWord,
+)
+from skill_health.documents.effect_result import SCORED, TrialResult
+from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arms, full_figure, invoked_of
 from skill_health.effectiveness.effects.contrasts import (
     ALL,
     ArmPair,
     Contrast,
     Families,
     Scope,
-    as_record,
+    arm_contrast,
     calibration,
     compare,
     explain_untestable,
@@ -37,12 +57,13 @@ from skill_health.effectiveness.effects.sheet import (
     read_facts,
     read_sheet,
 )
-from skill_health.effectiveness.records import AGAIN, PLACEBO, TARGET, TrialResult
+from skill_health.effectiveness.records import AGAIN, PLACEBO, TARGET
+from skill_health.stats.estimates import Estimate
 from skill_health.stats.power import fewest_differing, preliminary_reasons
+from skill_health.text.numbers import signed
 
 ALPHA = 0.05
-Word = Literal["helps", "no evidence", "harmful", "not testable", "biased"]
-_SIGNS: Mapping[Word, int] = {"helps": 1, "harmful": -1}
+_SIGNS: Mapping[VerdictWord, int] = {"helps": 1, "harmful": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +84,7 @@ class VerdictEvidence:
     placebo: Contrast | None = None
 
 
-def verdict(evidence: VerdictEvidence) -> dict[str, Any]:
+def verdict(evidence: VerdictEvidence) -> EffectVerdict:
     """The verdict, the one sentence that decided, what to mind beside it, and why it is preliminary."""
     word, reason = _judged(evidence)
     primary = evidence.primary
@@ -76,10 +97,10 @@ def verdict(evidence: VerdictEvidence) -> dict[str, Any]:
         "trials",
     )
     reasons += filter(None, [evidence.absent.uneven if evidence.absent else ""])
-    return {"word": word, "reason": reason, "notes": list(_notes(evidence, word)), "preliminary": reasons}
+    return EffectVerdict(word=word, reason=reason, notes=tuple(_notes(evidence, word)), preliminary=tuple(reasons))
 
 
-def _judged(evidence: VerdictEvidence) -> tuple[Word, str]:
+def _judged(evidence: VerdictEvidence) -> tuple[VerdictWord, str]:
     primary = evidence.primary
     if evidence.biased:
         return "biased", evidence.biased[0]
@@ -114,12 +135,12 @@ def _significant(primary: Contrast) -> int:
 def _said(primary: Contrast) -> str:
     low, high, value, p = primary.interval.low, primary.interval.high, primary.delta.value, primary.delta.p_adjusted
     ends = (
-        arm_json(primary.interval)["note"]
+        full_figure(primary.interval).note
         if low is None or high is None
-        else f"95 % interval {100 * low:+.1f} to {100 * high:+.1f}"
+        else f"95 % interval {signed(low)} to {signed(high)}"
     )
     chance = "" if p is None else f", p = {p:.2g} after correction"
-    return f"{100 * (value or 0):+.1f} pp over {primary.tasks} tasks ({ends}{chance})"
+    return f"{signed(value or 0)} pp over {primary.tasks} tasks ({ends}{chance})"
 
 
 def _extreme(primary: Contrast) -> str:
@@ -132,7 +153,7 @@ def _extreme(primary: Contrast) -> str:
     return ""
 
 
-def _notes(evidence: VerdictEvidence, word: Word) -> Iterator[str]:
+def _notes(evidence: VerdictEvidence, word: VerdictWord) -> Iterator[str]:
     placebo, target = evidence.placebo, evidence.primary.shares[0] if evidence.primary else None
     if word in _SIGNS and evidence.absent and (unsure := evidence.absent.unsure(_SIGNS[word])):
         yield unsure
@@ -140,7 +161,7 @@ def _notes(evidence: VerdictEvidence, word: Word) -> Iterator[str]:
         if placebo is not None and not _better(placebo):
             yield "not shown to be better than a placebo of the same length: it may be any text that helps"
         elif placebo is not None:
-            yield f"better than a placebo of the same length, too ({100 * (placebo.delta.value or 0):+.1f} pp)"
+            yield f"better than a placebo of the same length, too ({signed(placebo.delta.value or 0)} pp)"
         if target is not None and target >= CEILING:
             yield "the target is at the ceiling: the gain may be larger on harder tasks"
     if word == "no evidence":
@@ -152,12 +173,12 @@ def _better(placebo: Contrast) -> bool:
     return p is not None and p < ALPHA and value is not None and value > 0
 
 
-def notes(sheet: RunTrials, manifest: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def notes(sheet: RunTrials, manifest: EffectManifest, models: Sequence[ModelEffectReport]) -> Iterator[str]:
     """The notes on a run; none says what a verdict says already. `models` are those of the report."""
     facts = sheet.facts
-    if simulated := [str(model["spec"]) for model in facts.models if model.get("simulated")]:
+    if simulated := [model.spec for model in facts.models if model.simulated]:
         yield f"Simulated: the figures of {', '.join(simulated)} say nothing about any model."
-    if (sandbox := manifest.get("sandbox")) and not sandbox.get("isolates", True):
+    if not manifest.sandbox.isolates:
         yield "Not isolated: the agents could read and change what is outside their workspaces."
     if sheet.foreign:
         yield f"{sheet.foreign} results belong to no planned trial, or are a second one for the same; they are left out."
@@ -166,9 +187,9 @@ def notes(sheet: RunTrials, manifest: Mapping[str, Any], models: Sequence[Mappin
     for column in sheet.columns:
         yield from _of_column(column, planned, [spec for spec in known if spec != column.spec])
     for model in models:
-        if (again := model["calibration"]) and again["verdict"] == "differs":
-            found = f"{again['name']}, p = {again['sign_flip_p']:.2g}"
-            yield f"{model['model']}: the target differs from itself ({found}); one run in 20 does so by chance."
+        if (again := model.calibration) and again.verdict == "differs":
+            found = f"{again.name}, p = {again.sign_flip_p:.2g}"
+            yield f"{model.model}: the target differs from itself ({found}); one run in 20 does so by chance."
     if not facts.controls:
         yield "No negative-control task was run: only the arm negative can show that the run is biased."
     conditions = {arm.condition for arm in facts.arms.values()}
@@ -184,9 +205,7 @@ def _of_column(column: ModelTrials, planned: int, others: Sequence[str]) -> Iter
     if results < planned:
         yield f"{spec}: {planned - results} of {planned} planned trials have no result."
     if missing := results - column.scored:
-        kinds = {
-            word: n for word, n in column.outcomes.items() if word in ("infrastructure", "quota", "auth", "cancelled")
-        }
+        kinds = {word: n for word, n in column.outcomes.items() if word not in SCORED}
         said = ", ".join(f"{n} {word}" for word, n in kinds.items())
         yield f"{spec}: {missing} trials are missing data, not failures ({said})."
     scored = [result for result in column.results if result.scored]
@@ -201,32 +220,32 @@ def _of_column(column: ModelTrials, planned: int, others: Sequence[str]) -> Iter
         yield f"{spec}: whether a skill was opened cannot be observed."
 
 
-def tasks(facts: TrialRunFacts, cells: Cells) -> list[dict[str, Any]]:
+def tasks(facts: TrialRunFacts, cells: Cells) -> tuple[TaskReport, ...]:
     """Every task under all its arms; `flip` is by the contrast that decides verdicts."""
     pair = primary(facts.arms)
-    return [
-        {
-            "task_id": task.id,
-            "slug": task.slug,
-            "skill": task.skill,
-            "category": task.category,
-            "difficulty": task.difficulty,
-            "arms": {arm: _cell(cells.get((task.id, arm))) for arm in task.arms},
-            "flip": _flip(task, cells, pair),
-            "invoked": invoked_of(task, cells),
-        }
+    return tuple(
+        TaskReport(
+            task_id=task.id,
+            slug=task.slug,
+            skill=task.skill,
+            category=task.category,
+            difficulty=task.difficulty,
+            arms={arm: _cell(cells.get((task.id, arm))) for arm in task.arms},
+            flip=_flip(task, cells, pair),
+            invoked=invoked_of(task, cells),
+        )
         for task in facts.tasks.values()
-    ]
+    )
 
 
-def _cell(cell: CellTrials | None) -> dict[str, Any]:
+def _cell(cell: CellTrials | None) -> TaskArmCounts:
     if cell is None:
-        return {"n": 0, "passes": 0, "success": None, "reward": None}
+        return TaskArmCounts(n=0, passes=0, success=None, reward=None)
     reward = sum(cell.rewards) / len(cell.rewards) if cell.rewards else None
-    return {"n": len(cell.trials), "passes": cell.passes, "success": cell.success, "reward": reward}
+    return TaskArmCounts(n=len(cell.trials), passes=cell.passes, success=cell.success, reward=reward)
 
 
-def _flip(task: TaskFacts, cells: Cells, pair: ArmPair | None) -> str | None:
+def _flip(task: TaskFacts, cells: Cells, pair: ArmPair | None) -> Flip | None:
     """What the target did to a task; None for one that has no such arm."""
     if pair is None or pair.arm not in task.arms:
         return None
@@ -237,126 +256,145 @@ def _flip(task: TaskFacts, cells: Cells, pair: ArmPair | None) -> str | None:
     return "gained" if change > 0 else "lost" if change < 0 else "same"
 
 
-def leaderboard(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def leaderboard(models: Sequence[ModelEffectReport]) -> tuple[LeaderboardRow, ...]:
     """Models with the whole collection, then pairs of model and skill, each from the greatest gain to the least.
 
     Equal gains share a rank. What is biased or has no difference comes last, without one.
     """
-    whole = [_entry(model, None, model) for model in models]
-    single = [_entry(model, skill["skill"], skill) for model in models for skill in model["skills"]]
-    return [*_ranked(whole), *_ranked(single)]
+    whole = [_row(model, None, model) for model in models]
+    single = [_row(model, skill.skill, skill) for model in models for skill in model.skills]
+    return (*_ranked(whole), *_ranked(single))
 
 
-def _entry(model: Mapping[str, Any], skill: str | None, among: Mapping[str, Any]) -> dict[str, Any]:
-    primary = next((each for each in among["contrasts"] if each["kind"] == "primary"), None)
-    missing = {"value": None, "low": None, "high": None, "n": 0, "clusters": 0, "p": None, "p_adjusted": None}
-    delta = primary["delta"] if primary else missing | {"method": "", "note": "the run has no such contrast"}
-    return {"rank": None, "model": model["model"], "skill": skill, "delta": delta, "verdict": among["verdict"]["word"]}
+def _row(model: ModelEffectReport, skill: str | None, among: ModelEffectReport | SkillEffectReport) -> LeaderboardRow:
+    primary = next((each for each in among.contrasts if each.kind == "primary"), None)
+    missing = full_figure(Estimate(None, note="the run has no such contrast"))
+    return LeaderboardRow(
+        rank=None,
+        model=model.model,
+        skill=skill,
+        delta=primary.delta if primary else missing,
+        verdict=among.verdict.word,
+    )
 
 
-def _ranked(entries: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    fair = [each for each in entries if each["verdict"] != "biased" and each["delta"]["value"] is not None]
-    fair.sort(key=lambda each: (-each["delta"]["value"], each["model"], each["skill"] or ""))
-    gains = [each["delta"]["value"] for each in fair]
-    for each in fair:
-        yield each | {"rank": gains.index(each["delta"]["value"]) + 1}
-    yield from (each for each in entries if each not in fair)
+def _ranked(rows: Sequence[LeaderboardRow]) -> Iterator[LeaderboardRow]:
+    fair = sorted(filter(_is_fair, rows), key=lambda row: (-_gain(row), row.model, row.skill or ""))
+    gains = list(map(_gain, fair))
+    for row in fair:
+        yield structs.replace(row, rank=gains.index(_gain(row)) + 1)
+    yield from (row for row in rows if not _is_fair(row))
 
 
-VERSION, KIND = 1, "effectiveness"
+def _is_fair(row: LeaderboardRow) -> bool:
+    return row.verdict != "biased" and row.delta.value is not None
+
+
+def _gain(row: LeaderboardRow) -> float:
+    return row.delta.value or 0.0
+
+
 _DIGITS = 6
 
 
-def build_report(manifest: Mapping[str, Any], results: Sequence[TrialResult]) -> dict[str, Any]:
-    """Everything that is known of a run, in JSON values; the order of `results` does not matter.
+def build_report(manifest: EffectManifest, results: Sequence[TrialResult]) -> EffectReport:
+    """Everything that is known of a run; the order of `results` does not matter.
 
     Floats are rounded to 6 significant digits, so that the bytes are the same everywhere.
 
-    Raises:
-        KeyError, TypeError: where the manifest is none of ours.
-        UsageError: for an arm in it that there is not.
+    Raises UsageError for an arm in the manifest that there is not.
     """
     facts = read_facts(manifest)
     sheet = read_sheet(facts, results)
     found, checked = families(sheet), controls(sheet)
-    models = [
+    models = tuple(
         _model(column, model, facts, found, checked[column.spec])
         for column, model in zip(sheet.columns, facts.models, strict=True)
-    ]
-    report: dict[str, Any] = _settled(
-        {
-            "version": VERSION,
-            "kind": KIND,
-            "run_id": manifest["run_id"],
-            "created": manifest.get("created"),
-            "tool_version": manifest.get("tool_version"),
-            "simulated": any(model["simulated"] for model in models),
-            "sandbox": (manifest.get("sandbox") or {}).get("name"),
-            "seed": facts.seed,
-            "replications": facts.replications,
-            "margin": facts.margin,
-            "planned": sum(model["planned"] for model in models),
-            "scored": sum(model["scored"] for model in models),
-            "outcomes": _summed([model["outcomes"] for model in models]),
-            "cost_usd": _cost(sheet, facts),
-            "biased": [f"{model['model']}: {reason}" for model in models for reason in model["biased"]],
-            "preliminary": _preliminary(models),
-            "notes": list(notes(sheet, manifest, models)),
-            "models": models,
-            "leaderboard": leaderboard(models),
-        }
     )
-    return report
+    report = EffectReport(
+        version=1,
+        kind="effectiveness",
+        run_id=manifest.run_id,
+        created=manifest.created,
+        tool_version=manifest.tool_version,
+        simulated=any(model.simulated for model in models),
+        sandbox=manifest.sandbox.name,
+        seed=facts.seed,
+        replications=facts.replications,
+        margin=facts.margin,
+        planned=sum(model.planned for model in models),
+        scored=sum(model.scored for model in models),
+        outcomes=_summed([model.outcomes for model in models]),
+        cost_usd=_cost(sheet, facts),
+        biased=tuple(f"{model.model}: {reason}" for model in models for reason in model.biased),
+        preliminary=_preliminary(models),
+        notes=tuple(notes(sheet, manifest, models)),
+        models=models,
+        leaderboard=leaderboard(models),
+    )
+    return map_values(report, _settled)
 
 
 def _model(
-    column: ModelTrials, model: Mapping[str, Any], facts: TrialRunFacts, found: Families, checked: Sequence[Control]
-) -> dict[str, Any]:
-    biased = [each.why() for each in checked if each.failed]
-    return {
-        "model": column.spec,
-        "agent": str(model.get("agent") or ""),
-        "agent_version": model.get("version"),
-        "resolved": sorted({result.resolved_model for result in column.results if result.resolved_model}),
-        "simulated": bool(model.get("simulated")),
-        "planned": facts.planned(facts.tasks.values()),
-        "scored": column.scored,
-        "outcomes": column.outcomes,
-        "retried": sum(result.attempts > 1 for result in column.results),
-        "cost_usd": column.cost_usd,
-        "biased": biased,
-        **_scope(ALL, facts.targets, column, facts, found, biased),
-        "skills": [
-            {"skill": scope.name, "tasks": [task.id for task in own]} | _scope(scope, own, column, facts, found, biased)
-            for scope, own in scopes(facts).items()
-            if scope.kind == "skill"
-        ],
-        "categories": [
-            {
-                "category": scope.name,
-                "tasks": len(own),
-                "contrasts": [as_record(each) for each in found.table[column.spec, scope]],
-            }
-            for scope, own in scopes(facts).items()
+    column: ModelTrials, model: FrozenAgent, facts: TrialRunFacts, found: Families, checked: Sequence[Control]
+) -> ModelEffectReport:
+    biased = tuple(each.why() for each in checked if each.failed)
+    parts = scopes(facts).items()
+    whole = _part(ALL, facts.targets, column, facts, found, biased)
+    skills = [
+        (scope, own, _part(scope, own, column, facts, found, biased)) for scope, own in parts if scope.kind == "skill"
+    ]
+    return ModelEffectReport(
+        model=column.spec,
+        agent=model.agent,
+        agent_version=model.version,
+        resolved=tuple(sorted({result.resolved_model for result in column.results if result.resolved_model})),
+        simulated=model.simulated,
+        planned=facts.planned(facts.tasks.values()),
+        scored=column.scored,
+        outcomes=column.outcomes,
+        retried=sum(result.attempts > 1 for result in column.results),
+        cost_usd=column.cost_usd,
+        biased=biased,
+        arms=whole.arms,
+        contrasts=whole.contrasts,
+        verdict=whole.verdict,
+        skills=tuple(
+            SkillEffectReport(skill=scope.name, tasks=tuple(task.id for task in own), **part._asdict())
+            for scope, own, part in skills
+        ),
+        categories=tuple(
+            CategoryContrasts(
+                category=scope.name,
+                tasks=len(own),
+                contrasts=tuple(map(arm_contrast, found.table[column.spec, scope])),
+            )
+            for scope, own in parts
             if scope.kind == "category"
-        ],
-        "controls": as_table(column, checked, facts),
-        "calibration": _calibration(column, facts),
-        "tasks": tasks(facts, column.cells),
-    }
+        ),
+        controls=as_table(column, checked, facts),
+        calibration=_calibration(column, facts),
+        tasks=tasks(facts, column.cells),
+    )
 
 
-def _scope(
+class _Part(NamedTuple):
+    """The arms, contrasts and verdict over some tasks."""
+
+    arms: tuple[ArmFigures, ...]
+    contrasts: tuple[ArmContrast, ...]
+    verdict: EffectVerdict
+
+
+def _part(
     scope: Scope,
     own: Sequence[TaskFacts],
     column: ModelTrials,
     facts: TrialRunFacts,
     found: Families,
     biased: Sequence[str],
-) -> dict[str, Any]:
-    """The arms, contrasts and verdict over some tasks."""
+) -> _Part:
     table = arms(facts, own, column.cells)
-    by_name = {arm["arm"]: arm for arm in table}
     pair = primary(facts.arms)
     sides = (pair.arm, pair.against) if pair else ()
     planned = facts.planned(own, sides)
@@ -364,31 +402,32 @@ def _scope(
     evidence = VerdictEvidence(
         primary=found.primary(column.spec, scope),
         family=found.skills if scope.kind else found.models,
-        missing=sum(by_name[side]["missing"] for side in sides if side in by_name) / planned if planned else 1.0,
+        missing=sum(arm.missing for arm in table if arm.arm in sides) / planned if planned else 1.0,
         absent=absent,
         margin=facts.margin,
         biased=biased,
         placebo=found.find(column.spec, scope, sides[0], sides[0].replace(TARGET, PLACEBO)) if sides else None,
     )
-    records = [as_record(each) for each in found.table[column.spec, scope]]
-    return {"arms": table, "contrasts": records, "verdict": verdict(evidence)}
+    return _Part(table, tuple(map(arm_contrast, found.table[column.spec, scope])), verdict(evidence))
 
 
-def _calibration(column: ModelTrials, facts: TrialRunFacts) -> dict[str, Any] | None:
+def _calibration(column: ModelTrials, facts: TrialRunFacts) -> CalibrationContrast | None:
     """The target against itself; None where no task has both arms."""
     pair = calibration(facts.arms)
     contrast = compare(pair, facts.targets, column.cells, facts.seed) if pair else None
     if contrast is None:
         return None
     p = contrast.delta.p
-    word = "not testable" if p is None else "differs" if p < ALPHA else "no difference shown"
-    return as_record(contrast) | {"verdict": word}
+    return CalibrationContrast(
+        **structs.asdict(arm_contrast(contrast)),
+        verdict="not testable" if p is None else "differs" if p < ALPHA else "no difference shown",
+    )
 
 
-def _preliminary(models: Sequence[Mapping[str, Any]]) -> list[str]:
+def _preliminary(models: Sequence[ModelEffectReport]) -> tuple[str, ...]:
     """The reasons of all models, each once; with the model's name where there are several."""
-    reasons = [(model["model"], reason) for model in models for reason in model["verdict"]["preliminary"]]
-    return [f"{spec}: {reason}" if len(models) > 1 else reason for spec, reason in reasons]
+    reasons = [(model.model, reason) for model in models for reason in model.verdict.preliminary]
+    return tuple(f"{spec}: {reason}" if len(models) > 1 else reason for spec, reason in reasons)
 
 
 def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
@@ -399,12 +438,12 @@ def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
 def _cost(sheet: RunTrials, facts: TrialRunFacts) -> float | None:
     """Dollars that were spent: made-up ones of a simulated model are no part of them."""
     pairs = zip(sheet.columns, facts.models, strict=True)
-    known = [one.cost_usd for one, model in pairs if one.cost_usd is not None and not model.get("simulated")]
+    known = [one.cost_usd for one, model in pairs if one.cost_usd is not None and not model.simulated]
     return math.fsum(known) if known else None
 
 
 def _settled(value: Any) -> Any:
-    """The value as JSON can hold it: rounded, without NaN, half surrogate pairs and numpy's own numbers."""
+    """A value as JSON can hold it: rounded, without NaN, half surrogate pairs and numpy's own numbers."""
     kind = type(value)
     if kind is float:
         return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
@@ -412,6 +451,4 @@ def _settled(value: Any) -> Any:
         return value
     if kind is str:
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, Mapping):
-        return {_settled(str(key)): _settled(each) for key, each in value.items()}
-    return [_settled(each) for each in value] if isinstance(value, list | tuple) else _settled(value.item())
+    return _settled(value.item())

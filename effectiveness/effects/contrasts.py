@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
-from skill_health.effectiveness.effects.arms import arm_json
+from skill_health.documents.effect_report import ArmContrast, ContrastDeltas, ContrastKind, Correction, IntervalEnds
+from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, RunTrials, TaskFacts, TrialRunFacts
 from skill_health.effectiveness.records import (
     AGAIN,
@@ -27,8 +27,6 @@ from skill_health.stats.multiplicity import benjamini_hochberg, holm
 from skill_health.stats.power import FEW_CLUSTERS
 from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
 
-Kind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
-
 
 @dataclass(frozen=True, slots=True)
 class ArmPair:
@@ -36,7 +34,7 @@ class ArmPair:
 
     arm: str
     against: str
-    kind: Kind
+    kind: ContrastKind
 
     @property
     def name(self) -> str:
@@ -44,7 +42,7 @@ class ArmPair:
         return f"{self.arm}-{self.against}"
 
 
-_OTHERS: Mapping[str, tuple[tuple[str, Kind], ...]] = {
+_OTHERS: Mapping[str, tuple[tuple[str, ContrastKind], ...]] = {
     TARGET: ((PLACEBO, "secondary"), (NEGATIVE, "secondary")),
     PLUS_ONE: ((TARGET, "interaction"),),
     PLUS_UNRELATED: ((TARGET, "interaction"),),
@@ -128,7 +126,7 @@ class Contrast:
     wilcoxon_p: float | None
     normalised_gain: float | None
     deltas: Mapping[str, Estimate]
-    correction: str = "none"
+    correction: Correction = "none"
 
     @property
     def tasks(self) -> int:
@@ -156,7 +154,7 @@ class Contrast:
         low, high = self.interval.low, self.interval.high
         return None if low is None or high is None else (high - low) / 2
 
-    def corrected(self, p: float | None, correction: str) -> Contrast:
+    def corrected(self, p: float | None, correction: Correction) -> Contrast:
         """The same with its p-value adjusted."""
         return replace(self, delta=replace(self.delta, p_adjusted=p), correction=correction)
 
@@ -226,28 +224,28 @@ def _change(both: Sequence[tuple[CellTrials, CellTrials]], measure: str) -> Esti
     return paired_t(known)
 
 
-def as_record(contrast: Contrast) -> dict[str, Any]:
+def arm_contrast(contrast: Contrast) -> ArmContrast:
     """A contrast as a report holds it."""
     pair, student = contrast.pair, contrast.student
     beside = contrast.tasks < FEW_CLUSTERS and student.low is not None
-    return {
-        "name": pair.name,
-        "arm": pair.arm,
-        "against": pair.against,
-        "kind": pair.kind,
-        "tasks": contrast.tasks,
-        "differing": contrast.differing,
-        "delta": arm_json(contrast.delta),
-        "t": {"low": student.low, "high": student.high} if beside else None,
-        "wilcoxon_p": contrast.wilcoxon_p,
-        "sign_flip_p": contrast.delta.p,
-        "p_adjusted": contrast.delta.p_adjusted,
-        "correction": contrast.correction,
-        "testable": contrast.testable,
-        "note": explain_untestable(contrast),
-        "normalised_gain": contrast.normalised_gain,
-        "deltas": {name: arm_json(estimate) for name, estimate in contrast.deltas.items()},
-    }
+    return ArmContrast(
+        name=pair.name,
+        arm=pair.arm,
+        against=pair.against,
+        kind=pair.kind,
+        tasks=contrast.tasks,
+        differing=contrast.differing,
+        delta=full_figure(contrast.delta),
+        t=IntervalEnds(low=student.low, high=student.high) if beside else None,
+        wilcoxon_p=contrast.wilcoxon_p,
+        sign_flip_p=contrast.delta.p,
+        p_adjusted=contrast.delta.p_adjusted,
+        correction=contrast.correction,
+        testable=contrast.testable,
+        note=explain_untestable(contrast),
+        normalised_gain=contrast.normalised_gain,
+        deltas=ContrastDeltas(**{name: full_figure(estimate) for name, estimate in contrast.deltas.items()}),
+    )
 
 
 def explain_untestable(contrast: Contrast) -> str:
@@ -259,8 +257,9 @@ def explain_untestable(contrast: Contrast) -> str:
     return f"not testable: {contrast.differing} of {contrast.tasks} tasks differ, {LEAST} are needed"
 
 
-HOLM, FALSE_SHARE = "holm", "benjamini-hochberg"
-_METHODS: Mapping[str, Callable[[Sequence[float | None]], list[float | None]]] = {
+HOLM: Correction = "holm"
+FALSE_SHARE: Correction = "benjamini-hochberg"
+_METHODS: Mapping[Correction, Callable[[Sequence[float | None]], list[float | None]]] = {
     HOLM: holm,
     FALSE_SHARE: benjamini_hochberg,
 }

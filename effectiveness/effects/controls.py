@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from msgspec import structs
+
+from skill_health.documents.effect_report import EquivalenceContrast, IntervalEnds, NegativeControls
 from skill_health.effectiveness.effects.arms import arms
-from skill_health.effectiveness.effects.contrasts import ArmPair, Contrast, as_record, compare, negatives
+from skill_health.effectiveness.effects.contrasts import ArmPair, Contrast, arm_contrast, compare, negatives
 from skill_health.effectiveness.effects.sheet import Cells, ModelTrials, RunTrials, TaskFacts, TrialRunFacts
 from skill_health.stats.hypothesis_tests import Equivalence, equivalence, exact_mantel_haenszel, t_test_over_strata
 from skill_health.stats.multiplicity import holm
+from skill_health.text.numbers import signed
 
 ALPHA = 0.05
 
@@ -41,7 +44,7 @@ class Control:
         """What was found, for a run that is biased by it."""
         over = f"{self.contrast.tasks} {'negative-control tasks' if self.narrow else 'tasks'}"
         return (
-            f"{self.contrast.pair.name} is {100 * (self.contrast.delta.value or 0):+.1f} pp over {over}, where there "
+            f"{self.contrast.pair.name} is {signed(self.contrast.delta.value or 0)} pp over {over}, where there "
             f"should be no difference (p = {self.bias_p_adjusted:.2g} after correction, margin {100 * self.margin:g} pp)"
         )
 
@@ -109,36 +112,37 @@ def passed(found: Sequence[Control]) -> bool | None:
     return True if found and all(each.equivalence.equivalent for each in found) else None
 
 
-def as_table(column: ModelTrials, found: Sequence[Control], facts: TrialRunFacts) -> dict[str, Any]:
+def as_table(column: ModelTrials, found: Sequence[Control], facts: TrialRunFacts) -> NegativeControls:
     """The negative controls of a model as a report holds them."""
-    return {
-        "tasks": [task.id for task in facts.controls],
-        "arms": arms(facts, facts.controls, column.cells),
-        "contrasts": [_record(each) for each in found],
-        "passed": passed(found),
-        "note": _note(found),
-    }
+    return NegativeControls(
+        tasks=tuple(task.id for task in facts.controls),
+        arms=arms(facts, facts.controls, column.cells),
+        contrasts=tuple(map(_equivalence, found)),
+        passed=passed(found),
+        note=_note(found),
+    )
 
 
-def _record(control: Control) -> dict[str, Any]:
+def _equivalence(control: Control) -> EquivalenceContrast:
     shown = control.equivalence
-    return as_record(control.contrast) | {
-        "note": shown.note,
-        "over": "controls" if control.narrow else "all",
-        "margin": control.margin,
-        "tost_p": shown.p,
-        "ninety": _ninety(shown),
-        "equivalent": shown.equivalent,
-        "bias_p": control.bias_p,
-        "bias_p_adjusted": control.bias_p_adjusted,
-        "failed": control.failed,
-    }
+    values = structs.asdict(arm_contrast(control.contrast)) | {"note": shown.note}
+    return EquivalenceContrast(
+        **values,
+        over="controls" if control.narrow else "all",
+        margin=control.margin,
+        tost_p=shown.p,
+        ninety=_ninety(shown),
+        equivalent=shown.equivalent,
+        bias_p=control.bias_p,
+        bias_p_adjusted=control.bias_p_adjusted,
+        failed=control.failed,
+    )
 
 
-def _ninety(found: Equivalence) -> dict[str, float] | None:
+def _ninety(found: Equivalence) -> IntervalEnds | None:
     """The 90 % interval, without differences that cannot be."""
     low, high = found.low, found.high
-    return None if low is None or high is None else {"low": max(low, -1.0), "high": min(high, 1.0)}
+    return None if low is None or high is None else IntervalEnds(low=max(low, -1.0), high=min(high, 1.0))
 
 
 def _note(found: Sequence[Control]) -> str:
@@ -187,7 +191,7 @@ class Absence:
             return ""
         return (
             f"rests on {sum(self.missing)} missing trials being missing by chance: had all gone against it, the "
-            f"difference would be {100 * worst:+.1f} pp"
+            f"difference would be {signed(worst)} pp"
         )
 
 

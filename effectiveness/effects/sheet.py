@@ -6,14 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from skill_health.effectiveness.records import Arm, TrialResult
+from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
+from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.records import Arm
 from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.effectiveness.workspace.staging import parse_arm
-
-MARGIN = 0.10
-"""The largest difference that counts as none where a manifest declares no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class TrialRunFacts:
 
     tasks: Mapping[str, TaskFacts]
     arms: Mapping[str, Arm]
-    models: tuple[Mapping[str, Any], ...]
+    models: tuple[FrozenAgent, ...]
     replications: int
     margin: float
     seed: int
@@ -60,35 +58,21 @@ class TrialRunFacts:
         return sum(arm in wanted for task in tasks for arm in task.arms) * self.replications
 
 
-def read_facts(manifest: Mapping[str, Any]) -> TrialRunFacts:
-    """The facts of a manifest.
-
-    Raises:
-        KeyError, TypeError: where it is none of ours.
-        UsageError: for an arm that there is not.
-    """
-    arms = {name: parse_arm(name) for name in manifest["arms"]}
-    staged: Mapping[str, Mapping[str, Any]] = manifest["staged"]
-    tasks = {}
-    for record in sorted(manifest["tasks"], key=lambda record: str(record["id"])):
-        there = staged.get(record["id"], {})
-        tasks[record["id"]] = TaskFacts(
-            id=record["id"],
-            slug=str(record.get("slug") or ""),
-            skill=record.get("target_skill"),
-            category=str(record.get("category") or ""),
-            difficulty=str(record.get("difficulty") or ""),
-            arms=tuple(arm for arm in arms if arm in there),
+def read_facts(manifest: EffectManifest) -> TrialRunFacts:
+    """The facts of a manifest. Raises UsageError for an arm that there is not."""
+    arms = {name: parse_arm(name) for name in manifest.arms}
+    tasks = {
+        task.id: TaskFacts(
+            id=task.id,
+            slug=task.slug,
+            skill=task.target_skill,
+            category=task.category,
+            difficulty=task.difficulty,
+            arms=tuple(arm for arm in arms if arm in manifest.staged.get(task.id, {})),
         )
-    margin = manifest.get("margin")
-    return TrialRunFacts(
-        tasks=tasks,
-        arms=arms,
-        models=tuple(manifest["models"]),
-        replications=int(manifest["replications"]),
-        margin=MARGIN if margin is None else float(margin),
-        seed=int(manifest["seed"]),
-    )
+        for task in sorted(manifest.tasks, key=lambda task: task.id)
+    }
+    return TrialRunFacts(tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed)
 
 
 _MOST = 1e15
@@ -169,7 +153,7 @@ class RunTrials:
 
 def read_sheet(facts: TrialRunFacts, results: Sequence[TrialResult]) -> RunTrials:
     """Put every result into its cell; the order of `results` does not matter."""
-    kept: dict[str, dict[tuple[str, str, int], TrialResult]] = {str(model["spec"]): {} for model in facts.models}
+    kept: dict[str, dict[tuple[str, str, int], TrialResult]] = {model.spec: {} for model in facts.models}
     for result in results:
         of_model = kept.get(result.model)
         if of_model is None or not _planned(facts, result):

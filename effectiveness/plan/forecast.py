@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
@@ -18,10 +16,14 @@ from skill_health.bench.prices import TieredPrice, cost
 from skill_health.bench.progress import duration
 from skill_health.bench.run_folder import earlier_runs
 from skill_health.core.history import read_backwards
+from skill_health.documents._record import convert_record, decode_record
+from skill_health.documents.effect_history import EffectHistoryLine
+from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
-from skill_health.effectiveness.records import CONTROL, NEGATIVE, TARGET, Key, TrialResult, from_line
-from skill_health.effectiveness.run.runs import KIND
+from skill_health.effectiveness.records import CONTROL, NEGATIVE, TARGET
+from skill_health.effectiveness.run.runs import KIND, read_result
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.text.near import list_some
 
@@ -53,11 +55,11 @@ def read_earlier(reports: str, specs: Collection[str]) -> dict[str, EarlierTrial
     What cannot be read there is passed over: a damaged old run must not keep a new one from starting.
     """
     seen = {spec: _Seen(0, [], []) for spec in specs}
-    for number, (folder, manifest) in enumerate(earlier_runs(reports, KIND)):
+    for number, (folder, values) in enumerate(earlier_runs(reports, KIND)):
         if number == FOLDERS or all(each.trials >= TRIALS for each in seen.values()):
             break
-        if {model["spec"] for model in manifest["models"]}.intersection(seen):
-            for result in readable_lines(os.path.join(folder, RESULTS), from_line):
+        if {model.spec for model in convert_record(values, EffectManifest).models}.intersection(seen):
+            for result in readable_lines(os.path.join(folder, RESULTS), read_result):
                 mine = seen.get(result.model)
                 if mine is not None and mine.trials < TRIALS and result.scored:
                     _note(mine, result)
@@ -75,13 +77,12 @@ def read_controls(path: str, specs: Collection[str]) -> dict[tuple[str, str | No
         if number == _LINES:
             break
         try:
-            record = json.loads(raw)
-        except (ValueError, RecursionError):
+            line = decode_record(raw, EffectHistoryLine)
+        except ValueError:
             continue
-        if isinstance(record, dict) and record.get("kind") == "effectiveness" and record.get("model") in specs:
-            skill, rate = record.get("skill"), _share(record.get("control"))
-            if rate is not None and (skill is None or isinstance(skill, str)):
-                found.setdefault((record["model"], skill), rate)
+        rate = line.control.value
+        if line.model in specs and rate is not None and 0 <= rate <= 1:
+            found.setdefault((line.model, line.skill), rate)
     return found
 
 
@@ -95,13 +96,6 @@ def _note(seen: _Seen, result: TrialResult) -> None:
 
 def _mean(values: list[float]) -> float | None:
     return round(fmean(values), 6) if len(values) >= FEWEST else None
-
-
-def _share(estimate: Any) -> float | None:
-    value = estimate.get("value") if isinstance(estimate, Mapping) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        return None
-    return float(value)
 
 
 TYPICAL = Usage(input_tokens=250_000, output_tokens=5_000, cached_tokens=200_000)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from skill_health.bench.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
 from skill_health.bench.prices import FREE, PriceTable, TieredPrice, at_most, price_from
@@ -17,6 +16,7 @@ from skill_health.bench.redact import keys_in_use
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import require_modules
+from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.gateway._api import Upstream
@@ -115,20 +115,18 @@ def cap_of(price: TieredPrice | None, asked: float | None) -> float | None:
     return at_most(price, MOST_INPUT, MOST_OUTPUT) if asked is None else asked
 
 
-def with_terms_of(models: Sequence[AgentModel], manifest: Mapping[str, Any]) -> tuple[AgentModel, ...]:
+def with_terms_of(models: Sequence[AgentModel], manifest: EffectManifest) -> tuple[AgentModel, ...]:
     """The models at the prices and caps that a run began with. Raises UsageError for a damaged manifest."""
+    stored = {each.spec: each for each in manifest.models}
     try:
-        stored = {each["spec"]: each for each in manifest["models"]}
         return tuple(_with_terms(model, stored[model.spec]) for model in models)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, ValueError) as error:
         raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
 
 
-def _with_terms(model: AgentModel, record: Mapping[str, Any]) -> AgentModel:
-    price, cap = record["price"], record["max_usd"]
-    return replace(
-        model, price=None if price is None else price_from(price), max_usd=None if cap is None else float(cap)
-    )
+def _with_terms(model: AgentModel, frozen: FrozenAgent) -> AgentModel:
+    price = None if frozen.price is None else price_from(frozen.price)
+    return replace(model, price=price, max_usd=frozen.max_usd)
 
 
 def secrets_of(models: Sequence[AgentModel]) -> tuple[str, ...]:

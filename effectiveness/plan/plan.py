@@ -12,10 +12,13 @@ from skill_health.bench.prices import TieredPrice
 from skill_health.bench.run_folder import Kind
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.files import blake2b
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.effect_manifest import EffectManifest, FrozenSandbox, FrozenSkill, FrozenTask, LeftOutArm
+from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.plan.choices import TrialChoices
-from skill_health.effectiveness.records import FIELDS, Arm, Key, SkillCopy, is_missing
+from skill_health.effectiveness.records import Arm, SkillCopy
 from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
@@ -26,33 +29,33 @@ Staged = Mapping[tuple[str, Arm], tuple[SkillCopy, ...]]
 """What is staged for a task in an arm; pairs that are left out are not in it."""
 
 
-def task_record(task: Task) -> dict[str, Any]:
+def freeze_task(task: Task) -> FrozenTask:
     """A task as a manifest holds it."""
-    return {
-        "id": task.id,
-        "slug": task.slug,
-        "target_skill": task.target_skill,
-        "irrelevant_skill": task.irrelevant_skill,
-        "related_skill": task.related_skill,
-        "unrelated_skill": task.unrelated_skill,
-        "category": task.category,
-        "difficulty": task.difficulty,
-        "digest": task.digest,
-        "verifier_digest": task.verifier.digest if task.verifier else "",
-        "format": task.format,
-    }
+    return FrozenTask(
+        id=task.id,
+        slug=task.slug,
+        target_skill=task.target_skill,
+        irrelevant_skill=task.irrelevant_skill,
+        related_skill=task.related_skill,
+        unrelated_skill=task.unrelated_skill,
+        category=task.category,
+        difficulty=task.difficulty,
+        digest=task.digest,
+        verifier_digest=task.verifier.digest if task.verifier else "",
+        format=task.format,
+    )
 
 
-def skill_record(skill: SkillCopy) -> dict[str, Any]:
+def freeze_skill(skill: SkillCopy) -> FrozenSkill:
     """A skill of the collection as a manifest holds it."""
-    return {"name": skill.name, "digest": skill.digest, "description": skill.description}
+    return FrozenSkill(name=skill.name, digest=skill.digest, description=skill.description)
 
 
-def staged_names(staged: Staged) -> dict[str, dict[str, list[str]]]:
+def staged_names(staged: Staged) -> dict[str, dict[str, tuple[str, ...]]]:
     """The names of what is staged, by task and arm: which trials there are, and what they differ in."""
-    found: dict[str, dict[str, list[str]]] = {}
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
     for (task, arm), skills in staged.items():
-        found.setdefault(task, {})[arm.name] = [skill.name for skill in skills]
+        found.setdefault(task, {})[arm.name] = tuple(skill.name for skill in skills)
     return found
 
 
@@ -68,26 +71,34 @@ def config_digest(routing: RouterSettings, specs: Sequence[str], settings: Mappi
     return digest([servers, dict(settings)])
 
 
-def keys(manifest: Mapping[str, Any]) -> Iterator[Key]:
+def keys(manifest: EffectManifest) -> Iterator[Key]:
     """Every key that a run wants a result for, in the order of its finished results."""
-    staged = manifest["staged"]
-    for task in manifest["tasks"]:
-        there = staged.get(task["id"], {})
-        for model in manifest["models"]:
-            for arm in manifest["arms"]:
-                for replication in range(manifest["replications"] if arm in there else 0):
-                    yield task["id"], model["spec"], arm, replication
+    for task in manifest.tasks:
+        there = manifest.staged.get(task.id, {})
+        for model in manifest.models:
+            for arm in manifest.arms:
+                for replication in range(manifest.replications if arm in there else 0):
+                    yield task.id, model.spec, arm, replication
 
 
-def _keys(manifest: Mapping[str, Any]) -> Iterator[journal.Key]:
-    return iter(keys(manifest))
+def _keys(values: Mapping[str, Any]) -> Iterator[journal.Key]:
+    return iter(keys(convert_record(values, EffectManifest)))
 
 
-def _covered(manifest: Mapping[str, Any]) -> Any:
-    return [manifest["tasks"], manifest["skills"], manifest["staged"]]
+def _covered(values: Mapping[str, Any]) -> Any:
+    manifest = convert_record(values, EffectManifest)
+    return [[record_values(each) for each in (*manifest.tasks, *manifest.skills)], manifest.staged]
 
 
-OF_TRIALS = Kind(KIND, FIELDS, _keys, _covered, is_missing)
+def _is_missing(values: Mapping[str, Any]) -> bool:
+    """Whether a result is missing data, which a run that is resumed tries again; so is one that is damaged."""
+    try:
+        return not convert_record(values, TrialResult).scored
+    except ValueError:
+        return True
+
+
+OF_TRIALS = Kind(KIND, ("task_id", "model", "arm", "replication"), _keys, _covered, _is_missing)
 """The runs of this package, for what is the same for all runs."""
 
 
@@ -147,25 +158,6 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Sandbox:
-    """The back end that agents and verifiers run in, as it was found."""
-
-    name: str
-    version: str = ""
-    isolates: tuple[str, ...] = ()
-    image: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A pair of task and arm that is not tried, and why."""
-
-    task: str
-    arm: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class TrialPlan:
     """Everything that a run tries, and how. `staged` has the pairs of task and arm that there are, in their order.
 
@@ -176,9 +168,9 @@ class TrialPlan:
     models: tuple[AgentModel, ...]
     skills: tuple[SkillCopy, ...]
     staged: Staged
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutArm, ...]
     choices: TrialChoices
-    sandbox: Sandbox
+    sandbox: FrozenSandbox
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
@@ -245,23 +237,27 @@ class TrialPlan:
 
 def stage(
     tasks: Sequence[Task], arms: Sequence[Arm], copies: Mapping[str, Mapping[str, SkillCopy]]
-) -> tuple[dict[tuple[str, Arm], tuple[SkillCopy, ...]], tuple[LeftOut, ...]]:
+) -> tuple[dict[tuple[str, Arm], tuple[SkillCopy, ...]], tuple[LeftOutArm, ...]]:
     """What each arm stages for each task, and which pairs cannot be; `copies` are a task's skills, by its id.
 
     A task that is left with one arm where several were asked for is not tried at all: there is nothing to compare.
     """
     there: dict[tuple[str, Arm], tuple[SkillCopy, ...]] = {}
-    left: list[LeftOut] = []
+    left: list[LeftOutArm] = []
     for task in sorted(tasks, key=lambda task: task.id):
         found = {arm: staged(task, arm, copies[task.id]) for arm in arms}
         some = {arm: skills for arm, skills in found.items() if not isinstance(skills, str)}
         if len(some) == 1 < len(arms):
             alone = next(iter(some))
-            left.append(LeftOut(task.id, alone.name, "the task has no other arm of this run to compare with"))
+            left.append(_left_out(task, alone, "the task has no other arm of this run to compare with"))
             some = {}
         there |= {(task.id, arm): skills for arm, skills in some.items()}
-        left += [LeftOut(task.id, arm.name, why) for arm, why in found.items() if isinstance(why, str)]
+        left += [_left_out(task, arm, why) for arm, why in found.items() if isinstance(why, str)]
     return there, tuple(left)
+
+
+def _left_out(task: Task, arm: Arm, reason: str) -> LeftOutArm:
+    return LeftOutArm(task=task.id, arm=arm.name, reason=reason)
 
 
 def _draw(*parts: object) -> bytes:

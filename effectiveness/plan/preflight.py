@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from skill_health import __version__
 from skill_health.bench.durable import read_objects
@@ -13,7 +12,10 @@ from skill_health.bench.journal import RESULTS
 from skill_health.bench.manifest import differences, digest
 from skill_health.bench.run_folder import RunLocation, earlier_runs
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.effectiveness.check.check import TaskCheck, TaskFault, check_tasks
+from skill_health.documents._record import OpenRecord, convert_record, record_values
+from skill_health.documents.effect_check import FaultKind, TaskFault
+from skill_health.documents.effect_manifest import EffectManifest, SkippedTask
+from skill_health.effectiveness.check.check import TaskCheck, check_tasks
 from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.plan.plan import OF_TRIALS, keys
 from skill_health.effectiveness.run.runs import KIND
@@ -31,7 +33,7 @@ _SHOWN = 3
 
 def fit_tasks(
     inputs: TrialInputs, skip: bool, sandbox: str, image: str = "", *, look_only: bool = False
-) -> tuple[tuple[Task, ...], list[dict[str, Any]], list[str]]:
+) -> tuple[tuple[Task, ...], list[SkippedTask], list[str]]:
     """The tasks that may be used, the ones that may not as a manifest holds them, and lines that somebody should know.
 
     Oracles and verifiers are run in the back end `sandbox` where that was not done before for the same task and skills
@@ -39,11 +41,11 @@ def fit_tasks(
     used, unless they are to be skipped, and where none is left.
     """
     checked, tried = _checked(inputs, sandbox, image, look_only)
-    bad = [{"task": one.task.id, "reasons": [_said(fault) for fault in one.faults]} for one in checked if not one.ok]
-    broken = [{"task": problem.path, "reasons": [problem_line(problem)]} for problem in inputs.problems]
-    skipped = sorted([*bad, *broken], key=lambda each: str(each["task"]))
+    bad = [SkippedTask(task=one.task.id, reasons=tuple(map(_said, one.faults))) for one in checked if not one.ok]
+    broken = [SkippedTask(task=problem.path, reasons=(problem_line(problem),)) for problem in inputs.problems]
+    skipped = sorted([*bad, *broken], key=lambda each: each.task)
     fit = tuple(one.task for one in checked if one.ok)
-    lines = [f"{each['task']} is not fit to use: {'; '.join(each['reasons'][:_SHOWN])}" for each in skipped]
+    lines = [f"{each.task} is not fit to use: {'; '.join(each.reasons[:_SHOWN])}" for each in skipped]
     if skipped and not skip:
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         raise UsageError(f"{lines[0]}{more}: fix it (`effectiveness check` tells all), or give --skip-unfit")
@@ -64,7 +66,7 @@ def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> 
     terms = None if look_only else ScriptOptions(back_end(sandbox), image, os.cpu_count() or 1)
     fresh = check_tasks(others, inputs.skills, inputs.skills_root, terms) if others else ()
     if fresh and not look_only:
-        records = {marks[one.task.id]: _record(one) for one in fresh}
+        records = {marks[one.task.id]: record_values(_kept(one)) for one in fresh}
         kept = dict(
             list({**{mark: each for mark, each in known.items() if mark not in records}, **records}.items())[-_MOST:]
         )
@@ -82,23 +84,24 @@ def _mark(task: Task, inputs: TrialInputs, *where: str) -> str:
     return digest([__version__, *of_task, skills, list(where)])
 
 
-def _record(one: TaskCheck) -> dict[str, Any]:
-    return {"faults": [[fault.kind, fault.message] for fault in one.faults], "notes": list(one.notes)}
+class _Kept(OpenRecord, frozen=True, kw_only=True):
+    """A check as the cache holds it."""
+
+    faults: tuple[tuple[FaultKind, str], ...]
+    notes: tuple[str, ...]
+
+
+def _kept(one: TaskCheck) -> _Kept:
+    return _Kept(faults=tuple((fault.kind, fault.message) for fault in one.faults), notes=one.notes)
 
 
 def _stored(task: Task, record: object) -> TaskCheck | None:
     """The check that the cache holds; None where it holds none."""
-    if not isinstance(record, Mapping):
-        return None
     try:
-        faults = tuple(TaskFault(str(kind), str(message)) for kind, message in record["faults"])
-        return TaskCheck(task, faults, _texts(record["notes"]))
-    except (KeyError, TypeError, ValueError):
+        kept = convert_record(record, _Kept)
+    except ValueError:
         return None
-
-
-def _texts(values: Sequence[object]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
+    return TaskCheck(task, tuple(TaskFault(*fault) for fault in kept.faults), kept.notes)
 
 
 def _said(fault: TaskFault) -> str:
@@ -116,12 +119,13 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
     """
     if place.stored is not None:
         return
-    specs = {model["spec"] for model in place.manifest["models"]}
-    for folder, manifest in islice(earlier_runs(reports, KIND), _LOOK):
-        if {model["spec"] for model in manifest["models"]} != specs:
+    specs = {model.spec for model in convert_record(place.manifest, EffectManifest).models}
+    for folder, values in islice(earlier_runs(reports, KIND), _LOOK):
+        manifest = convert_record(values, EffectManifest)
+        if {model.spec for model in manifest.models} != specs:
             continue
-        name, lacking = manifest["run_id"], _lacking(folder, manifest)
-        found = differences(manifest, place.manifest)
+        name, lacking = manifest.run_id, _lacking(folder, manifest)
+        found = differences(values, place.manifest)
         if not found and not lacking:
             yield f"note: {name} was this same run and is finished (`effectiveness report {name}`): this begins another one"
         if found and lacking:
@@ -133,7 +137,7 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
         return
 
 
-def _lacking(folder: str, manifest: dict[str, object]) -> int:
+def _lacking(folder: str, manifest: EffectManifest) -> int:
     """How many trials of a run have no result."""
     try:
         records = list(read_objects(os.path.join(folder, RESULTS), []))

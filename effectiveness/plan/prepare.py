@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from skill_health import __version__
 from skill_health.bench.manifest import digest
@@ -16,7 +15,16 @@ from skill_health.bench.run_folder import RunLocation, find_place, revision_of
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.git import Revision
+from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.effect_history import HISTORY
+from skill_health.documents.effect_manifest import (
+    EffectManifest,
+    FrozenAgent,
+    FrozenSandbox,
+    FrozenTrialLimits,
+    LeftOutArm,
+    SkippedTask,
+)
 from skill_health.effectiveness.agents._api import Job
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier, study_notes
@@ -25,18 +33,15 @@ from skill_health.effectiveness.plan.opening import open_models, secrets_of, wit
 from skill_health.effectiveness.plan.plan import (
     OF_TRIALS,
     AgentModel,
-    LeftOut,
-    Sandbox,
     TrialPlan,
     config_digest,
-    skill_record,
+    freeze_skill,
+    freeze_task,
     stage,
     staged_digest,
     staged_names,
-    task_record,
 )
 from skill_health.effectiveness.records import CONTROL
-from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end, pick
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.staging import refuse_unknown
@@ -46,61 +51,66 @@ def to_manifest(
     plan: TrialPlan,
     routing: RouterSettings,
     prices: PriceTable,
-    skipped: Sequence[Mapping[str, Any]],
+    skipped: Sequence[SkippedTask],
     revision: Revision,
-) -> dict[str, Any]:
-    """The manifest of a run but for `run_id` and `created`."""
-    choices, limits = plan.choices, asdict(plan.limits)
-    del limits["timeout_sec"]
-    tasks = [task_record(task) for task in plan.tasks]
-    skills = [skill_record(skill) for skill in plan.skills]
-    return {
-        "version": 1,
-        "kind": KIND,
-        "tool_version": __version__,
-        "python": platform.python_version(),
-        "commit": revision.commit,
-        "dirty": revision.dirty,
-        "seed": choices.seed,
-        "replications": choices.reps,
-        "margin": choices.margin,
-        "arms": [arm.name for arm in choices.arms],
-        "sandbox": {
-            "name": plan.sandbox.name, "version": plan.sandbox.version, "isolates": list(plan.sandbox.isolates),
-            "image": plan.sandbox.image,
-        },
-        "limits": {"timeout_sec": choices.timeout_sec, **limits, "max_usd_per_trial": choices.max_usd},
-        "hashes": {
-            "tasks": digest(tasks),
-            "skills": digest(skills),
+    time: datetime,
+) -> EffectManifest:
+    """The manifest of a run, but that the name of its folder will have a mark, too."""
+    choices, limits, sandbox = plan.choices, plan.limits, plan.sandbox
+    tasks, skills = tuple(map(freeze_task, plan.tasks)), tuple(map(freeze_skill, plan.skills))
+    return EffectManifest(
+        version=1,
+        kind="effectiveness",
+        run_id=f"{time:%Y%m%dT%H%M%SZ}",
+        created=f"{time:%Y-%m-%dT%H:%M:%SZ}",
+        tool_version=__version__,
+        python=platform.python_version(),
+        commit=revision.commit,
+        dirty=revision.dirty,
+        seed=choices.seed,
+        replications=choices.reps,
+        margin=choices.margin,
+        arms=tuple(arm.name for arm in choices.arms),
+        sandbox=sandbox,
+        limits=FrozenTrialLimits(
+            timeout_sec=choices.timeout_sec,
+            output_bytes=limits.output_bytes,
+            disk_bytes=limits.disk_bytes,
+            files=limits.files,
+            processes=limits.processes,
+            max_usd_per_trial=choices.max_usd,
+        ),
+        hashes={
+            "tasks": digest(list(map(record_values, tasks))),
+            "skills": digest(list(map(record_values, skills))),
             "staged": staged_digest(plan.staged),
             "config": config_digest(routing, [model.spec for model in plan.models], choices.settings),
             "prices": prices.digest,
         },
-        "models": [_model_record(model, plan) for model in plan.models],
-        "price_table": prices.version,
-        "tasks": tasks,
-        "skills": skills,
-        "staged": staged_names(plan.staged),
-        "left_out": [asdict(pair) for pair in plan.left_out],
-        "skipped": [dict(each) for each in skipped],
-    }  # fmt: skip
+        models=tuple(_frozen_agent(model, plan) for model in plan.models),
+        price_table=prices.version,
+        tasks=tasks,
+        skills=skills,
+        staged=staged_names(plan.staged),
+        left_out=plan.left_out,
+        skipped=tuple(skipped),
+    )
 
 
-def _model_record(model: AgentModel, plan: TrialPlan) -> dict[str, Any]:
+def _frozen_agent(model: AgentModel, plan: TrialPlan) -> FrozenAgent:
     choice = model.choice
-    return {
-        "spec": model.spec,
-        "agent": choice.name,
-        "version": model.version,
-        "model": choice.model,
-        "protocol": choice.protocol,
-        "base_url": model.upstream.endpoint.base_url if model.upstream else None,
-        "simulated": choice.agent.SIMULATED,
-        "flags": _flags(model, plan),
-        "price": model.price.to_json() if model.price else None,
-        "max_usd": model.max_usd,
-    }
+    return FrozenAgent(
+        spec=model.spec,
+        agent=choice.name,
+        version=model.version,
+        model=choice.model,
+        protocol=choice.protocol,
+        base_url=model.upstream.endpoint.base_url if model.upstream else None,
+        simulated=choice.agent.SIMULATED,
+        flags=tuple(_flags(model, plan)),
+        price=model.price.to_json() if model.price else None,
+        max_usd=model.max_usd,
+    )
 
 
 def _flags(model: AgentModel, plan: TrialPlan) -> list[str]:
@@ -137,7 +147,7 @@ def prepare(
     reports: str,
     time: datetime,
     *,
-    skipped: Sequence[Mapping[str, Any]] = (),
+    skipped: Sequence[SkippedTask] = (),
     named: str = "",
     anew: bool = False,
     keyless: bool = False,
@@ -167,10 +177,10 @@ def prepare(
         sandbox=_sandbox(choices),
         secrets=secrets_of(models),
     )
-    manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports))
-    place = find_place(reports, manifest, time, OF_TRIALS, named, anew, plan.secrets)
+    manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports), time)
+    place = find_place(reports, record_values(manifest), time, OF_TRIALS, named, anew, plan.secrets)
     if place.stored is not None:
-        plan = replace(plan, models=with_terms_of(models, place.stored))
+        plan = replace(plan, models=with_terms_of(models, convert_record(place.stored, EffectManifest)))
     specs = [model.spec for model in models]
     done = {(str(task), str(spec), str(arm), int(number)) for task, spec, arm, number in place.done}
     rates = read_controls(os.path.join(reports, HISTORY), specs)
@@ -179,15 +189,15 @@ def prepare(
     return PreparedTrials(plan, place, prices, told, reports)
 
 
-def _sandbox(choices: TrialChoices) -> Sandbox:
+def _sandbox(choices: TrialChoices) -> FrozenSandbox:
     name = pick(choices.sandbox or None, choices.image)
     found = back_end(name)
-    return Sandbox(name, found.found(), tuple(found.ISOLATES), choices.image)
+    return FrozenSandbox(name=name, version=found.found(), isolates=found.ISOLATES, image=choices.image)
 
 
-def _left_out(pairs: Sequence[LeftOut]) -> list[str]:
+def _left_out(pairs: Sequence[LeftOutArm]) -> list[str]:
     """One line for each reason, with the pairs of task and arm that it keeps from being tried."""
-    reasons: dict[str, list[LeftOut]] = {}
+    reasons: dict[str, list[LeftOutArm]] = {}
     for pair in pairs:
         reasons.setdefault(pair.reason, []).append(pair)
     return [

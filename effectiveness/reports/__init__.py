@@ -8,7 +8,8 @@ from __future__ import annotations
 from types import ModuleType
 
 from skill_health.bench import report_formats
-from skill_health.bench.report_formats import Report, format_names, load_format
+from skill_health.bench.report_formats import format_names, load_format
+from skill_health.documents.effect_report import EffectReport
 
 TABLES = ("contrasts", "arms", "tasks", "trials")
 """What a format that holds one table at a time can show; trials are no part of a report, see `csv_.trials`."""
@@ -24,6 +25,6 @@ def load(name: str) -> ModuleType:
     return load_format(__name__, name)
 
 
-def write_reports(folder: str, report: Report) -> list[str]:
+def write_reports(folder: str, report: EffectReport) -> list[str]:
     """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
     return report_formats.write_reports(__name__, folder, report)

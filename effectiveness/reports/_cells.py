@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
-from typing import Any
 
-from skill_health.effectiveness.records import CONTROL, SCORED, TARGET
-from skill_health.text.numbers import NOTHING, amount, count, p_value, percent, points, share
+from skill_health.documents.effect_report import (
+    ArmContrast,
+    ArmFigures,
+    EffectReport,
+    EffectVerdict,
+    EquivalenceContrast,
+    LeaderboardRow,
+    ModelEffectReport,
+    TaskReport,
+)
+from skill_health.documents.effect_result import SCORED
+from skill_health.effectiveness.records import CONTROL, TARGET
+from skill_health.text.numbers import NOTHING, amount, bracket, count, p_value, share
 
-__all__ = ["NOTHING", "amount", "count", "p_value", "percent", "points", "share"]
-
-Number = Mapping[str, Any]
 MEASURES = {
     "input_tokens": "tokens read", "output_tokens": "tokens written", "cached_tokens": "tokens from a cache",
     "cost_usd": "US dollars", "duration_ms": "ms", "turns": "turns", "tool_calls": "tool calls",
 }  # fmt: skip
 """What is measured beside success, as it is called, each per trial."""
-_OVER = {"controls": "controls", "all": "all tasks"}
+_OVER = {"controls": "controls", "all": "all tasks", None: "all tasks"}
 WHOLE = "(the whole collection)"
 SIMULATED = "SIMULATED: a script stood in for the agent, so these numbers say nothing about any model or any skill."
 INTENTION = (
@@ -31,149 +38,106 @@ READING = (
 )
 
 
-def quantity(number: Number | None) -> str:
-    """A mean of tokens, dollars or milliseconds with its interval."""
-    return _bracketed(number, lambda value: amount(_tidy(value)))
-
-
-def change(number: Number | None) -> str:
-    """A difference of such means with its interval and with its sign."""
-    return _bracketed(number, lambda value: NOTHING if value is None else _signed(value))
-
-
-def decimal(number: Number | None) -> str:
-    """A mean between 0 and 1 that is no share, with its interval."""
-    return _bracketed(number, lambda value: NOTHING if value is None else f"{value:.3f}")
-
-
-def is_known(number: Number | None) -> bool:
-    """Whether there is a value to show."""
-    return number is not None and number["value"] is not None
-
-
-def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{amount(_tidy(abs(value)))}"
-
-
-def _tidy(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")
-
-
-def _bracketed(number: Number | None, shown: Callable[[float | None], str]) -> str:
-    if number is None or number["value"] is None:
-        return NOTHING
-    if number["low"] is None or number["high"] is None:
-        return f"{shown(number['value'])} [{NOTHING}]"
-    return f"{shown(number['value'])} [{shown(number['low'])}, {shown(number['high'])}]"
-
-
-def name_of(contrast: Mapping[str, Any]) -> str:
+def name_of(contrast: ArmContrast) -> str:
     """A contrast in words: "target against control"."""
-    return f"{contrast['arm']} against {contrast['against']}"
+    return f"{contrast.arm} against {contrast.against}"
 
 
-def label(contrast: Mapping[str, Any]) -> str:
+def label(contrast: ArmContrast) -> str:
     """The same as short as it goes: "target - control"."""
-    return f"{contrast['arm']} - {contrast['against']}"
+    return f"{contrast.arm} - {contrast.against}"
 
 
-def headline(contrasts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def headline(contrasts: Sequence[ArmContrast]) -> ArmContrast | None:
     """The contrast that a part of a report is about: the primary one, else the first against the control."""
-    found = [each for each in contrasts if each["kind"] == "primary"]
-    found += [each for each in contrasts if each["against"] == CONTROL]
+    found = [each for each in contrasts if each.kind == "primary"]
+    found += [each for each in contrasts if each.against == CONTROL]
     return next(iter(found), None)
 
 
-def sides(model: Mapping[str, Any]) -> tuple[str, str]:
+def sides(model: ModelEffectReport) -> tuple[str, str]:
     """The two arms that flips of tasks are about, the control first."""
-    found = headline(model["contrasts"])
-    return (found["against"], found["arm"]) if found else (CONTROL, TARGET)
+    found = headline(model.contrasts)
+    return (found.against, found.arm) if found else (CONTROL, TARGET)
 
 
-def tested(contrast: Mapping[str, Any]) -> str:
+def tested(contrast: ArmContrast) -> str:
     """What the test of a contrast says: a corrected p with the correction's name, or why there is none."""
-    if not contrast["testable"]:
+    if not contrast.testable:
         return reason(contrast) or "not testable"
-    if contrast["correction"] == "none":
-        return f"p {p_value(contrast['sign_flip_p'])}"
-    return f"p {p_value(contrast['p_adjusted'])} ({contrast['correction']})"
+    if contrast.correction == "none":
+        return f"p {p_value(contrast.sign_flip_p)}"
+    return f"p {p_value(contrast.p_adjusted)} ({contrast.correction})"
 
 
-def student(contrast: Mapping[str, Any]) -> str:
+def student(contrast: ArmContrast) -> str:
     """Student's interval in a few words, where it stands beside the other; "" where it does not."""
-    found = bracket(contrast["t"])
+    found = bracket(contrast.t)
     return "" if found == NOTHING else f", Student's interval {found}"
 
 
-def reason(contrast: Mapping[str, Any]) -> str:
+def reason(contrast: ArmContrast) -> str:
     """Why a contrast cannot be tested, or what else there is to say of it; "" for nothing."""
-    return str(contrast["note"] or contrast["delta"].get("note") or "")
+    return contrast.note or contrast.delta.note
 
 
-def bracket(found: Mapping[str, Any] | None) -> str:
-    """Two ends of an interval of differences, in points; a dash where one is not known."""
-    if not found or found["low"] is None or found["high"] is None:
-        return NOTHING
-    return f"[{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]"
-
-
-def why(verdict: Mapping[str, Any]) -> str:
+def why(verdict: EffectVerdict) -> str:
     """The reason of a verdict without the verdict's own word in front; "" for none."""
-    return str(verdict["reason"] or "").removeprefix(f"{verdict['word']}: ")
+    return verdict.reason.removeprefix(f"{verdict.word}: ")
 
 
-def spent(part: Mapping[str, Any]) -> str:
+def spent(part: EffectReport | ModelEffectReport) -> str:
     """What a run or a model of it cost, in words: what is not known is no zero, and made-up dollars are no money."""
-    models = part.get("models", (part,))
-    real = [each for each in models if not each["simulated"]]
-    known = [each["cost_usd"] for each in real or models if each["cost_usd"] is not None]
+    models = part.models if isinstance(part, EffectReport) else (part,)
+    real = [each for each in models if not each.simulated]
+    known = [each.cost_usd for each in real or models if each.cost_usd is not None]
     if not known:
         return "cost not known"
     total = fsum(known)
     if not real:
         return f"{amount(total)} simulated US dollars"
-    lacking = any(each["cost_usd"] is None and each["scored"] for each in real)
+    lacking = any(each.cost_usd is None and each.scored for each in real)
     return f"{'at least ' if lacking else ''}{amount(total)} US dollars"
 
 
-def place(leader: Mapping[str, Any]) -> tuple[str, str]:
+def place(leader: LeaderboardRow) -> tuple[str, str]:
     """The rank of a line of the leaderboard, and what it is about."""
-    rank = NOTHING if leader["rank"] is None else str(leader["rank"])
-    return rank, WHOLE if leader["skill"] is None else leader["skill"]
+    rank = NOTHING if leader.rank is None else str(leader.rank)
+    return rank, WHOLE if leader.skill is None else leader.skill
 
 
-def over(contrast: Mapping[str, Any]) -> str:
+def over(contrast: EquivalenceContrast) -> str:
     """An equivalence in short: what it is over, and whether it marks the run."""
-    said = f"{label(contrast)} ({_OVER.get(contrast['over'], contrast['over'])})"
-    return f"{said}: FAILED" if contrast["failed"] else said
+    said = f"{label(contrast)} ({_OVER[contrast.over]})"
+    return f"{said}: FAILED" if contrast.failed else said
 
 
-def outcomes(part: Mapping[str, Any]) -> str:
+def outcomes(part: EffectReport | ModelEffectReport) -> str:
     """How many trials ended in which way: "pass 20, fail 9, infrastructure 1"; the scored ones first."""
-    found = {name: n for name, n in part["outcomes"].items() if n}
+    found = {name: n for name, n in part.outcomes.items() if n}
     order = [*(name for name in SCORED if name in found), *sorted(found.keys() - set(SCORED))]
     return ", ".join(f"{name} {found[name]:,}" for name in order)
 
 
-def missing(part: Mapping[str, Any]) -> str:
+def missing(part: EffectReport | ModelEffectReport) -> str:
     """The trials that enter no figure: "2 of 60 trials missing: infrastructure 1, not run 1"; "" for none."""
-    absent = part["planned"] - part["scored"]
+    absent = part.planned - part.scored
     if absent <= 0:
         return ""
-    kinds = {name: n for name, n in sorted(part["outcomes"].items()) if name not in SCORED and n}
+    kinds = {name: n for name, n in sorted(part.outcomes.items()) if name not in SCORED and n}
     unrun = absent - sum(kinds.values())
     said = [f"{name} {n:,}" for name, n in kinds.items()] + ([f"not run {unrun:,}"] if unrun > 0 else [])
-    return f"{absent:,} of {count(part['planned'], 'trial')} missing: {', '.join(said)}"
+    return f"{absent:,} of {count(part.planned, 'trial')} missing: {', '.join(said)}"
 
 
-def invoked(arm: Mapping[str, Any]) -> str:
+def invoked(arm: ArmFigures) -> str:
     """How often an agent opened a staged skill, among the trials where that can be seen."""
-    found = arm["invoked"]
-    seen = found["yes"] + found["no"]
-    hidden = f"{found['not_observable']:,} not observable" if found["not_observable"] else ""
+    found = arm.invoked
+    seen = found.yes + found.no
+    hidden = f"{found.not_observable:,} not observable" if found.not_observable else ""
     if not seen:
         return hidden or NOTHING
-    return f"{share(found['rate'])} n {seen:,}" + (f" ({hidden})" if hidden else "")
+    return f"{share(found.rate)} n {seen:,}" + (f" ({hidden})" if hidden else "")
 
 
 def grouped(reasons: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -186,13 +150,13 @@ def grouped(reasons: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield f"{', '.join(names)}: {each}" if len(reasons) > 1 else each
 
 
-def flips(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def flips(model: ModelEffectReport) -> list[TaskReport]:
     """The tasks whose success differs between target and control, those that lost first."""
-    found = [task for task in model["tasks"] if task["flip"] in ("lost", "gained")]
-    return sorted(found, key=lambda task: (task["flip"] != "lost", task["task_id"]))
+    found = [task for task in model.tasks if task.flip in ("lost", "gained")]
+    return sorted(found, key=lambda task: (task.flip != "lost", task.task_id))
 
 
-def passes(task: Mapping[str, Any], arm: str) -> str:
+def passes(task: TaskReport, arm: str) -> str:
     """Trials that passed of those scored, such as "2/3"; a dash where the task has no such arm or no scored trial."""
-    found = task["arms"].get(arm)
-    return NOTHING if not found or not found["n"] else f"{found['passes']}/{found['n']}"
+    found = task.arms.get(arm)
+    return NOTHING if not found or not found.n else f"{found.passes}/{found.n}"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from skill_health.bench.report_formats import RenderOptions
-from skill_health.effectiveness.reports._cells import Number, points
+from skill_health.documents._record import FullFigure
+from skill_health.text.numbers import points
 from skill_health.text.terminal import columns, cut, padded, paint, squeezed, table_line
 
 LEGEND = "● tested, ○ not testable or descriptive; the bar is the 95 % interval, the line is no effect"
@@ -24,7 +25,7 @@ class EffectRow:
     """An effect: what of, the difference (a share, -1 to 1), on how many tasks, whether it was tested, and a word."""
 
     label: str
-    delta: Number
+    delta: FullFigure
     tasks: int
     tested: bool
     word: str = ""
@@ -74,7 +75,7 @@ def _odd(width: int) -> int:
 
 def _reach(rows: Sequence[EffectRow]) -> float:
     """Where the axis ends: the next tenth beyond every value and interval, at most 1."""
-    ends = [abs(row.delta[key]) for row in rows for key in ("value", "low", "high") if row.delta[key] is not None]
+    ends = [abs(end) for row in rows for end in (row.delta.value, row.delta.low, row.delta.high) if end is not None]
     return min(ceil(max(ends, default=0.0) / _STEP - _EPSILON) * _STEP or _STEP, 1.0)
 
 
@@ -96,7 +97,7 @@ def _at(value: float, reach: float, plot: int) -> int:
 
 def _painted(row: EffectRow, reach: float, plot: int, look: RenderOptions) -> str:
     """The bar of a row; an effect whose interval leaves out zero is coloured, too, where colour is asked for."""
-    value, low, high = (row.delta[key] for key in ("value", "low", "high"))
+    value, low, high = row.delta.value, row.delta.low, row.delta.high
     cells = [" "] * plot
     if value is not None and low is not None and high is not None:
         start, end = _at(low, reach, plot), _at(high, reach, plot)

@@ -6,18 +6,20 @@ percentages, and what is not known is empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from skill_health.bench.report_formats import PLAIN, RenderOptions, Report, Row, render_csv
-from skill_health.effectiveness.records import TrialResult
+from skill_health.bench.report_formats import PLAIN, RenderOptions, Row, render_csv
+from skill_health.documents._record import FullFigure
+from skill_health.documents.effect_report import ArmContrast, ArmFigures, EffectReport
+from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.effects.contrasts import DELTAS
 from skill_health.effectiveness.reports import TABLES
 from skill_health.effectiveness.reports._cells import MEASURES
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "method", "note")
 _SHORT = ("value", "low", "high", "n")
-_COST = ("input_tokens", "output_tokens", "cost_usd", "duration_ms", "turns")
 _PLACE = ("model", "agent", "simulated", "part", "skill", "category")
 _TEST = (
     "name", "arm", "against", "kind", "tasks", "differing", "testable", "sign_flip_p", "wilcoxon_p", "correction",
@@ -31,7 +33,7 @@ _TRIAL = (
 _USAGE = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
 
-def render(report: Report, look: RenderOptions = PLAIN) -> str:
+def render(report: EffectReport, look: RenderOptions = PLAIN) -> str:
     """The table that `look` names. Raises KeyError for trials, which are in no report: see `trials`."""
     head, rows = _TABLES[look.table or TABLES[0]]
     return render_csv(head, rows(report))
@@ -49,32 +51,38 @@ def _trial(result: TrialResult) -> Row:
     return plain | listed | {"skills": skills} | {name: getattr(result.usage, name, None) for name in _USAGE}
 
 
-def _parts(report: Report) -> Iterator[tuple[Row, Row]]:
-    """Everything that has arms and contrasts, each with where it stands: model, part, skill or category."""
-    for model in report["models"]:
-        place = {"model": model["model"], "agent": model["agent"], "simulated": int(model["simulated"])}
-        yield {**place, "part": "collection"}, model
-        for skill in model["skills"]:
-            yield {**place, "part": "skill", "skill": skill["skill"]}, skill
-        for each in model["categories"]:
-            yield {**place, "part": "category", "category": each["category"]}, each
-        yield {**place, "part": "negative controls"}, model["controls"]
-        if model["calibration"]:
-            yield {**place, "part": "calibration"}, {"contrasts": [model["calibration"]]}
+class _Part(NamedTuple):
+    """Something that has arms or contrasts: where it stands (model, part, skill or category), and its verdict."""
+
+    place: Row
+    contrasts: Sequence[ArmContrast]
+    arms: Sequence[ArmFigures] = ()
+    verdict: str | None = None
 
 
-def _contrasts(report: Report) -> Iterator[Row]:
-    for place, part in _parts(report):
-        verdict = part.get("verdict") or {}
-        for each in part["contrasts"]:
-            deltas = {name: each["deltas"].get(name) or {} for name in _COST}
-            student = each["t"] or {}
+def _parts(report: EffectReport) -> Iterator[_Part]:
+    for model in report.models:
+        place = {"model": model.model, "agent": model.agent, "simulated": int(model.simulated)}
+        yield _Part({**place, "part": "collection"}, model.contrasts, model.arms, model.verdict.word)
+        for skill in model.skills:
+            own = {**place, "part": "skill", "skill": skill.skill}
+            yield _Part(own, skill.contrasts, skill.arms, skill.verdict.word)
+        for each in model.categories:
+            yield _Part({**place, "part": "category", "category": each.category}, each.contrasts)
+        yield _Part({**place, "part": "negative controls"}, model.controls.contrasts, model.controls.arms)
+        if model.calibration:
+            yield _Part({**place, "part": "calibration"}, [model.calibration])
+
+
+def _contrasts(report: EffectReport) -> Iterator[Row]:
+    for part in _parts(report):
+        for each in part.contrasts:
             yield {
-                **place, **{name: _flag(each.get(name)) for name in _TEST}, **{name: each["delta"].get(name) for name in _NUMBER},
-                "p_adjusted": each["p_adjusted"], "note": each["note"] or each["delta"].get("note"),
-                "t_low": student.get("low"), "t_high": student.get("high"),
-                "verdict": verdict.get("word") if each["kind"] == "primary" else None,
-                **{f"{name}_{key}": number.get(key) for name, number in deltas.items() for key in _SHORT},
+                **part.place, **{name: _flag(getattr(each, name, None)) for name in _TEST}, **_number(each.delta),
+                "p_adjusted": each.p_adjusted, "note": each.note or each.delta.note,
+                "t_low": each.t and each.t.low, "t_high": each.t and each.t.high,
+                "verdict": part.verdict if each.kind == "primary" else None,
+                **{f"{name}_{key}": getattr(getattr(each.deltas, name), key) for name in DELTAS for key in _SHORT},
             }  # fmt: skip
 
 
@@ -82,28 +90,33 @@ def _flag(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def _arms(report: Report) -> Iterator[Row]:
-    for place, part in _parts(report):
-        for arm in part.get("arms", ()):
-            numbers = {"success": arm["success"], "reward": arm["reward"], "invoked_rate": arm["invoked"]["rate"]}
-            numbers |= {"success_given_invoked": arm["success_given_invoked"], **{name: arm[name] for name in MEASURES}}
+def _number(figure: FullFigure) -> Row:
+    return {name: getattr(figure, name) for name in _NUMBER}
+
+
+def _arms(report: EffectReport) -> Iterator[Row]:
+    for part in _parts(report):
+        for arm in part.arms:
+            numbers = {"success": arm.success, "reward": arm.reward, "invoked_rate": arm.invoked.rate}
+            numbers |= {name: getattr(arm, name) for name in ("success_given_invoked", *MEASURES)}
             for measure, number in numbers.items():
                 yield {
-                    **place, **{name: arm[name] for name in ("arm", "trials", "tasks", "missing")}, "flags": " ".join(arm["flags"]),
-                    "measure": measure, **{name: number.get(name) for name in _NUMBER},
+                    **part.place, **{name: getattr(arm, name) for name in ("arm", "trials", "tasks", "missing")},
+                    "flags": " ".join(arm.flags), "measure": measure, **_number(number),
                 }  # fmt: skip
 
 
-def _tasks(report: Report) -> Iterator[Row]:
-    for model in report["models"]:
-        for task in model["tasks"]:
-            own = {name: task[name] for name in ("task_id", "slug", "skill", "category", "difficulty", "flip")}
-            for arm, found in task["arms"].items():
-                yield {"model": model["model"], **own, "arm": arm, **{key: found[key] for key in _OF_ARM}}
+def _tasks(report: EffectReport) -> Iterator[Row]:
+    for model in report.models:
+        for task in model.tasks:
+            own = {name: getattr(task, name) for name in _OF_TASK}
+            for arm, found in task.arms.items():
+                yield {"model": model.model, **own, "arm": arm, **{key: getattr(found, key) for key in _OF_ARM}}
 
 
+_OF_TASK = ("task_id", "slug", "skill", "category", "difficulty", "flip")
 _OF_ARM = ("n", "passes", "success", "reward")
-_TABLES: Mapping[str, tuple[list[str], Callable[[Report], Iterator[Row]]]] = {
+_TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]] = {
     "contrasts": (
         [
             *_PLACE,
@@ -112,10 +125,10 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[Report], Iterator[Row]]]] = {
             "t_low",
             "t_high",
             "verdict",
-            *(f"{name}_{key}" for name in _COST for key in _SHORT),
+            *(f"{name}_{key}" for name in DELTAS for key in _SHORT),
         ],
         _contrasts,
     ),
     "arms": ([*_PLACE, "arm", "trials", "tasks", "missing", "flags", "measure", *_NUMBER], _arms),
-    "tasks": (["model", "task_id", "slug", "skill", "category", "difficulty", "flip", "arm", *_OF_ARM], _tasks),
+    "tasks": (["model", *_OF_TASK, "arm", *_OF_ARM], _tasks),
 }

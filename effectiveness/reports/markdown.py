@@ -2,49 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
+from skill_health.bench.report_formats import PLAIN, RenderOptions
+from skill_health.documents._record import FullFigure
+from skill_health.documents.effect_report import ArmContrast, ArmFigures, EffectReport, ModelEffectReport
+from skill_health.effectiveness.effects.contrasts import DELTAS
 from skill_health.effectiveness.reports import _cells
-from skill_health.effectiveness.reports._cells import NOTHING, count, percent, points, share
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.blocks import rest, table, text
+from skill_health.text.numbers import (
+    NOTHING,
+    bracket,
+    change,
+    count,
+    format_number,
+    p_value,
+    percent,
+    points,
+    quantity,
+    share,
+)
 
 _TASKS, _SKILLS = 200, 100
-Part = Mapping[str, Any]
 
 
-def head(report: Report) -> Iterator[str]:
+def head(report: EffectReport) -> Iterator[str]:
     """What the run was, and what speaks against believing it."""
-    ids = {task["task_id"] for model in report["models"] for task in model["tasks"]}
+    ids = {task.task_id for model in report.models for task in model.tasks}
     yield "# Effectiveness report"
     yield ""
-    if report["simulated"]:
+    if report.simulated:
         yield from (f"> **{text(_cells.SIMULATED)}**", "")
-    if report["sandbox"] == "none":
+    if report.sandbox == "none":
         yield from ("> **Not isolated**: the trials ran without a sandbox.", "")
-    if report["biased"]:
-        yield from (f"> **Biased**: {text(why)}  " for why in report["biased"])
+    if report.biased:
+        yield from (f"> **Biased**: {text(why)}  " for why in report.biased)
         yield ""
     yield text(
-        f"Run {report['run_id']}, {report['created'] or 'at a time not known'}, skill-health {report['tool_version']}: {count(len(ids), 'task')}, "
-        f"{count(len(report['models']), 'model')}, {count(report['replications'], 'replication')}, sandbox "
-        f"{report['sandbox'] or 'not known'}, seed {report['seed']}; {report['scored']:,} of {count(report['planned'], 'trial')} scored "
+        f"Run {report.run_id}, {report.created or 'at a time not known'}, skill-health {report.tool_version}: {count(len(ids), 'task')}, "
+        f"{count(len(report.models), 'model')}, {count(report.replications, 'replication')}, sandbox "
+        f"{report.sandbox or 'not known'}, seed {report.seed}; {report.scored:,} of {count(report.planned, 'trial')} scored "
         f"({_cells.outcomes(report) or 'none run'}); {_cells.spent(report)}."
     )
     yield ""
-    yield from (f"- Preliminary: {text(why)}" for why in report["preliminary"])
-    if report["preliminary"]:
+    yield from (f"- Preliminary: {text(why)}" for why in report.preliminary)
+    if report.preliminary:
         yield ""
 
 
-def contrasts(found: Sequence[Part]) -> Iterator[str]:
+def contrasts(found: Sequence[ArmContrast]) -> Iterator[str]:
     """Every contrast with its interval and its tests."""
     rows = [
         [
-            text(_cells.label(each)), text(each["kind"]), points(each["delta"]), _cells.bracket(each["t"]), f"{each['differing']} of {each['tasks']}",
-            *_ps(each), f"{percent(each['normalised_gain'])}", text(_cells.reason(each)) or NOTHING,
+            text(_cells.label(each)), text(each.kind), points(each.delta), bracket(each.t), f"{each.differing} of {each.tasks}",
+            *_ps(each), f"{percent(each.normalised_gain)}", text(_cells.reason(each)) or NOTHING,
         ]
         for each in found
     ]  # fmt: skip
@@ -58,30 +70,28 @@ def contrasts(found: Sequence[Part]) -> Iterator[str]:
     yield from table(names, rows)
 
 
-def _ps(each: Part) -> list[str]:
+def _ps(each: ArmContrast) -> list[str]:
     """The p-values; none is shown for a contrast that is not testable."""
-    if not each["testable"]:
+    if not each.testable:
         return [NOTHING] * 3
-    corrected = _cells.p_value(each["p_adjusted"])
+    corrected = p_value(each.p_adjusted)
     return [
-        _cells.p_value(each["sign_flip_p"]), _cells.p_value(each["wilcoxon_p"]),
-        corrected if each["p_adjusted"] is None or each["correction"] == "none" else f"{corrected} ({text(each['correction'])})",
+        p_value(each.sign_flip_p), p_value(each.wilcoxon_p),
+        corrected if each.p_adjusted is None or each.correction == "none" else f"{corrected} ({text(each.correction)})",
     ]  # fmt: skip
 
 
-def skills(model: Part) -> Iterator[str]:
+def skills(model: ModelEffectReport) -> Iterator[str]:
     """Each skill: its verdict, what it adds, and how often it succeeds with and without."""
     rows = []
-    for skill in model["skills"]:
-        each, verdict = _cells.headline(skill["contrasts"]), skill["verdict"]
-        by_arm = {arm["arm"]: arm for arm in skill["arms"]}
-        sides = [by_arm.get(each[side]) if each else None for side in ("against", "arm")]
-        reason = "; ".join(
-            filter(None, [_cells.why(verdict), *(f"preliminary: {why}" for why in verdict["preliminary"])])
-        )
+    for skill in model.skills:
+        each, verdict = _cells.headline(skill.contrasts), skill.verdict
+        by_arm = {arm.arm: arm for arm in skill.arms}
+        sides = [by_arm.get(side) for side in ((each.against, each.arm) if each else ("", ""))]
+        reason = "; ".join(filter(None, [_cells.why(verdict), *(f"preliminary: {why}" for why in verdict.preliminary)]))
         rows.append([
-            text(skill["skill"]), text(verdict["word"]), points(each["delta"]) if each else NOTHING, str(len(skill["tasks"])),
-            *(f"{share(side['success'])} n {side['trials']:,}" if side else NOTHING for side in sides), text(reason) or NOTHING,
+            text(skill.skill), text(verdict.word), points(each.delta) if each else NOTHING, str(len(skill.tasks)),
+            *(f"{share(side.success)} n {side.trials:,}" if side else NOTHING for side in sides), text(reason) or NOTHING,
         ])  # fmt: skip
     if rows:
         yield "### Skills"
@@ -91,13 +101,13 @@ def skills(model: Part) -> Iterator[str]:
     yield from rest(_SKILLS, len(rows), "skills")
 
 
-def arms(found: Sequence[Part], title: str = "Arms") -> Iterator[str]:
+def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
     """Success, invocation and what a trial takes, for each arm."""
     rows = [
         [
-            text(arm["arm"]), f"{arm['trials']:,} / {arm['tasks']:,}", f"{arm['missing']:,}", share(arm["success"]),
-            _cells.decimal(arm["reward"]), text(", ".join(arm["flags"])) or NOTHING, _cells.invoked(arm),
-            *(_cells.quantity(arm[name]) for name in _cells.MEASURES),
+            text(arm.arm), f"{arm.trials:,} / {arm.tasks:,}", f"{arm.missing:,}", share(arm.success),
+            format_number(arm.reward), text(", ".join(arm.flags)) or NOTHING, _cells.invoked(arm),
+            *(quantity(getattr(arm, name)) for name in _cells.MEASURES),
         ]
         for arm in found
     ]  # fmt: skip
@@ -117,20 +127,18 @@ def arms(found: Sequence[Part], title: str = "Arms") -> Iterator[str]:
         *_cells.MEASURES.values(),
     )
     yield from table(names, rows)
-    described = [arm for arm in found if arm["success_given_invoked"]["value"] is not None]
+    described = [arm for arm in found if arm.success_given_invoked.value is not None]
     if described:
-        said = "; ".join(
-            f"{a['arm']} {share(a['success_given_invoked'])} n {a['success_given_invoked']['n']}" for a in described
-        )
+        said = "; ".join(f"{a.arm} {share(a.success_given_invoked)} n {a.success_given_invoked.n}" for a in described)
         yield f"Success in the trials that opened a skill, descriptive only, %: {text(said)}."
         yield ""
 
 
-def costs(found: Sequence[Part]) -> Iterator[str]:
+def costs(found: Sequence[ArmContrast]) -> Iterator[str]:
     """What one arm takes more than another, per trial."""
-    names = [name for name in _cells.MEASURES if any(_cells.is_known(each["deltas"].get(name)) for each in found)]
+    names = [name for name in DELTAS if any(getattr(each.deltas, name).value is not None for each in found)]
     rows = [
-        [text(_cells.label(each)), str(each["tasks"]), *(_amount(each["deltas"].get(name)) for name in names)]
+        [text(_cells.label(each)), str(each.tasks), *(_amount(getattr(each.deltas, name)) for name in names)]
         for each in found
     ]
     if not names:
@@ -140,18 +148,18 @@ def costs(found: Sequence[Part]) -> Iterator[str]:
     yield from table(("contrast", "tasks", *(_cells.MEASURES[name] for name in names)), rows)
 
 
-def _amount(number: Part | None) -> str:
-    return f"{_cells.change(number)} n {number['n']:,}" if number is not None and _cells.is_known(number) else NOTHING
+def _amount(number: FullFigure) -> str:
+    return f"{change(number)} n {number.n:,}" if number.value is not None else NOTHING
 
 
-def tasks(model: Part) -> Iterator[str]:
+def tasks(model: ModelEffectReport) -> Iterator[str]:
     """One row for each task: passes of scored trials in each arm, and whether the skill flipped it."""
-    found = model["tasks"]
-    names = list(dict.fromkeys(arm for task in found for arm in task["arms"]))
+    found = model.tasks
+    names = list(dict.fromkeys(arm for task in found for arm in task.arms))
     rows = [
         [
-            text(task["task_id"]), text(task["skill"] or NOTHING), text(task["category"] or NOTHING),
-            f"**{task['flip']}**" if task["flip"] in ("gained", "lost") else text(task["flip"] or NOTHING),
+            text(task.task_id), text(task.skill or NOTHING), text(task.category or NOTHING),
+            f"**{task.flip}**" if task.flip in ("gained", "lost") else text(task.flip or NOTHING),
             *(_cells.passes(task, arm) for arm in names),
         ]
         for task in found[:_TASKS]
@@ -167,25 +175,24 @@ def tasks(model: Part) -> Iterator[str]:
 
 EXTENSION = ".md"
 _PLOT, _LEADERS, _ROWS = 100, 50, 60
-Model = Mapping[str, Any]
 
 
-def render(report: Report, look: RenderOptions = PLAIN) -> str:
+def render(report: EffectReport, look: RenderOptions = PLAIN) -> str:
     """The verdicts first, then each model: contrasts, skills, arms, costs, controls, categories, tasks."""
     parts = [head(report), _leaders(report)]
-    parts += [_model(report, model) for model in report["models"]]
+    parts += [_model(report, model) for model in report.models]
     return "\n".join(line for part in (*parts, _foot(report)) for line in part).rstrip() + "\n"
 
 
-def _leaders(report: Report) -> Iterator[str]:
-    found = report["leaderboard"]
+def _leaders(report: EffectReport) -> Iterator[str]:
+    found = report.leaderboard
     if found:
         yield "## Who benefits most"
         yield ""
     rows = [
         [
-            *map(text, _cells.place(each)), text(each["model"]), points(each["delta"]),
-            str(each["delta"]["clusters"]), text(each["verdict"]),
+            *map(text, _cells.place(each)), text(each.model), points(each.delta),
+            str(each.delta.clusters), text(each.verdict),
         ]
         for each in found[:_LEADERS]
     ]  # fmt: skip
@@ -193,51 +200,51 @@ def _leaders(report: Report) -> Iterator[str]:
     yield from rest(_LEADERS, len(found), "places")
 
 
-def _model(report: Report, model: Model) -> Iterator[str]:
-    yield f"## {text(model['model'], 200)}"
+def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
+    yield f"## {text(model.model, 200)}"
     yield ""
     yield from _facts(model)
     yield from _plot(model)
-    yield from contrasts(model["contrasts"])
+    yield from contrasts(model.contrasts)
     yield from skills(model)
-    yield from arms(model["arms"])
-    yield from costs(model["contrasts"])
+    yield from arms(model.arms)
+    yield from costs(model.contrasts)
     yield from _controls(report, model)
     yield from _categories(model)
     yield from tasks(model)
 
 
-def _facts(model: Model) -> Iterator[str]:
-    verdict, primary = model["verdict"], _cells.headline(model["contrasts"])
+def _facts(model: ModelEffectReport) -> Iterator[str]:
+    verdict, primary = model.verdict, _cells.headline(model.contrasts)
     why = _cells.why(verdict)
-    said = f"**{text(verdict['word'])}**" + (f": {text(why)}" if why else "")
+    said = f"**{text(verdict.word)}**" + (f": {text(why)}" if why else "")
     if primary:
         name, tested = text(_cells.name_of(primary)), text(_cells.tested(primary))
-        yield f"{name}: **{points(primary['delta'])}** points, {count(primary['tasks'], 'task')}, {tested}. Verdict: {said}."
+        yield f"{name}: **{points(primary.delta)}** points, {count(primary.tasks, 'task')}, {tested}. Verdict: {said}."
     else:
         yield f"Verdict: {said}."
     yield ""
-    version = text(f"{model['agent']} {model['agent_version'] or '(version not known)'}")
-    resolved = f", models named by the provider: {text(', '.join(model['resolved']), 200)}" if model["resolved"] else ""
+    version = text(f"{model.agent} {model.agent_version or '(version not known)'}")
+    resolved = f", models named by the provider: {text(', '.join(model.resolved), 200)}" if model.resolved else ""
     yield f"- {version}{resolved}"
-    if model["simulated"]:
+    if model.simulated:
         yield f"- {text(_cells.SIMULATED)}"
-    yield from (f"- **Biased**: {text(why)}" for why in model["biased"])
-    yield from (f"- Preliminary: {text(why)}" for why in verdict["preliminary"])
-    yield from (f"- {text(note)}" for note in verdict["notes"])
-    yield f"- Trials: {text(_cells.outcomes(model)) or NOTHING}; {model['retried']:,} retried; {_cells.spent(model)}"
+    yield from (f"- **Biased**: {text(why)}" for why in model.biased)
+    yield from (f"- Preliminary: {text(why)}" for why in verdict.preliminary)
+    yield from (f"- {text(note)}" for note in verdict.notes)
+    yield f"- Trials: {text(_cells.outcomes(model)) or NOTHING}; {model.retried:,} retried; {_cells.spent(model)}"
     if gone := _cells.missing(model):
         yield f"- {text(gone)}"
     yield ""
 
 
-def _plot(model: Model) -> Iterator[str]:
+def _plot(model: ModelEffectReport) -> Iterator[str]:
     """The effect plot, as a block of code: nothing in there is markup, and no text in it can end it."""
-    found = [(_cells.label(each), each) for each in model["contrasts"]]
-    own = [(each["skill"], _cells.headline(each["contrasts"])) for each in model["skills"][:_ROWS]]
+    found = [(_cells.label(each), each) for each in model.contrasts]
+    own = [(each.skill, _cells.headline(each.contrasts)) for each in model.skills[:_ROWS]]
     found += [(name, contrast) for name, contrast in own if contrast]
     rows = [
-        EffectRow(_fenceless(name), each["delta"], each["tasks"], each["testable"] and each["kind"] != "descriptive")
+        EffectRow(_fenceless(name), each.delta, each.tasks, each.testable and each.kind != "descriptive")
         for name, each in found
     ]
     if rows:
@@ -250,24 +257,24 @@ def _fenceless(name: str) -> str:
     return name.replace("`", "'").replace("~", "-")
 
 
-def _controls(report: Report, model: Model) -> Iterator[str]:
-    controls, calibration = model["controls"], model["calibration"]
-    if controls["contrasts"]:
-        said = {True: "passed", False: "**failed**", None: "not shown"}[controls["passed"]]
+def _controls(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
+    controls, calibration = model.controls, model.calibration
+    if controls.contrasts:
+        said = {True: "passed", False: "**failed**", None: "not shown"}[controls.passed]
         yield "### Negative controls"
         yield ""
         yield (
-            f"{count(len(controls['tasks']), 'task')} that no skill should help with, declared margin "
-            f"{100 * report['margin']:.0f} points: {said}. {text(controls['note'])}".rstrip()
+            f"{count(len(controls.tasks), 'task')} that no skill should help with, declared margin "
+            f"{100 * report.margin:.0f} points: {said}. {text(controls.note)}".rstrip()
         )
         yield ""
         rows = [
             [
-                text(_cells.over(each)), points(each["delta"]), str(each["tasks"]), _cells.bracket(each["ninety"]),
-                _cells.p_value(each["tost_p"]), {True: "yes", False: "no", None: "not shown"}[each["equivalent"]],
-                _cells.p_value(each["bias_p_adjusted"]), text(_cells.reason(each)) or NOTHING,
+                text(_cells.over(each)), points(each.delta), str(each.tasks), bracket(each.ninety),
+                p_value(each.tost_p), {True: "yes", False: "no", None: "not shown"}[each.equivalent],
+                p_value(each.bias_p_adjusted), text(_cells.reason(each)) or NOTHING,
             ]
-            for each in controls["contrasts"]
+            for each in controls.contrasts
         ]  # fmt: skip
         yield from table(
             (
@@ -282,20 +289,20 @@ def _controls(report: Report, model: Model) -> Iterator[str]:
             ),
             rows,
         )
-        yield from arms(controls["arms"], "Arms of the negative controls")
+        yield from arms(controls.arms, "Arms of the negative controls")
     if calibration:
         yield f"### Calibration: {text(_cells.name_of(calibration))}"
         yield ""
-        yield f"{points(calibration['delta'])} points, {count(calibration['tasks'], 'task')}, " + text(
-            f"{_cells.tested(calibration)}: {calibration['verdict']}"
+        yield f"{points(calibration.delta)} points, {count(calibration.tasks, 'task')}, " + text(
+            f"{_cells.tested(calibration)}: {calibration.verdict}"
         )
         yield ""
 
 
-def _categories(model: Model) -> Iterator[str]:
-    found = [(each, _cells.headline(each["contrasts"])) for each in model["categories"]]
+def _categories(model: ModelEffectReport) -> Iterator[str]:
+    found = [(each, _cells.headline(each.contrasts)) for each in model.categories]
     rows = [
-        [text(each["category"] or "(none)"), str(each["tasks"]), points(one["delta"]), text(_cells.tested(one))]
+        [text(each.category or "(none)"), str(each.tasks), points(one.delta), text(_cells.tested(one))]
         for each, one in found
         if one
     ]
@@ -305,8 +312,8 @@ def _categories(model: Model) -> Iterator[str]:
     yield from table(("category", "tasks", "target - control, points", "test"), rows)
 
 
-def _foot(report: Report) -> Iterator[str]:
+def _foot(report: EffectReport) -> Iterator[str]:
     yield "## How to read this"
     yield ""
-    yield from (f"- {text(each)}" for each in (*report["notes"], _cells.INTENTION, _cells.READING))
+    yield from (f"- {text(each)}" for each in (*report.notes, _cells.INTENTION, _cells.READING))
     yield f"- [{NOTHING}] stands where there is no interval, {NOTHING} where there is no number."

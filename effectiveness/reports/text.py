@@ -2,55 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
+from skill_health.bench.report_formats import PLAIN, RenderOptions
+from skill_health.documents._record import map_values
+from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, TaskReport
+from skill_health.effectiveness.effects.contrasts import DELTAS
 from skill_health.effectiveness.reports import _cells
-from skill_health.effectiveness.reports._cells import NOTHING, count, share
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
+from skill_health.text.numbers import NOTHING, change, count, points, share
 from skill_health.text.terminal import NARROWEST, ascii_values, cut, paint, table, to_ascii, wrapped
 
 _FLIPS = 20
-_SHOWN = ("input_tokens", "output_tokens", "cost_usd", "duration_ms", "turns")
-Part = Mapping[str, Any]
 
 
-def arms(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
+def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """How often each arm succeeded, on how many trials of how many tasks, and how often it opened a skill."""
     rows = [
-        [arm["arm"], share(arm["success"]), f"{arm['trials']:,}/{arm['tasks']:,}", _cells.invoked(arm), f"{arm['missing']:,}"]
-        for arm in model["arms"]
+        [arm.arm, share(arm.success), f"{arm.trials:,}/{arm.tasks:,}", _cells.invoked(arm), f"{arm.missing:,}"]
+        for arm in model.arms
     ]  # fmt: skip
     yield from _titled("Arms", ("arm", "success %", "n/tasks", "opened a skill %", "missing"), rows, look, width)
-    flagged = [(arm["arm"], flag) for arm in model["arms"] for flag in arm["flags"]]
+    flagged = [(arm.arm, flag) for arm in model.arms for flag in arm.flags]
     for flag in sorted({flag for _, flag in flagged}):
         yield from wrapped(f"At the {flag}: {', '.join(arm for arm, found in flagged if found == flag)}", width, "  ")
     if flagged:
         yield ""
 
 
-def costs(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
+def costs(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """What each arm of a contrast costs more, per trial; those of the headline alone where the terminal is narrow."""
-    found = [each for each in model["contrasts"] if any(_cells.is_known(each["deltas"].get(name)) for name in _SHOWN)]
+    found = [each for each in model.contrasts if any(getattr(each.deltas, name).value is not None for name in DELTAS)]
     rows = [
-        [_cells.name_of(each), *(_cells.change(each["deltas"].get(name)) for name in _SHOWN), f"{each['tasks']:,}"]
+        [_cells.name_of(each), *(change(getattr(each.deltas, name)) for name in DELTAS), f"{each.tasks:,}"]
         for each in found
     ]  # fmt: skip
-    head = ("per trial", *(_cells.MEASURES[name] for name in _SHOWN), "tasks")
+    head = ("per trial", *(_cells.MEASURES[name] for name in DELTAS), "tasks")
     if rows and _wide(head, rows) > width:
         yield from _down(found, look, width)
     else:
         yield from _titled("Cost of the arms", head, rows, look, width)
 
 
-def _down(found: Sequence[Part], look: RenderOptions, width: int) -> Iterator[str]:
+def _down(found: Sequence[ArmContrast], look: RenderOptions, width: int) -> Iterator[str]:
     """The same with a line for each measure, of the headline only."""
     each = _cells.headline(found) or found[0]
     rows = [
-        [_cells.MEASURES[name], _cells.change(each["deltas"][name]), str(each["deltas"][name]["n"])]
-        for name in _SHOWN
-        if _cells.is_known(each["deltas"].get(name))
+        [_cells.MEASURES[name], change(getattr(each.deltas, name)), str(getattr(each.deltas, name).n)]
+        for name in DELTAS
+        if getattr(each.deltas, name).value is not None
     ]
     yield from _titled(f"Cost, {_cells.name_of(each)}", ("per trial", "difference", "n"), rows, look, width)
 
@@ -60,7 +60,7 @@ def _wide(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + 2 * (len(widths) - 1)
 
 
-def tasks(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
+def tasks(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """The tasks whose success differs between target and control."""
     found = _cells.flips(model)
     if not found:
@@ -73,9 +73,9 @@ def tasks(model: Part, look: RenderOptions, width: int) -> Iterator[str]:
     yield ""
 
 
-def _flip(task: Part, sides: Sequence[str]) -> str:
+def _flip(task: TaskReport, sides: Sequence[str]) -> str:
     shown = ", ".join(f"{arm} {_cells.passes(task, arm)}" for arm in sides)
-    return f"{task['flip']:<6}  {shown}  {task['task_id']} ({task['skill'] or NOTHING})"
+    return f"{task.flip:<6}  {shown}  {task.task_id} ({task.skill or NOTHING})"
 
 
 def _titled(
@@ -90,39 +90,38 @@ def _titled(
 
 EXTENSION = ".txt"
 _LEADERS, _SKILLS = 10, 60
-Model = Mapping[str, Any]
 
 
-def render(report: Report, look: RenderOptions = PLAIN) -> str:
+def render(report: EffectReport, look: RenderOptions = PLAIN) -> str:
     """At most `look.width` columns, and 40 at least; tables lose columns before they lose names."""
     if look.ascii:
-        return to_ascii(_page(ascii_values(report), look))
+        return to_ascii(_page(map_values(report, ascii_values), look))
     return _page(report, look)
 
 
-def _page(report: Report, look: RenderOptions) -> str:
+def _page(report: EffectReport, look: RenderOptions) -> str:
     width = max(look.width, NARROWEST)
     lines = [*_head(report, look, width)]
-    for model in report["models"]:
+    for model in report.models:
         lines += _model(report, model, look, width)
     lines += [*_leaders(report, look, width), *_mind(report, look, width)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _head(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
-    yield paint(cut(f"effectiveness run {report['run_id']}", width), "bold", look.color)
-    ids = {task["task_id"] for model in report["models"] for task in model["tasks"]}
+def _head(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    yield paint(cut(f"effectiveness run {report.run_id}", width), "bold", look.color)
+    ids = {task.task_id for model in report.models for task in model.tasks}
     yield from wrapped(
-        f"{count(len(ids), 'task')}, {count(report['replications'], 'replication')}, sandbox {report['sandbox'] or 'not known'}, "
-        f"seed {report['seed']}; {report['scored']:,} of {count(report['planned'], 'trial')} scored; {_cells.spent(report)}",
+        f"{count(len(ids), 'task')}, {count(report.replications, 'replication')}, sandbox {report.sandbox or 'not known'}, "
+        f"seed {report.seed}; {report.scored:,} of {count(report.planned, 'trial')} scored; {_cells.spent(report)}",
         width,
     )
     yield from wrapped(f"Trials: {_cells.outcomes(report) or NOTHING}.", width)
-    if report["sandbox"] == "none":
+    if report.sandbox == "none":
         yield from _loud(["NOT ISOLATED: the trials ran without a sandbox."], look, width)
-    if report["simulated"]:
+    if report.simulated:
         yield from _loud([_cells.SIMULATED], look, width)
-    yield from _loud((f"BIASED: {why}" for why in report["biased"]), look, width)
+    yield from _loud((f"BIASED: {why}" for why in report.biased), look, width)
     yield ""
 
 
@@ -131,16 +130,16 @@ def _loud(texts: Iterable[str], look: RenderOptions, width: int) -> Iterator[str
         yield from (paint(line, "yellow", look.color) for line in wrapped(f"*** {text}", width, "    "))
 
 
-def _model(report: Report, model: Model, look: RenderOptions, width: int) -> Iterator[str]:
-    version = f" {model['agent_version']}" if model["agent_version"] else ""
-    mark = "  SIMULATED" if model["simulated"] else ""
-    yield paint(cut(f"{model['model']}  ({model['agent']}{version}){mark}", width), "bold", look.color)
+def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    version = f" {model.agent_version}" if model.agent_version else ""
+    mark = "  SIMULATED" if model.simulated else ""
+    yield paint(cut(f"{model.model}  ({model.agent}{version}){mark}", width), "bold", look.color)
     if gone := _cells.missing(model):
         yield from wrapped(gone, width)
-    yield from _loud((f"BIASED: {why}" for why in model["biased"] if why not in report["biased"]), look, width)
+    yield from _loud((f"BIASED: {why}" for why in model.biased), look, width)
     yield from _verdict(model, look, width)
     yield ""
-    rows = [_row(_cells.label(each), each) for each in model["contrasts"]]
+    rows = [_row(_cells.label(each), each) for each in model.contrasts]
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
     yield from arms(model, look, width)
@@ -150,38 +149,38 @@ def _model(report: Report, model: Model, look: RenderOptions, width: int) -> Ite
     yield from tasks(model, look, width)
 
 
-def _verdict(model: Model, look: RenderOptions, width: int) -> Iterator[str]:
+def _verdict(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """The headline: intention to treat, target against control."""
-    primary, verdict = _cells.headline(model["contrasts"]), model["verdict"]
+    primary, verdict = _cells.headline(model.contrasts), model.verdict
     if primary:
         yield from wrapped(
-            f"{_cells.name_of(primary)}: {_cells.points(primary['delta'])} points of success{_cells.student(primary)}, "
-            f"{count(primary['tasks'], 'task')}, {_cells.tested(primary)}",
+            f"{_cells.name_of(primary)}: {points(primary.delta)} points of success{_cells.student(primary)}, "
+            f"{count(primary.tasks, 'task')}, {_cells.tested(primary)}",
             width, "  ",
         )  # fmt: skip
-    style = {"helps": "blue", "harmful": "yellow", "biased": "yellow"}.get(verdict["word"], "dim")
+    style = {"helps": "blue", "harmful": "yellow", "biased": "yellow"}.get(verdict.word, "dim")
     why = _cells.why(verdict)
-    said = f"Verdict on the collection: {verdict['word']}" + (f" ({why})" if why else "")
+    said = f"Verdict on the collection: {verdict.word}" + (f" ({why})" if why else "")
     yield from (paint(line, style, look.color) for line in wrapped(said, width, "  "))
-    for note in verdict["notes"]:
+    for note in verdict.notes:
         yield from wrapped(f"- {note}", width, "  ")
 
 
-def _row(label: str, contrast: Model, word: str = "") -> EffectRow:
-    sure = contrast["testable"] and contrast["kind"] != "descriptive"
-    return EffectRow(label, contrast["delta"], contrast["tasks"], sure, word)
+def _row(label: str, contrast: ArmContrast, word: str = "") -> EffectRow:
+    sure = contrast.testable and contrast.kind != "descriptive"
+    return EffectRow(label, contrast.delta, contrast.tasks, sure, word)
 
 
-def _skills(model: Model) -> tuple[str, list[EffectRow]]:
-    found = [(skill, _cells.headline(skill["contrasts"])) for skill in model["skills"]]
-    rows = [_row(skill["skill"], each, skill["verdict"]["word"]) for skill, each in found if each]
-    rows.sort(key=lambda row: (row.delta["value"] is None, -(row.delta["value"] or 0), row.label))
+def _skills(model: ModelEffectReport) -> tuple[str, list[EffectRow]]:
+    found = [(skill, _cells.headline(skill.contrasts)) for skill in model.skills]
+    rows = [_row(skill.skill, each, skill.verdict.word) for skill, each in found if each]
+    rows.sort(key=lambda row: (row.delta.value is None, -(row.delta.value or 0), row.label))
     more = f" (the first {_SKILLS} of {len(rows)})" if len(rows) > _SKILLS else ""
     return f"Skills, target against control{more}", rows[:_SKILLS]
 
 
-def _categories(model: Model) -> list[EffectRow]:
-    found = [(each["category"] or "(none)", _cells.headline(each["contrasts"])) for each in model["categories"]]
+def _categories(model: ModelEffectReport) -> list[EffectRow]:
+    found = [(each.category or "(none)", _cells.headline(each.contrasts)) for each in model.categories]
     return [_row(name, each) for name, each in found if each] if len(found) > 1 else []
 
 
@@ -192,53 +191,46 @@ def _plot(title: str, rows: list[EffectRow], look: RenderOptions, width: int) ->
         yield ""
 
 
-def _controls(report: Report, model: Model, look: RenderOptions, width: int) -> Iterator[str]:
+def _controls(report: EffectReport, model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """The negative controls and the calibration: what says whether the rest can be believed."""
-    controls, calibration = model["controls"], model["calibration"]
-    if controls["contrasts"]:
-        said = {True: "passed", False: "FAILED", None: "not shown"}[controls["passed"]]
-        margin = f"{100 * report['margin']:.0f}"
+    controls, calibration = model.controls, model.calibration
+    if controls.contrasts:
+        said = {True: "passed", False: "FAILED", None: "not shown"}[controls.passed]
+        margin = f"{100 * report.margin:.0f}"
         yield from wrapped(
-            f"Negative controls ({count(len(controls['tasks']), 'task')}, margin {margin} points): {said}"
-            + (f"; {controls['note']}" if controls["note"] else ""),
+            f"Negative controls ({count(len(controls.tasks), 'task')}, margin {margin} points): {said}"
+            + (f"; {controls.note}" if controls.note else ""),
             width, "  ",
         )  # fmt: skip
-        yield from forest([_row(_cells.over(each), each) for each in controls["contrasts"]], look, width)
+        yield from forest([_row(_cells.over(each), each) for each in controls.contrasts], look, width)
     if calibration:
         yield from wrapped(
-            f"Same arm twice (aa): {_cells.points(calibration['delta'])} points, {count(calibration['tasks'], 'task')}, "
-            f"{_cells.tested(calibration)}: {calibration['verdict']}",
+            f"Same arm twice (aa): {points(calibration.delta)} points, {count(calibration.tasks, 'task')}, "
+            f"{_cells.tested(calibration)}: {calibration.verdict}",
             width,
             "  ",
         )
-    if controls["contrasts"] or calibration:
+    if controls.contrasts or calibration:
         yield ""
 
 
-def _leaders(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
-    if len(report["models"]) < 2 or not report["leaderboard"]:
+def _leaders(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    if len(report.models) < 2 or not report.leaderboard:
         return
     yield paint(cut("Who benefits most", width), "bold", look.color)
-    for each in report["leaderboard"][:_LEADERS]:
-        delta = f"{_cells.points(each['delta'])} n {each['delta']['clusters']}"
+    for each in report.leaderboard[:_LEADERS]:
+        delta = f"{points(each.delta)} n {each.delta.clusters}"
         rank, what = _cells.place(each)
-        shown = f"{rank:>3}  {delta}  {each['verdict']}  {what}, {each['model']}"
+        shown = f"{rank:>3}  {delta}  {each.verdict}  {what}, {each.model}"
         yield f"  {cut(shown, width - 2)}"
-    if len(report["leaderboard"]) > _LEADERS:
-        yield f"  and {len(report['leaderboard']) - _LEADERS:,} more"
+    if len(report.leaderboard) > _LEADERS:
+        yield f"  and {len(report.leaderboard) - _LEADERS:,} more"
     yield ""
 
 
-def _mind(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
+def _mind(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     yield paint("Mind", "bold", look.color)
-    said = [f"preliminary: {why}" for why in _preliminary(report)]
-    for text in (*said, *report["notes"], _cells.INTENTION, _cells.READING, LEGEND):
+    reasons = {model.model: model.verdict.preliminary for model in report.models}
+    said = [f"preliminary: {why}" for why in _cells.grouped(reasons)]
+    for text in (*said, *report.notes, _cells.INTENTION, _cells.READING, LEGEND):
         yield from wrapped(f"- {text}", width, "  ")
-
-
-def _preliminary(report: Report) -> Iterator[str]:
-    """Why the verdicts on collections are preliminary: what holds for the whole run, then by model, each once."""
-    reasons = {model["model"]: model["verdict"]["preliminary"] for model in report["models"]}
-    told = {said for name, found in reasons.items() for why in found for said in (why, f"{name}: {why}")}
-    yield from (why for why in report["preliminary"] if why not in told)
-    yield from _cells.grouped(reasons)

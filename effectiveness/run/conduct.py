@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TextIO
+from typing import TextIO
 
 from skill_health.bench.budget import Budget, spent_on
-from skill_health.bench.journal import RESULTS, Journal, read_manifest
+from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.progress import Progress, write_progress
 from skill_health.bench.run_folder import drop_reports
 from skill_health.bench.schedule import INTERRUPTED, RunOutcome, Schedule, interruptible
 from skill_health.core.errors import GateError
+from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.plan.prepare import AT_ONCE, PreparedTrials
-from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.run.history import record_run
 from skill_health.effectiveness.run.probes import Ask, Judge, ProbeRequest, Probing
 from skill_health.effectiveness.run.run import Trial, TrialRunner
-from skill_health.effectiveness.run.runs import PROBES, drop_halves, read_results
+from skill_health.effectiveness.run.runs import PROBES, drop_halves, load_manifest, read_results
 
 GRACE = 30.0
 """Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""
-Build = Callable[[Mapping[str, Any], Sequence[TrialResult]], dict[str, Any]]
+Build = Callable[[EffectManifest, Sequence[TrialResult]], EffectReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +169,11 @@ def _written(prepared: PreparedTrials, journal: Journal, left: int, build: Build
 
     folder = journal.folder
     path = os.path.join(folder, RESULTS)
-    manifest, results = read_manifest(folder), read_results(path)
+    manifest, results = load_manifest(folder), read_results(path)
     report = build(manifest, results)
     if not left:
         record_run(prepared.reports, manifest, report, results)
     written = [*write_reports(folder, report), path]
-    biased = tuple(model["model"] for model in report["models"] if model["biased"])
+    biased = tuple(model.model for model in report.models if model.biased)
     missing = sum(not result.scored for result in results)
     return RunOutcome(folder, left, report=report, written=tuple(written), untrusted=biased, missing=missing)

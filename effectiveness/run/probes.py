@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+
+from msgspec import structs
 
 from skill_health.bench import durable
 from skill_health.bench.http.endpoint import Endpoint
@@ -18,7 +18,8 @@ from skill_health.bench.redact import redacted
 from skill_health.bench.schedule import GRACE, CallLimits, Schedule
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_small
-from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.documents._record import decode_record, encode_record
+from skill_health.documents.effect_probe import AgentProbe, AgentProbes
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.effectiveness.agents._load import AgentChoice, Installed
 from skill_health.effectiveness.gateway._api import GatewayTrace, Upstream
@@ -171,7 +172,6 @@ def _how(output: ProgramOutput) -> str:
 
 REQUESTS = "probes"
 """The folder, below the run's, of first requests."""
-_SEEN = ("listed", "offered", "own")
 Ask = Callable[[TrialSpec], Awaitable[Probe]]
 Judge = Callable[[TrialSpec, Probe, Probe | None], list[str]]
 
@@ -197,14 +197,14 @@ class Probing:
 
     def __init__(self, plan: TrialPlan, folder: str, ask: Ask, judge: Judge) -> None:
         self.wanted = to_ask(plan)
-        self.records: dict[str, dict[str, Any]] = {}
+        self.records: dict[str, AgentProbe] = {}
         self._plan, self._folder, self._ask, self._judge = plan, folder, ask, judge
         self._bare: dict[str, Probe] = {}
         known = _stored(folder)
         for asked in self.wanted:
             record = known.get(asked.mark)
-            if record is not None and not record["problems"]:
-                self.records[asked.mark] = record | {"arms": asked.arms}
+            if record is not None and not record.problems:
+                self.records[asked.mark] = structs.replace(record, arms=tuple(asked.arms))
                 if asked.bare:
                     self._bare[asked.agent] = _probe(record)
 
@@ -214,7 +214,8 @@ class Probing:
         return [
             f"{asked.agent} with {', '.join(skill.name for skill in asked.cell.skills) or 'no skill'}: {problem}"
             for asked in self.wanted
-            for problem in self.records.get(asked.mark, {"problems": ()})["problems"]
+            if asked.mark in self.records
+            for problem in self.records[asked.mark].problems
         ]
 
     def expected(self) -> Expected:
@@ -253,7 +254,7 @@ class Probing:
         if asked.bare:
             self._bare[asked.agent] = probe
         against = None if asked.bare else self._bare.get(asked.agent)
-        self.records[asked.mark] = _record(asked, probe, self._judge(asked.cell, probe, against))
+        self.records[asked.mark] = _made(asked, probe, self._judge(asked.cell, probe, against))
         if probe.request:
             folder = os.path.join(self._folder, REQUESTS)
             os.makedirs(folder, exist_ok=True)
@@ -261,9 +262,9 @@ class Probing:
         self._write()
 
     def _write(self) -> None:
-        order = [self.records[asked.mark] for asked in self.wanted if asked.mark in self.records]
-        record = {"version": 1, "kind": "effectiveness-probe", "probes": order}
-        text = redacted(json.dumps(record, indent=2, sort_keys=True, ensure_ascii=True), self._plan.secrets) + "\n"
+        order = tuple(self.records[asked.mark] for asked in self.wanted if asked.mark in self.records)
+        probes = AgentProbes(version=1, kind="effectiveness-probe", probes=order)
+        text = redacted(encode_record(probes), self._plan.secrets)
         durable.replace(os.path.join(self._folder, PROBES), text.encode("ascii"))
 
 
@@ -286,36 +287,33 @@ def _agent(name: str, protocol: str) -> str:
     return f"{name} ({protocol})" if protocol else name
 
 
-def _record(asked: ProbeRequest, probe: Probe, problems: Sequence[str]) -> dict[str, Any]:
-    return {
-        "id": asked.mark,
-        "agent": asked.agent,
-        "version": probe.version,
-        "skills": [[skill.name, skill.digest] for skill in asked.cell.skills],
-        "arms": asked.arms,
-        **{name: None if (seen := getattr(probe, name)) is None else list(seen) for name in _SEEN},
-        "request": blake2b(probe.request, digest_size=16).hexdigest() if probe.request else "",
-        "problems": [*([probe.error] if probe.error else []), *(each for each in problems if each != probe.error)],
-    }
+def _made(asked: ProbeRequest, probe: Probe, problems: Sequence[str]) -> AgentProbe:
+    return AgentProbe(
+        id=asked.mark,
+        agent=asked.agent,
+        version=probe.version,
+        skills=tuple((skill.name, skill.digest) for skill in asked.cell.skills),
+        arms=tuple(asked.arms),
+        listed=probe.listed,
+        own=probe.own,
+        offered=probe.offered,
+        request=blake2b(probe.request, digest_size=16).hexdigest() if probe.request else "",
+        problems=tuple(dict.fromkeys([*filter(None, [probe.error]), *problems])),
+    )
 
 
-def _probe(record: Mapping[str, Any]) -> Probe:
-    listed, offered, own = (None if (names := record[name]) is None else tuple(names) for name in _SEEN)
-    return Probe(tuple(name for name, _ in record["skills"]), listed, offered, own, record["version"])
+def _probe(kept: AgentProbe) -> Probe:
+    return Probe(tuple(name for name, _ in kept.skills), kept.listed, kept.offered, kept.own, kept.version)
 
 
-def _stored(folder: str) -> dict[str, dict[str, Any]]:
+def _stored(folder: str) -> dict[str, AgentProbe]:
     """The probes that earlier processes wrote down, by their marks; a damaged file has none."""
-    from skill_health.core.validation import problems
-
     data = read_small(os.path.join(folder, PROBES))
     try:
-        record = None if data is None else parse_object(data.decode("utf-8"))
-    except (UnicodeDecodeError, JsonProblem):
+        found = decode_record(data or b"", AgentProbes)
+    except ValueError:
         return {}
-    if record is None or problems("effectiveness-probe", record):
-        return {}
-    return {probe["id"]: probe for probe in record["probes"]}
+    return {probe.id: probe for probe in found.probes}
 
 
 _PROMPT = "Say hello."

@@ -7,16 +7,20 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from msgspec import structs
 
 from skill_health.bench import durable
-from skill_health.bench.journal import MANIFEST, RESULTS
+from skill_health.bench.journal import MANIFEST, RESULTS, read_manifest
 from skill_health.bench.manifest import digest
 from skill_health.bench.run_folder import is_reported
 from skill_health.core.files import read_bytes, read_small, write_bytes
-from skill_health.core.strict_json import JsonProblem, parse_object
-from skill_health.effectiveness.records import Outcome, TrialResult, to_line
+from skill_health.core.strict_json import parse_object
+from skill_health.documents._record import OpenRecord, decode_record, record_values
+from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_result import Outcome, TrialResult
 from skill_health.effectiveness.run.runs import TRIALS
 from skill_health.effectiveness.sandbox._run import to_the_end
 from skill_health.effectiveness.tasks._api import Task
@@ -52,6 +56,26 @@ class Rescored:
     verifier_digest: str | None = None
 
 
+class _KeptTask(OpenRecord, frozen=True, kw_only=True):
+    """The task in trial.json."""
+
+    digest: str | None = None
+
+
+class _KeptTrial(OpenRecord, frozen=True, kw_only=True):
+    """What of trial.json matters here."""
+
+    task: _KeptTask | None = None
+    skills_folder: str = ""
+
+
+class _KeptVerdict(OpenRecord, frozen=True, kw_only=True):
+    """What of verdict.json matters here."""
+
+    imposed: Outcome | Literal[""]
+    verifier_digest: str | None = None
+
+
 async def rescore(
     folder: str, results: Sequence[TrialResult], tasks: Mapping[str, Task], terms: ScriptOptions
 ) -> list[Rescored]:
@@ -76,16 +100,15 @@ async def _one(folder: str, result: TrialResult, task: Task | None, terms: Scrip
     digest = task.verifier.digest if task.verifier else None
     try:
         # The check before the run has tried the verifier of then; another one may hang whatever it is given.
-        verified = await _verified(place, trial, task, terms, verdict.get("verifier_digest") == digest)
+        verified = await _verified(place, trial, task, terms, verdict.verifier_digest == digest)
     except (BadArchive, OSError) as error:
         return Rescored(result, result, "skipped", (f"the kept workspace cannot be used: {error}",))
     reasons = [*_causes(trial, task, verdict, digest)]
     if verified.verdict.outcome == INFRASTRUCTURE:
         return Rescored(result, result, "failed", (verified.verdict.problem, *reasons))
-    imposed = cast("Outcome | Literal['']", verdict["imposed"])
     now = verified.verdict
-    after = replace(
-        result, outcome=outcome_of(imposed, now), reward=now.reward, rewards=dict(now.values), error="",
+    after = structs.replace(
+        result, outcome=outcome_of(verdict.imposed, now), reward=now.reward, rewards=dict(now.values), error="",
         notes=tuple(dict.fromkeys((*result.notes, *filter(None, [now.problem]), NOTE))),
     )  # fmt: skip
     differences = [*_differences(result, after)]
@@ -94,7 +117,7 @@ async def _one(folder: str, result: TrialResult, task: Task | None, terms: Scrip
     return Rescored(result, after, "changed", (*differences, *reasons), verified, digest)
 
 
-def _kept(folder: str, result: TrialResult, task: Task | None) -> tuple[str, dict[str, Any], dict[str, Any]] | str:
+def _kept(folder: str, result: TrialResult, task: Task | None) -> tuple[str, _KeptTrial, _KeptVerdict] | str:
     """The folder of a trial with what its files say; a text where there is nothing to verify again."""
     if task is None:
         return "its task is not among those that were read"
@@ -103,17 +126,19 @@ def _kept(folder: str, result: TrialResult, task: Task | None) -> tuple[str, dic
     if not result.folder or not is_inside(result.folder) or not result.folder.startswith(f"{TRIALS}/"):
         return "its result names no folder of a trial"
     place = os.path.join(folder, result.folder)
-    trial, verdict = _object(os.path.join(place, TRIAL)), _object(os.path.join(place, VERDICT))
-    if trial is None or verdict is None:
+    try:
+        trial = decode_record(read_small(os.path.join(place, TRIAL)) or b"", _KeptTrial)
+        verdict = decode_record(read_small(os.path.join(place, VERDICT)) or b"", _KeptVerdict)
+    except ValueError:
         return "its folder is missing or damaged"
-    if verdict.get("imposed") not in VERIFIED:
+    if verdict.imposed not in VERIFIED:
         return f"its agent came to no end of its own ({result.outcome})"
     if not os.path.isfile(os.path.join(place, NAME)):
         return "its workspace was not kept"
     return place, trial, verdict
 
 
-async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: ScriptOptions, proved: bool) -> Verified:
+async def _verified(place: str, trial: _KeptTrial, task: Task, terms: ScriptOptions, proved: bool) -> Verified:
     """The verification of a kept workspace. Raises BadArchive and OSError."""
     places = fresh(task)
     async with removed(places.base):
@@ -121,19 +146,18 @@ async def _verified(place: str, trial: Mapping[str, Any], task: Task, terms: Scr
         final, _ = read_bytes(os.path.join(place, FINAL))
         with open(places.final, "wb") as stream:
             stream.write(final[:MAX_FINAL])
-        skills = str(trial.get("skills_folder") or "")
+        skills = trial.skills_folder
         if skills and is_inside(skills):
             clear_for_verifier(places.workspace, read_tree(places.workspace), skills, places.base)
         at = workplace(task, places, terms.sandbox, terms.image, os.path.dirname(place))
         return await verify(task, at, proved=proved)
 
 
-def _causes(trial: Mapping[str, Any], task: Task, verdict: Mapping[str, Any], digest: str | None) -> Iterable[str]:
+def _causes(trial: _KeptTrial, task: Task, verdict: _KeptVerdict, digest: str | None) -> Iterable[str]:
     """What is not as it was when the trial was made."""
-    if verdict.get("verifier_digest") != digest:
+    if verdict.verifier_digest != digest:
         yield "the verifier is another one"
-    was = trial.get("task")
-    if isinstance(was, dict) and was.get("digest") != task.digest:
+    if trial.task and trial.task.digest != task.digest:
         yield "the task itself is another one: its prompt, its files or its limits"
 
 
@@ -150,14 +174,6 @@ def _differences(before: TrialResult, after: TrialResult) -> Iterable[str]:
 
 def _shown(number: float | None) -> str:
     return "none" if number is None else f"{number:g}"
-
-
-def _object(path: str) -> dict[str, Any] | None:
-    data = read_small(path)
-    try:
-        return None if data is None else parse_object(data.decode("utf-8"))
-    except (UnicodeDecodeError, JsonProblem):
-        return None
 
 
 _JUDGED = ("pass", "fail", "timeout")
@@ -202,7 +218,7 @@ def as_json(trials: Sequence[Rescored], written: bool) -> dict[str, Any]:
     }
 
 
-def replace_results(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
+def replace_results(folder: str, manifest: EffectManifest, trials: Sequence[Rescored]) -> None:
     """Replace the results of a run, its verdicts, the verifiers in its manifest, and its report where it has one.
 
     A comparison goes by the verifiers that the manifest names, so it comes first: a process that is killed behind it
@@ -210,8 +226,10 @@ def replace_results(folder: str, manifest: Mapping[str, Any], trials: Sequence[R
     is the history's last word on a model and skill, the new word is appended. Raises OSError.
     """
     if (now := verified_now(manifest, trials)) != manifest:
-        durable.replace(os.path.join(folder, MANIFEST), f"{durable.to_json(now)}\n".encode())
-    lines = (durable.to_json(to_line(trial.after)) + "\n" for trial in trials)
+        durable.replace(
+            os.path.join(folder, MANIFEST), f"{durable.to_json(read_manifest(folder) | record_values(now))}\n".encode()
+        )
+    lines = (durable.to_json(record_values(trial.after)) + "\n" for trial in trials)
     durable.replace(os.path.join(folder, RESULTS), "".join(lines).encode("utf-8", "replace"))
     for trial in trials:
         if trial.word == "changed":
@@ -220,25 +238,26 @@ def replace_results(folder: str, manifest: Mapping[str, Any], trials: Sequence[R
         _report(folder, now, trials)
 
 
-def verified_now(manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> dict[str, Any]:
+def verified_now(manifest: EffectManifest, trials: Sequence[Rescored]) -> EffectManifest:
     """The manifest with the verifiers that judged these trials; a hash of both where some kept the old verdict."""
     found: dict[str, set[str]] = {}
-    old = {str(task["id"]): str(task["verifier_digest"]) for task in manifest["tasks"]}
+    old = {task.id: task.verifier_digest for task in manifest.tasks}
     for trial in trials:
         name = trial.before.task_id
         if trial.word in ("same", "changed"):
             found.setdefault(name, set()).add(trial.verifier_digest or "")
         elif trial.before.outcome in _JUDGED:
             found.setdefault(name, set()).add(old.get(name, ""))
-    tasks = [
-        {**task, "verifier_digest": next(iter(by)) if len(by) == 1 else digest(sorted(by))}
-        if (by := found.get(str(task["id"])))
+    tasks = tuple(
+        structs.replace(task, verifier_digest=next(iter(by)) if len(by) == 1 else digest(sorted(by)))
+        if (by := found.get(task.id))
         else task
-        for task in manifest["tasks"]
-    ]
-    if tasks == manifest["tasks"]:
-        return dict(manifest)
-    return {**manifest, "tasks": tasks, "hashes": {**manifest["hashes"], "tasks": digest(tasks)}}
+        for task in manifest.tasks
+    )
+    if tasks == manifest.tasks:
+        return manifest
+    hashes = {**manifest.hashes, "tasks": digest(list(map(record_values, tasks)))}
+    return structs.replace(manifest, tasks=tasks, hashes=hashes)
 
 
 def _replace_verdict(folder: str, trial: Rescored) -> None:
@@ -257,7 +276,7 @@ def _replace_verdict(folder: str, trial: Rescored) -> None:
         write_bytes(os.path.join(place, path), data)
 
 
-def _report(folder: str, manifest: Mapping[str, Any], trials: Sequence[Rescored]) -> None:
+def _report(folder: str, manifest: EffectManifest, trials: Sequence[Rescored]) -> None:
     from skill_health.effectiveness.effects.build import build_report
     from skill_health.effectiveness.reports import write_reports
     from skill_health.effectiveness.run.history import record_again

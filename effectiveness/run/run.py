@@ -6,16 +6,18 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+
+from msgspec import structs
 
 from skill_health.bench.budget import Budget
 from skill_health.bench.journal import Journal, read_clock
 from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.effect_attempt import TrialAttempt
+from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.plan import Planned, TrialPlan
-from skill_health.effectiveness.records import Key, TrialResult, from_line, to_line
 from skill_health.effectiveness.run.runs import folder_of, make_way
 from skill_health.effectiveness.trial.spec import TrialSpec
-from skill_health.effectiveness.trial.visibility import disagreement
 
 MOST_ATTEMPTS = 3
 OUTAGE = 5
@@ -71,7 +73,7 @@ class TrialRunner(RunnerWork[Planned]):
         if result and not result.scored:
             self._note_failure(spec, result)
         if result and (result.scored or spec not in self.down):
-            await self.journal.add(to_line(result))
+            await self.journal.add(record_values(result))
             self.on_result(result)
 
     def _recorded(self, key: Key) -> tuple[TrialResult | None, int]:
@@ -79,8 +81,10 @@ class TrialRunner(RunnerWork[Planned]):
         failed = 0
         for event in self.journal.past.ends.get(key, ()):
             try:
-                result = from_line(event.get("result") or {})
+                result = convert_record(event, TrialAttempt).result
             except ValueError:
+                continue
+            if not result:
                 continue
             if result.scored and result.key == key:
                 return result, failed
@@ -89,35 +93,52 @@ class TrialRunner(RunnerWork[Planned]):
 
     async def _attempt(self, planned: Planned, failed: int, usd: float) -> TrialResult:
         """One attempt after so many that failed; `usd` is reserved for it. Raises StopRun where it stops the run."""
-        name: dict[str, Any] = {"key": list(planned.key), "attempt": failed + 1}
         folder = folder_of(planned.key)
         place = os.path.join(self.journal.folder, folder)
         actual: float | None = None
         try:
-            await self.journal.append({"event": "start", **name, "at": read_clock(), "reserved_usd": usd})
+            start = TrialAttempt(event="start", key=planned.key, attempt=failed + 1, at=read_clock(), reserved_usd=usd)
+            await self.journal.append(record_values(start))
             await asyncio.to_thread(make_way, place, failed)
             cell = replace(self.plan.cell(planned), attempt=failed + 1, expected=self.expected.get(planned.model.spec))
-            result = replace(await self._trial(cell, place), attempts=failed + 1, folder=folder)
+            result = structs.replace(await self._trial(cell, place), attempts=failed + 1, folder=folder)
             actual = 0.0 if planned.model.free else result.cost_usd
         except asyncio.CancelledError:
-            self.journal.note({"event": "end", **name, "at": read_clock(), "outcome": "cancelled", "cost_usd": None})
+            end = TrialAttempt(
+                event="end",
+                key=planned.key,
+                attempt=failed + 1,
+                at=read_clock(),
+                outcome="cancelled",
+                cost_usd=None,
+            )
+            self.journal.note(record_values(end))
             raise
         finally:
             self.charge(usd, actual)
-        told = {"outcome": result.outcome, "cost_usd": actual, "error": result.error, "result": to_line(result)}
-        record = {"event": "end", **name, "at": read_clock(), **told}
+        end = TrialAttempt(
+            event="end",
+            key=planned.key,
+            attempt=failed + 1,
+            at=read_clock(),
+            outcome=result.outcome,
+            cost_usd=actual,
+            error=result.error,
+            result=result,
+        )
         if reason := self._reason_to_stop(result):
-            await self.journal.append(record)
+            await self.journal.append(record_values(end))
             raise StopRun(reason)
         # The result, or the start of the next attempt, takes this line to the disk with it.
-        self.journal.note(record)
+        self.journal.note(record_values(end))
         return result
 
     def _reason_to_stop(self, result: TrialResult) -> str:
         if result.outcome in _STOPS:
             return f"{result.outcome}: {result.error}"
-        if disagreed := disagreement(result):
-            self.disagreed = self.disagreed or f"{result.model}, {result.arm}, task {result.task_id}: {disagreed}"
+        if result.disagreement:
+            where = f"{result.model}, {result.arm}, task {result.task_id}"
+            self.disagreed = self.disagreed or f"{where}: {result.disagreement}"
             return self.disagreed
         return ""
 

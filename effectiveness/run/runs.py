@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from skill_health.bench import run_folder
-from skill_health.bench.journal import RESULTS, read_lines
+from skill_health.bench.journal import MANIFEST, RESULTS, read_lines
 from skill_health.bench.manifest import digest
-from skill_health.effectiveness.records import Key, TrialResult, from_line
+from skill_health.core.errors import UsageError
+from skill_health.documents._record import convert_record
+from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_result import Key, TrialResult
 
 KIND = "effectiveness"
 """The kind of these runs in their manifests, and the folder below the reports where they lie."""
@@ -26,18 +28,27 @@ class EffectRun:
     """A run as its folder holds it."""
 
     folder: str
-    manifest: Mapping[str, Any]
+    manifest: EffectManifest
     results: tuple[TrialResult, ...]
 
     @property
     def run_id(self) -> str:
         """Its name."""
-        return str(self.manifest["run_id"])
+        return self.manifest.run_id
+
+
+def load_manifest(folder: str) -> EffectManifest:
+    """The frozen manifest of a run. Raises UsageError where there is none, or where it is damaged."""
+    values = run_folder.read_checked_manifest(folder, KIND)
+    try:
+        return convert_record(values, EffectManifest)
+    except ValueError as error:
+        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {error}") from None
 
 
 def load_run(folder: str) -> EffectRun:
     """A run with its results, as many as there are. Raises UsageError where a file of it is missing or damaged."""
-    manifest = run_folder.read_checked_manifest(folder, KIND)
+    manifest = load_manifest(folder)
     path = os.path.join(folder, RESULTS)
     return EffectRun(folder, manifest, tuple(read_results(path)) if os.path.exists(path) else ())
 
@@ -77,9 +88,14 @@ def drop_halves(folder: str) -> None:
                 shutil.rmtree(os.path.join(trials, name), ignore_errors=True)
 
 
+def read_result(values: Any) -> TrialResult:
+    """The result that a line holds. Raises ValueError where it is none."""
+    return convert_record(values, TrialResult)
+
+
 def read_results(path: str) -> list[TrialResult]:
     """All results of a file, in its order; a torn last line is left out.
 
     Raises UsageError where the file cannot be read, or where another line is no result.
     """
-    return list(read_lines(path, from_line))
+    return list(read_lines(path, read_result))

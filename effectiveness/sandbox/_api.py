@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from skill_health.documents.effect_manifest import Isolation
 from skill_health.effectiveness.agents._api import Command
 
 
@@ -78,7 +79,7 @@ class BackEnd(Protocol):
     """A back end's module."""
 
     TITLE: str
-    ISOLATES: tuple[str, ...]
+    ISOLATES: tuple[Isolation, ...]
 
     def found(self) -> str:
         """The version that works here, "" for none."""

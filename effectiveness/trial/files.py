@@ -9,16 +9,18 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import UNSET, structs
 
 from skill_health import __version__
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import AbortedError
+from skill_health.documents.effect_result import Invoked, TrialResult, TrialUsage
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
-from skill_health.effectiveness.records import Invoked, TrialResult
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.agent_run import AgentRun, timeout_of
 from skill_health.effectiveness.trial.outcome import AgentExit, numbers, outcome_of
@@ -72,15 +74,16 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
         attempts=cell.attempt,
         notes=tuple(_plain(note, hidden) for note in notes),
         error=_plain(end.error or (problem if missing else ""), hidden),
+        disagreement=_plain(end.disagreement, hidden) if end.disagreement else UNSET,
     )
     if story.ran is None or counted is None:
         return result
     reading, seen = story.ran.reading, story.seen
-    return replace(
+    return structs.replace(
         result,
         stop_reason=reading.stop_reason,
         resolved_model=seen.models[-1] if seen and seen.models else reading.model,
-        usage=replace(counted.usage, raw=None),
+        usage=TrialUsage(**asdict(counted.usage) | {"raw": None}),
         usage_source=counted.usage_source,
         cost_usd=counted.cost_usd,
         cost_source=counted.cost_source,

@@ -7,13 +7,13 @@ from typing import Literal
 
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import cost
+from skill_health.documents.effect_result import Outcome, Source
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
 from skill_health.effectiveness.gateway._api import GatewayTrace
-from skill_health.effectiveness.records import Outcome, Source
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.trial.rewards import INFRASTRUCTURE, VerifierResult
 from skill_health.effectiveness.trial.spec import TrialSpec
-from skill_health.effectiveness.trial.visibility import DISAGREEMENT, disagreements
+from skill_health.effectiveness.trial.visibility import disagreements
 
 # What an agent did itself is its own failure, be its work as good as it may.
 _BROKEN = ("disk", "output", "processes")
@@ -27,12 +27,14 @@ VERIFIED = ("", "timeout", "refusal", "fail")
 class AgentExit:
     """How the agent came to its end, before anybody has looked at its work.
 
-    `imposed` is the outcome that holds whatever the verifier says, "" where its verdict decides.
+    `imposed` is the outcome that holds whatever the verifier says, "" where its verdict decides. `disagreement` is what
+    the agent was offered against the plan, "" where nothing is known against it: such a run must not go on.
     """
 
     imposed: Outcome | Literal[""] = ""
     error: str = ""
     notes: tuple[str, ...] = ()
+    disagreement: str = ""
 
     @property
     def verify(self) -> bool:
@@ -52,21 +54,25 @@ def ending(cell: TrialSpec, output: ProgramOutput, reading: StreamReading, seen:
         notes.append(f"a call of a model was refused: {seen.barred}")
     if _own_signal(cell, output, seen):
         notes.append(f"the agent ended with exit code {output.exit_code}, by a signal from inside its own sandbox")
+    # As long as nothing was done with its answer, the request with the skills may not have been made.
+    whole = bool(reading.tool_calls) or (seen is not None and seen.answered > 1)
+    if wrong := [*disagreements(cell, reading.listed, seen.offered if seen else None, cell.expected, whole)]:
+        return disagreeing("; ".join(wrong), tuple(notes))
     imposed, error = _imposed(cell, output, reading, seen, capped)
     if not error and seen is not None and seen.failure == "unreachable":
         notes.append(f"at last the model could not be reached: {seen.error}")
     return AgentExit(imposed, error, tuple(notes))
 
 
+def disagreeing(what: str, notes: tuple[str, ...] = ()) -> AgentExit:
+    """The end of an agent that was not offered what the plan says."""
+    return AgentExit("infrastructure", f"the agent was not offered what the plan says: {what}", notes, what)
+
+
 def _imposed(
     cell: TrialSpec, output: ProgramOutput, reading: StreamReading, seen: GatewayTrace | None, capped: bool
 ) -> tuple[Outcome | Literal[""], str]:
     """The outcome that is certain before any verification, and the error of one that is missing data."""
-    # As long as nothing was done with its answer, the request with the skills may not have been made.
-    whole = bool(reading.tool_calls) or (seen is not None and seen.answered > 1)
-    offered = seen.offered if seen is not None else None
-    if wrong := [*disagreements(cell, reading.listed, offered, cell.expected, whole)]:
-        return "infrastructure", DISAGREEMENT + "; ".join(wrong)
     if seen is not None and seen.failure in ("quota", "auth"):
         return ("quota" if seen.failure == "quota" else "auth"), seen.error
     if reading.failure in ("quota", "auth") and not capped:

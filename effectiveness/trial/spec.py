@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skill_health.effectiveness.records import Arm, Key, SkillCopy
+from skill_health.documents.effect_result import Key
+from skill_health.effectiveness.records import Arm, SkillCopy
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 

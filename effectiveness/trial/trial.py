@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from skill_health.core.files import blake2b
-from skill_health.effectiveness.records import TrialResult
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.agent_run import all_secrets, open_line, read_agent, run_agent, timeout_of
@@ -27,10 +29,9 @@ from skill_health.effectiveness.trial.files import (
     write_folder,
 )
 from skill_health.effectiveness.trial.keep import NAME, CannotKeep, pack
-from skill_health.effectiveness.trial.outcome import AgentExit, ending
+from skill_health.effectiveness.trial.outcome import AgentExit, disagreeing, ending
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.verify import clear_for_verifier, verify
-from skill_health.effectiveness.trial.visibility import DISAGREEMENT
 from skill_health.effectiveness.workspace.tree import FolderTree, TreeEntry, contents, pieces, read_tree
 from skill_health.effectiveness.workspace.workspace import (
     Workplace,
@@ -225,9 +226,7 @@ async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, 
     if staged == {skill.name: skill.digest for skill in cell.skills}:
         story, hidden = await _acted(cell, at)
     else:
-        story = TrialRecord(
-            AgentExit("infrastructure", f"{DISAGREEMENT}what was staged is not on the disk as it was planned")
-        )
+        story = TrialRecord(disagreeing("what was staged is not on the disk as it was planned"))
         hidden = all_secrets(cell)
     if story.ran is not None:
         files.update(evidence(cell, story.ran, story.seen, staged))
@@ -235,7 +234,7 @@ async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, 
         files.update(story.left.files)
     if story.verified is not None:
         files.update(judgement(story.verified))
-    result = replace(result_of(cell, story, hidden), folder="/".join(place.split(os.sep)[-2:]))
+    result = structs.replace(result_of(cell, story, hidden), folder="/".join(place.split(os.sep)[-2:]))
     files[VERDICT] = to_json(verdict_record(result, story, cell.task))
     return files, result, hidden
 

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.trial.spec import TrialSpec
-
-DISAGREEMENT = "the agent was not offered what the plan says: "
-"""How the error of a trial begins whose agent saw other skills; such a run must not go on."""
-
-
-def disagreement(result: TrialResult) -> str:
-    """What the agent of a trial was offered against the plan, "" where nothing is known against it."""
-    return result.error.removeprefix(DISAGREEMENT) if result.error.startswith(DISAGREEMENT) else ""
 
 
 def others(cell: TrialSpec, listed: Collection[str] | None) -> tuple[str, ...] | None:

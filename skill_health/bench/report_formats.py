@@ -18,7 +18,7 @@ from skill_health.core.files import write_text
 from skill_health.core.plugins import plugin_names
 from skill_health.text.terminal import table_line
 
-Report = Mapping[str, Any]
+Report = Any
 Row = Mapping[str, Any]
 _SHORT = {"md": "markdown"}
 _FORMULA = ("=", "+", "-", "@", "'")

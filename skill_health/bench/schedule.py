@@ -211,7 +211,7 @@ class RunOutcome:
     left: int
     reason: str = ""
     capped: bool = False
-    report: Mapping[str, Any] | None = None
+    report: Any = None
     written: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
     missing: int = 0

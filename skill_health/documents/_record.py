@@ -7,6 +7,7 @@ A field without a default is always written, `null` where it is not known; a fie
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -131,6 +132,24 @@ def record_values(record: Record | OpenRecord) -> dict[str, Any]:
     """A document as JSON values, in the order of its fields."""
     values: dict[str, Any] = msgspec.to_builtins(record)
     return values
+
+
+AnyValue = TypeVar("AnyValue")
+
+
+def map_values(values: AnyValue, change: Callable[[Any], Any]) -> AnyValue:
+    """The same document with each text, number and key of a mapping in it as `change` makes it."""
+    found: Any = values
+    if isinstance(values, msgspec.Struct):
+        found = type(values)(**{name: map_values(getattr(values, name), change) for name in values.__struct_fields__})
+    elif isinstance(values, Mapping):
+        found = {change(key): map_values(each, change) for key, each in values.items()}
+    elif isinstance(values, list | tuple):
+        found = type(values)(map_values(each, change) for each in values)
+    else:
+        found = change(values)
+    same: AnyValue = found
+    return same
 
 
 def encode_record(record: Record | OpenRecord) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from skill_health.documents._record import Amount, Count, OpenRecord
+from skill_health.documents.effect_result import Outcome, TrialResult
 
 
 class TrialAttempt(OpenRecord, frozen=True, kw_only=True):
@@ -21,15 +21,15 @@ class TrialAttempt(OpenRecord, frozen=True, kw_only=True):
     """task, model, arm and replication."""
     attempt: Annotated[int, Meta(ge=1)]
     """Counted from 1."""
-    at: str = ""
+    at: str | UnsetType = UNSET
     """When, in UTC."""
-    reserved_usd: Amount | None = None
+    reserved_usd: Amount | UnsetType | None = UNSET
     """start: what the trial can cost at most; it counts as spent until the end is known."""
-    outcome: Literal["pass", "fail", "timeout", "refusal", "infrastructure", "quota", "auth", "cancelled"] | None = None
+    outcome: Outcome | UnsetType | None = UNSET
     """end: what the trial came to."""
-    cost_usd: Amount | None = None
+    cost_usd: Amount | UnsetType | None = UNSET
     """end: dollars; null where nobody knows, and then the reservation counts."""
-    error: str = ""
+    error: str | UnsetType = UNSET
     """end: why there is no outcome that counts."""
-    result: Mapping[str, Any] | None = None
+    result: TrialResult | UnsetType | None = UNSET
     """end: the whole result, where there is one."""

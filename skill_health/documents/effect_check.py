@@ -9,6 +9,22 @@ from msgspec import Meta
 from skill_health.documents._record import Name, Record
 
 DigestText = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+VerifiedOutcome = Literal["pass", "fail", "infrastructure"]
+FaultKind = Literal[
+    "leak",
+    "no-op-passes",
+    "no-oracle",
+    "not-runnable",
+    "oracle-error",
+    "oracle-fails",
+    "oracle-reward",
+    "reward",
+    "skills",
+    "verifier-changes",
+    "verifier-error",
+    "verifier-varies",
+    "visible",
+]
 
 
 class TaskCheckReport(Record, frozen=True, kw_only=True):
@@ -26,7 +42,7 @@ class TaskCheckReport(Record, frozen=True, kw_only=True):
 
 
 class CheckedTask(Record, frozen=True, kw_only=True):
-    """task."""
+    """What was found of one task."""
 
     id: Name
     """The task's id."""
@@ -44,7 +60,7 @@ class CheckedTask(Record, frozen=True, kw_only=True):
     """Whether the task can be run here."""
     ok: bool
     """Whether a run may use the task."""
-    problems: tuple[CheckedTaskProblem, ...]
+    problems: tuple[TaskFault, ...]
     """Why a run must not use it."""
     notes: tuple[str, ...]
     """What is left out of the task, and what may be a leak."""
@@ -54,40 +70,26 @@ class CheckedTask(Record, frozen=True, kw_only=True):
     """The same after the oracle; null also where there is none."""
 
 
-class CheckedTaskProblem(Record, frozen=True, kw_only=True):
-    """problem."""
+class TaskFault(Record, frozen=True):
+    """Why a task must not be used."""
 
-    kind: Literal[
-        "leak",
-        "no-op-passes",
-        "no-oracle",
-        "not-runnable",
-        "oracle-error",
-        "oracle-fails",
-        "oracle-reward",
-        "reward",
-        "skills",
-        "verifier-changes",
-        "verifier-error",
-        "verifier-varies",
-        "visible",
-    ]
+    kind: FaultKind
     """A stable word."""
     message: str
     """A sentence."""
 
 
 class VerifierVerdict(Record, frozen=True, kw_only=True):
-    """nothing_done."""
+    """What one verification came to."""
 
-    outcome: Literal["pass", "fail", "infrastructure"]
+    outcome: VerifiedOutcome
     """What the verification says."""
     reward: float | None
     """The reward; null where there is none."""
 
 
 class UnreadableTask(Record, frozen=True, kw_only=True):
-    """bad."""
+    """A file that is no task."""
 
     path: str
     """The file."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Count, Record, Share
+from skill_health.documents.effect_report import ContrastKind, Correction, IntervalEnds, VerdictWord
 
 
 class EffectComparisonReport(Record, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ class EffectComparisonReport(Record, frozen=True, kw_only=True):
 
 
 class ComparedEffectRun(Record, frozen=True, kw_only=True):
-    """side."""
+    """Which run it is."""
 
     run_id: str
     """The run."""
@@ -51,7 +52,7 @@ class ComparedEffectRun(Record, frozen=True, kw_only=True):
 
 
 class ComparedStagedSkill(Record, frozen=True, kw_only=True):
-    """skill."""
+    """A skill that is not the same in both runs."""
 
     name: str
     kind: Literal["edited", "added", "removed"]
@@ -64,7 +65,7 @@ class ComparedStagedSkill(Record, frozen=True, kw_only=True):
 
 
 class ComparedTasks(Record, frozen=True, kw_only=True):
-    """tasks."""
+    """Which tasks the runs share, and which they do not."""
 
     common: tuple[str, ...]
     """Tasks that start alike, are verified alike and are for the same skill in both."""
@@ -79,7 +80,7 @@ class ComparedTasks(Record, frozen=True, kw_only=True):
 
 
 class ChangedTask(Record, frozen=True, kw_only=True):
-    """changed."""
+    """A task of both runs that is another one now."""
 
     task_id: str
     what: str
@@ -87,7 +88,7 @@ class ChangedTask(Record, frozen=True, kw_only=True):
 
 
 class ComparedModelEffect(Record, frozen=True, kw_only=True):
-    """model."""
+    """What has changed for one model."""
 
     model: str
     """Agent and model as they were named."""
@@ -96,6 +97,7 @@ class ComparedModelEffect(Record, frozen=True, kw_only=True):
     resolved: ResolvedModelChange
     coverage: TrialCoverageChange
     verdict: VerdictChange
+    """On the collection."""
     contrasts: tuple[ComparedContrast, ...]
     """Over all tasks that are for a skill."""
     arms: tuple[ComparedArm, ...]
@@ -135,27 +137,27 @@ class TrialCoverageChange(Record, frozen=True, kw_only=True):
 
 
 class TrialCoverage(Record, frozen=True, kw_only=True):
-    """before."""
+    """The trials of one model in one run."""
 
     planned: Count
     scored: Count
 
 
 class VerdictChange(Record, frozen=True, kw_only=True):
-    """The verdict on the collection."""
+    """The verdict in the baseline and in the run; null where there was none."""
 
-    before: str
-    after: str
+    before: VerdictWord | None
+    after: VerdictWord | None
 
 
-class ComparedContrast(Record, frozen=True, kw_only=True):
-    """contrast."""
+class ComparedArm(Record, frozen=True, kw_only=True):
+    """An arm before and after, or what it adds to another one."""
 
     arm: str
     """The arm."""
     against: str | None
     """What it is compared with; null for the arm by itself."""
-    kind: Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
+    kind: ContrastKind
     """What it is for: primary decides."""
     tasks: Count
     """Tasks with a scored trial on all sides."""
@@ -167,13 +169,22 @@ class ComparedContrast(Record, frozen=True, kw_only=True):
     """In the run."""
     delta: ContrastFigure
     """The mean over tasks of the change, as a share, with the interval of the bootstrap by task."""
-    t: WidenedInterval | None
-    correction: Literal["holm", "benjamini-hochberg", "none"]
+    t: IntervalEnds | None
+    """Student's interval, widened by one more task that differs.
+
+    It decides below 30 tasks, and is null from there on and where there is none.
+    """
+    correction: Correction
     """The correction."""
     testable: bool
     """Whether six tasks or more changed: fewer cannot be significant."""
     note: str
     """Why it is not testable."""
+
+
+class ComparedContrast(ComparedArm, frozen=True, kw_only=True):
+    """What an arm adds to another one, before and after, and whether that was lost."""
+
     lost: bool
     """Whether it is primary and shows a loss."""
 
@@ -199,56 +210,18 @@ class ContrastFigure(Record, frozen=True, kw_only=True):
     """Why there is no number or no interval."""
 
 
-class WidenedInterval(Record, frozen=True, kw_only=True):
-    """Student's interval, widened by one more task that differs.
-
-    It decides below 30 tasks, and is null from there on and where there is none.
-    """
-
-    low: float | None
-    high: float | None
-
-
-class ComparedArm(Record, frozen=True, kw_only=True):
-    """arm."""
-
-    arm: str
-    """The arm."""
-    against: str | None
-    """What it is compared with; null for the arm by itself."""
-    kind: Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
-    """What it is for: primary decides."""
-    tasks: Count
-    """Tasks with a scored trial on all sides."""
-    differing: Count
-    """Tasks of these that changed."""
-    before: ContrastFigure
-    """In the baseline."""
-    after: ContrastFigure
-    """In the run."""
-    delta: ContrastFigure
-    """The mean over tasks of the change, as a share, with the interval of the bootstrap by task."""
-    t: WidenedInterval | None
-    correction: Literal["holm", "benjamini-hochberg", "none"]
-    """The correction."""
-    testable: bool
-    """Whether six tasks or more changed: fewer cannot be significant."""
-    note: str
-    """Why it is not testable."""
-
-
 class ComparedSkillEffect(Record, frozen=True, kw_only=True):
-    """skill."""
+    """What has changed for one skill."""
 
     skill: str
     tasks: tuple[str, ...]
     """Its tasks."""
-    verdict: VersionChange
+    verdict: VerdictChange
     contrasts: tuple[ComparedContrast, ...]
 
 
 class TaskFlip(Record, frozen=True, kw_only=True):
-    """flip."""
+    """A task that passes more or less often in one arm than before."""
 
     task_id: str
     skill: str | None
@@ -259,7 +232,7 @@ class TaskFlip(Record, frozen=True, kw_only=True):
 
 
 class TaskPasses(Record, frozen=True, kw_only=True):
-    """before."""
+    """How often one task passed in one arm."""
 
     n: Annotated[int, Meta(ge=1)]
     """Scored trials."""
@@ -268,7 +241,7 @@ class TaskPasses(Record, frozen=True, kw_only=True):
 
 
 class WorseSkill(Record, frozen=True, kw_only=True):
-    """worse."""
+    """A skill, or the collection, that got significantly worse."""
 
     model: str
     skill: str | None

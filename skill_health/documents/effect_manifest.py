@@ -9,6 +9,8 @@ from msgspec import Meta
 
 from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
 
+Isolation = Literal["files", "network", "processes"]
+
 
 class EffectManifest(OpenRecord, frozen=True, kw_only=True):
     """manifest.json of a run: which tasks are tried by which agents under which conditions.
@@ -69,7 +71,7 @@ class FrozenSandbox(OpenRecord, frozen=True, kw_only=True):
     """The back end."""
     version: str
     """Its version, as it was found."""
-    isolates: tuple[Literal["files", "network", "processes"], ...]
+    isolates: tuple[Isolation, ...]
     """What it keeps apart."""
     image: str
     """The image of a container; empty for none."""
@@ -95,7 +97,7 @@ class FrozenTrialLimits(OpenRecord, frozen=True, kw_only=True):
 
 
 class FrozenAgent(OpenRecord, frozen=True, kw_only=True):
-    """model."""
+    """An agent with its model, as it was found and priced."""
 
     spec: Name
     """The name as it was given."""
@@ -120,7 +122,7 @@ class FrozenAgent(OpenRecord, frozen=True, kw_only=True):
 
 
 class FrozenTask(OpenRecord, frozen=True, kw_only=True):
-    """task."""
+    """A task, as far as its results rest on it."""
 
     id: RunIdText
     slug: str
@@ -140,7 +142,7 @@ class FrozenTask(OpenRecord, frozen=True, kw_only=True):
 
 
 class FrozenSkill(OpenRecord, frozen=True, kw_only=True):
-    """skill."""
+    """A skill of the collection."""
 
     name: Name
     digest: str
@@ -149,7 +151,7 @@ class FrozenSkill(OpenRecord, frozen=True, kw_only=True):
 
 
 class LeftOutArm(OpenRecord, frozen=True, kw_only=True):
-    """left_out."""
+    """A pair of task and arm that is not tried, and why."""
 
     task: str
     arm: str
@@ -157,7 +159,7 @@ class LeftOutArm(OpenRecord, frozen=True, kw_only=True):
 
 
 class SkippedTask(OpenRecord, frozen=True, kw_only=True):
-    """skipped."""
+    """A task that was given and not used, and why."""
 
     task: str
     reasons: tuple[str, ...]

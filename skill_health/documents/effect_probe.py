@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from skill_health.documents._record import OpenRecord
 
 
-class AgentProbe(OpenRecord, frozen=True, kw_only=True):
+class AgentProbes(OpenRecord, frozen=True, kw_only=True):
     """probe.json of a run: what each agent listed for each set of staged skills, before anything was spent."""
 
     ID: ClassVar = "skill-health/effectiveness-probe/1"
@@ -15,12 +15,12 @@ class AgentProbe(OpenRecord, frozen=True, kw_only=True):
     version: Literal[1]
     """The version of this form."""
     kind: Literal["effectiveness-probe"]
-    probes: tuple[AgentProbeProbe, ...]
+    probes: tuple[AgentProbe, ...]
     """One for each agent and set of skills."""
 
 
-class AgentProbeProbe(OpenRecord, frozen=True, kw_only=True):
-    """probe."""
+class AgentProbe(OpenRecord, frozen=True, kw_only=True):
+    """What one agent with one set of skills was seen to be offered."""
 
     id: str
     """A hash of all that the probe depends on: it is not repeated where that is unchanged."""

@@ -9,6 +9,11 @@ from msgspec import Meta
 
 from skill_health.documents._record import Count, FullFigure, Record, Share
 
+VerdictWord = Literal["helps", "no evidence", "harmful", "not testable", "biased"]
+ContrastKind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
+Correction = Literal["holm", "benjamini-hochberg", "none"]
+Flip = Literal["gained", "lost", "same", "missing"]
+
 
 class EffectReport(Record, frozen=True, kw_only=True):
     """report.json of a run, and what `skill-health effectiveness report --format json` prints.
@@ -133,12 +138,17 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """floor: at most 5 % pass; ceiling: at least 95 % do."""
 
 
-class InvokedTrials(Record, frozen=True, kw_only=True):
-    """Scored trials in which the agent opened a staged skill, did not, or cannot be seen to have."""
+class TaskInvocations(Record, frozen=True, kw_only=True):
+    """Scored trials of all arms that stage skills, by whether a skill was opened."""
 
     yes: Count
     no: Count
     not_observable: Count
+
+
+class InvokedTrials(TaskInvocations, frozen=True, kw_only=True):
+    """Scored trials in which the agent opened a staged skill, did not, or cannot be seen to have."""
+
     rate: FullFigure
     """The share of trials with a skill opened, of those of which it is known."""
 
@@ -152,7 +162,7 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     """The arm that is compared."""
     against: str
     """What it is compared with."""
-    kind: Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
+    kind: ContrastKind
     """What it is for: primary decides the verdict, calibration and descriptive decide nothing."""
     tasks: Count
     """Tasks of which both sides were scored."""
@@ -162,7 +172,7 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     """The mean over tasks of the difference of success, with the interval of the cluster bootstrap; p is that of the
     sign-flip test.
     """
-    t: StudentInterval | None
+    t: IntervalEnds | None
     """Student's 95 % interval beside it, below 30 tasks, widened by one more task that differs; null from there on and
     where there is none.
     """
@@ -175,7 +185,7 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     """The sign-flip test of the mean difference, exact. Null where not testable."""
     p_adjusted: Share | None
     """The sign-flip p after correction for several tests."""
-    correction: Literal["holm", "benjamini-hochberg", "none"]
+    correction: Correction
     """The correction."""
     testable: bool
     """Whether six tasks or more differ: fewer cannot be significant."""
@@ -189,8 +199,8 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     deltas: ContrastDeltas
 
 
-class StudentInterval(Record, frozen=True, kw_only=True):
-    """t."""
+class IntervalEnds(Record, frozen=True, kw_only=True):
+    """The two ends of an interval of differences."""
 
     low: float | None
     high: float | None
@@ -218,10 +228,10 @@ class SkillEffectReport(Record, frozen=True, kw_only=True):
     verdict: EffectVerdict
 
 
-class EffectVerdict(Record, frozen=True, kw_only=True):
-    """A verdict."""
+class EffectVerdict(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What the rules say of a skill, or of the whole collection."""
 
-    word: Literal["helps", "no evidence", "harmful", "not testable", "biased"]
+    word: VerdictWord
     """The verdict, by the rules in docs/statistics.md."""
     reason: str
     """What decided, in one sentence."""
@@ -232,7 +242,7 @@ class EffectVerdict(Record, frozen=True, kw_only=True):
 
 
 class CategoryContrasts(Record, frozen=True, kw_only=True):
-    """category."""
+    """The contrasts of the tasks of one category."""
 
     category: str
     tasks: Count
@@ -256,50 +266,9 @@ class NegativeControls(Record, frozen=True, kw_only=True):
     """What could be shown, and what could not."""
 
 
-class EquivalenceContrast(Record, frozen=True, kw_only=True):
+class EquivalenceContrast(ArmContrast, frozen=True, kw_only=True, omit_defaults=False):
     """A contrast that should show nothing."""
 
-    name: str
-    """`arm` and `against` with a hyphen between them."""
-    arm: str
-    """The arm that is compared."""
-    against: str
-    """What it is compared with."""
-    kind: Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
-    """What it is for: primary decides the verdict, calibration and descriptive decide nothing."""
-    tasks: Count
-    """Tasks of which both sides were scored."""
-    differing: Count
-    """Tasks of these whose difference is not zero."""
-    delta: FullFigure
-    """The mean over tasks of the difference of success, with the interval of the cluster bootstrap; p is that of the
-    sign-flip test.
-    """
-    t: StudentInterval | None
-    """Student's 95 % interval beside it, below 30 tasks, widened by one more task that differs; null from there on and
-    where there is none.
-    """
-    wilcoxon_p: Share | None
-    """Wilcoxon's signed-rank test, exact: whether the differences are symmetric about zero, not their mean.
-
-    Null where not testable.
-    """
-    sign_flip_p: Share | None
-    """The sign-flip test of the mean difference, exact. Null where not testable."""
-    p_adjusted: Share | None
-    """The sign-flip p after correction for several tests."""
-    correction: Literal["holm", "benjamini-hochberg", "none"]
-    """The correction."""
-    testable: bool
-    """Whether six tasks or more differ: fewer cannot be significant."""
-    note: str
-    """Why it is not testable, or what to mind; empty where there is nothing to say."""
-    normalised_gain: float | None
-    """The gain as a share of what was left to gain: (with - without) / (1 - without); null where nothing was left.
-
-    Read it beside the difference.
-    """
-    deltas: ContrastDeltas
     margin: Share
     """The largest difference that counts as none, as a share."""
     tost_p: Share | None
@@ -307,7 +276,7 @@ class EquivalenceContrast(Record, frozen=True, kw_only=True):
 
     Null where there is none.
     """
-    ninety: StudentInterval | None
+    ninety: IntervalEnds | None
     """The 90 % interval that these tests go with; null where there is none."""
     equivalent: bool | None
     """True where the difference is shown to lie within the margin; false where the 90 % interval lies wholly beyond
@@ -325,50 +294,9 @@ class EquivalenceContrast(Record, frozen=True, kw_only=True):
     """Whether this contrast marks the run as biased."""
 
 
-class CalibrationContrast(Record, frozen=True, kw_only=True):
-    """calibration."""
+class CalibrationContrast(ArmContrast, frozen=True, kw_only=True):
+    """The target compared with itself: what a run shows where there is nothing to show."""
 
-    name: str
-    """`arm` and `against` with a hyphen between them."""
-    arm: str
-    """The arm that is compared."""
-    against: str
-    """What it is compared with."""
-    kind: Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
-    """What it is for: primary decides the verdict, calibration and descriptive decide nothing."""
-    tasks: Count
-    """Tasks of which both sides were scored."""
-    differing: Count
-    """Tasks of these whose difference is not zero."""
-    delta: FullFigure
-    """The mean over tasks of the difference of success, with the interval of the cluster bootstrap; p is that of the
-    sign-flip test.
-    """
-    t: StudentInterval | None
-    """Student's 95 % interval beside it, below 30 tasks, widened by one more task that differs; null from there on and
-    where there is none.
-    """
-    wilcoxon_p: Share | None
-    """Wilcoxon's signed-rank test, exact: whether the differences are symmetric about zero, not their mean.
-
-    Null where not testable.
-    """
-    sign_flip_p: Share | None
-    """The sign-flip test of the mean difference, exact. Null where not testable."""
-    p_adjusted: Share | None
-    """The sign-flip p after correction for several tests."""
-    correction: Literal["holm", "benjamini-hochberg", "none"]
-    """The correction."""
-    testable: bool
-    """Whether six tasks or more differ: fewer cannot be significant."""
-    note: str
-    """Why it is not testable, or what to mind; empty where there is nothing to say."""
-    normalised_gain: float | None
-    """The gain as a share of what was left to gain: (with - without) / (1 - without); null where nothing was left.
-
-    Read it beside the difference.
-    """
-    deltas: ContrastDeltas
     verdict: Literal["no difference shown", "differs", "not testable"]
     """Whether two identical arms differ."""
 
@@ -384,13 +312,13 @@ class TaskReport(Record, frozen=True, kw_only=True):
     difficulty: str
     arms: Mapping[str, TaskArmCounts]
     """By name of the arm; an arm that the task does not have is not there."""
-    flip: Literal["gained", "lost", "same", "missing"] | None
+    flip: Flip | None
     """Target against control: more passes, fewer, as many, or a side is missing; null for a task that has no target."""
     invoked: TaskInvocations
 
 
 class TaskArmCounts(Record, frozen=True, kw_only=True):
-    """arm."""
+    """One task in one arm."""
 
     n: Count
     """Scored trials."""
@@ -402,16 +330,8 @@ class TaskArmCounts(Record, frozen=True, kw_only=True):
     """The mean reward; null without any."""
 
 
-class TaskInvocations(Record, frozen=True, kw_only=True):
-    """Scored trials of all arms that stage skills, by whether a skill was opened."""
-
-    yes: Count
-    no: Count
-    not_observable: Count
-
-
 class LeaderboardRow(Record, frozen=True, kw_only=True):
-    """leaderboard."""
+    """What a model gains by a skill, or by the whole collection, and its place among the others."""
 
     rank: Annotated[int, Meta(ge=1)] | None
     """Models with the whole collection, and pairs of model and skill, are ranked apart; null where there is no
@@ -422,4 +342,4 @@ class LeaderboardRow(Record, frozen=True, kw_only=True):
     """null: the collection as a whole."""
     delta: FullFigure
     """Success with the target less that without."""
-    verdict: Literal["helps", "no evidence", "harmful", "not testable", "biased"]
+    verdict: VerdictWord

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any, Protocol
 
+
+class Ends(Protocol):
+    """The two ends of an interval; None where there is none."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower one."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper one."""
+
+
+class Ranged(Ends, Protocol):
+    """A number with its interval, and what it rests on."""
+
+    @property
+    def value(self) -> float | None:
+        """The estimate; None where there is none."""
+
+    @property
+    def n(self) -> int:
+        """How many observations it rests on."""
+
+
 Number = Mapping[str, Any]
-
-
 NOTHING = "–"
 
 
@@ -16,14 +40,37 @@ def percent(value: float | None, digits: int = 1) -> str:
     return NOTHING if value is None else f"{100 * value:.{digits}f}"
 
 
-def share(number: Number) -> str:
+def signed(value: float | None) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return NOTHING if value is None else f"{100 * value:+.1f}"
+
+
+def share(number: Ranged | Number) -> str:
     """A share with its interval, in per cent: "71.3 [64.2, 77.6]"."""
     return _with_interval(number, percent)
 
 
-def format_number(number: Number) -> str:
+def format_number(number: Ranged | Number) -> str:
     """A number with its interval."""
     return _with_interval(number, lambda value: NOTHING if value is None else f"{value:.3f}")
+
+
+def quantity(number: Ranged) -> str:
+    """A mean of tokens, dollars or milliseconds with its interval, to four significant digits."""
+    return _with_interval(number, lambda value: amount(_tidy(value)))
+
+
+def change(number: Ranged) -> str:
+    """A difference of such means with its interval and with its sign."""
+    return _with_interval(number, _changed)
+
+
+def _changed(value: float | None) -> str:
+    return NOTHING if value is None else f"{'-' if value < 0 else '+'}{amount(_tidy(abs(value)))}"
+
+
+def _tidy(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
 
 
 def bare(number: Number) -> str:
@@ -31,17 +78,24 @@ def bare(number: Number) -> str:
     return NOTHING if number["value"] is None else f"{number['value']:.3f}"
 
 
-def points(number: Number) -> str:
+def points(number: Ranged | Number) -> str:
     """A difference of shares with its interval, in percentage points and with its sign."""
-    return _with_interval(number, lambda value: NOTHING if value is None else f"{100 * value:+.1f}")
+    return _with_interval(number, signed)
 
 
-def _with_interval(number: Number, shown: Any) -> str:
-    if number["value"] is None:
+def bracket(ends: Ends | None) -> str:
+    """The two ends of an interval of such differences; a dash where one is not known."""
+    known = ends is not None and ends.low is not None and ends.high is not None
+    return f"[{signed(ends.low)}, {signed(ends.high)}]" if ends and known else NOTHING
+
+
+def _with_interval(number: Ranged | Number, shown: Callable[[float | None], str]) -> str:
+    found: Any = SimpleNamespace(**number) if isinstance(number, Mapping) else number
+    if found.value is None:
         return NOTHING
-    if number["low"] is None and number["high"] is None:
-        return f"{shown(number['value'])} [{NOTHING}]"
-    return f"{shown(number['value'])} [{shown(number['low'])}, {shown(number['high'])}]"
+    if found.low is None and found.high is None:
+        return f"{shown(found.value)} [{NOTHING}]"
+    return f"{shown(found.value)} [{shown(found.low)}, {shown(found.high)}]"
 
 
 def with_n(shown: str, number: Number) -> str:

@@ -10,21 +10,23 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from agent_server import AgentServer, Play
+from effects_made import replace
 from scripted_bench import fixture_copies, fixture_tasks
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers._load import load_provider
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.validation import problems
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.gateway._api import Upstream
-from skill_health.effectiveness.records import SkillCopy, TrialResult
+from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.run.probes import Probe, run_probe
 from skill_health.effectiveness.run.probes import problems as problems_of
 from skill_health.effectiveness.sandbox import bubblewrap

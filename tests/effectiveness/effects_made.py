@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct, structs
+
 from simulators.agents.scripted import draw, parse_plan
-from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm, Outcome, TrialResult
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_result import Outcome, TrialResult, TrialUsage
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm
 from skill_health.effectiveness.workspace.staging import OF_CONTROLS, parse_arm
 
 MODEL = "scripted"
+MORE_OF_TASK = {
+    "irrelevant_skill": "skill-11", "related_skill": None, "unrelated_skill": None, "digest": "d", "verifier_digest": "v",
+    "format": "plan",
+}  # fmt: skip
 
 
 def task(task_id: str, skill: str | None, category: str = "data") -> dict[str, Any]:
@@ -35,20 +47,44 @@ def manifest(
     replications: int = 3,
     **more: Any,
 ) -> dict[str, Any]:
-    """What a report needs of a manifest; `more` replaces any of its keys."""
+    """A manifest as JSON values; `more` replaces any of its keys."""
     found = fixture_like() if tasks is None else tasks
     return {
         "version": 1, "kind": "effectiveness", "run_id": "20261121T050000Z-ab12cd34", "created": "2026-11-21T05:00:00Z",
         "tool_version": "0.1", "seed": 1, "replications": replications, "margin": 0.1, "arms": list(arms),
-        "sandbox": {"name": "bubblewrap", "version": "0.8", "isolates": True}, "tasks": [dict(each) for each in found],
+        "sandbox": {"name": "bubblewrap", "version": "0.8", "isolates": ["files", "network"], "image": ""},
+        "tasks": [MORE_OF_TASK | each for each in found], "python": "3.11.9", "commit": None, "dirty": None, "price_table": None,
+        "limits": {
+            "timeout_sec": None, "output_bytes": 1, "disk_bytes": 1, "files": 1, "processes": 1, "max_usd_per_trial": None,
+        },
+        "hashes": dict.fromkeys(("tasks", "skills", "staged", "config", "prices"), "h"), "skills": [], "left_out": [],
+        "skipped": [],
         "models": [
-            {"spec": spec, "agent": spec.partition(":")[0], "version": "1.0", "simulated": spec.startswith(MODEL)}
+            {
+                "spec": spec, "agent": spec.partition(":")[0], "version": "1.0", "model": "m", "protocol": "", "base_url": None,
+                "simulated": spec.startswith(MODEL), "flags": [], "price": None, "max_usd": None,
+            }
             for spec in models
         ],
         "staged": {
             each["id"]: {arm: [] for arm in arms if has(each, parse_arm(arm))} for each in found
         },
     } | more  # fmt: skip
+
+
+def replace(value: Any, **changes: Any) -> Any:
+    """A record or a dataclass with some fields changed."""
+    return (structs.replace if isinstance(value, Struct) else dataclasses.replace)(value, **changes)
+
+
+def typed(values: Mapping[str, Any]) -> EffectManifest:
+    return convert_record(values, EffectManifest)
+
+
+def reported(values: Mapping[str, Any], results: Sequence[TrialResult]) -> dict[str, Any]:
+    """The report of a run, as JSON values."""
+    found: dict[str, Any] = json.loads(json.dumps(record_values(build_report(typed(values), results)), allow_nan=False))
+    return found
 
 
 def trial(
@@ -73,7 +109,7 @@ def scripted(made: Mapping[str, Any], script: str, seed: int, model: str = MODEL
                 found.append(
                     TrialResult(
                         record["id"], model, name, replication, outcome,
-                        reward=float(drawn.success) if outcome in ("pass", "fail") else None, usage=drawn.usage,
+                        reward=float(drawn.success) if outcome in ("pass", "fail") else None, usage=TrialUsage(**dataclasses.asdict(drawn.usage)),
                         cost_usd=drawn.cost_usd, turns=drawn.turns, tool_calls=drawn.tool_calls,
                         duration_ms=drawn.duration_ms, resolved_model="none",
                         invoked="no" if arm.condition == CONTROL or not drawn.invoked else "yes",

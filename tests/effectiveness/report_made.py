@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from skill_health.documents._record import convert_record
+from skill_health.documents.effect_report import EffectReport
+
 ARMS = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated")
 MEASURES = ("input_tokens", "output_tokens", "cost_usd", "duration_ms", "turns")
 Rng = random.Random
@@ -106,6 +109,10 @@ def task(rng: Rng, task_id: str, skill_name: str) -> dict[str, Any]:
         "task_id": task_id, "slug": task_id[4:], "skill": skill_name, "category": "data", "difficulty": "hard", "arms": found,
         "flip": None if skill_name == "none" else flip, "invoked": {"yes": 3, "no": 2, "not_observable": 1},
     }  # fmt: skip
+
+
+def typed_report(values: Any) -> EffectReport:
+    return convert_record(values, EffectReport)
 
 
 def made(seed: int = 1, models: int = 2, simulated: bool = False, **more: Any) -> dict[str, Any]:

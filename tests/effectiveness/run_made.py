@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from effects_made import replace
+
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.bench.budget import Budget
-from skill_health.bench.http.messages import Usage
 from skill_health.bench.journal import Journal
 from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.bench.run_folder import find_place
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
+from skill_health.documents._record import record_values
+from skill_health.documents.effect_manifest import FrozenSandbox
+from skill_health.documents.effect_result import TrialResult, TrialUsage
 from skill_health.effectiveness.agents._api import Agent, Command
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.plan.choices import TrialChoices
-from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, Sandbox, TrialPlan, stage
+from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, TrialPlan, stage
 from skill_health.effectiveness.plan.prepare import to_manifest
-from skill_health.effectiveness.records import CONDITIONS, SkillCopy, TrialResult
+from skill_health.effectiveness.records import CONDITIONS, SkillCopy
 from skill_health.effectiveness.run.probes import Probe
 from skill_health.effectiveness.run.run import TrialRunner
 from skill_health.effectiveness.tasks._api import Task, script, task_digest
@@ -98,12 +102,12 @@ def a_plan(
         staged=staged,
         left_out=left_out,
         choices=chosen,
-        sandbox=Sandbox("none", "host"),
+        sandbox=FrozenSandbox(name="none", version="host", isolates=(), image=""),
     )
 
 
 def manifest_of(plan: TrialPlan) -> dict[str, Any]:
-    return to_manifest(plan, RouterSettings(), price_table(RouterSettings()), (), Revision())
+    return record_values(to_manifest(plan, RouterSettings(), price_table(RouterSettings()), (), Revision(), TIME))
 
 
 @dataclass
@@ -137,7 +141,7 @@ class Made:
         target = cell.task.target_skill
         drawn = draw(plan, cell.task.id, target, cell.arm, cell.replication, cell.task.is_control, cell.attempt)
         return TrialResult(
-            *cell.key, "pass" if drawn.success else "fail", reward=float(drawn.success), usage=Usage(1000, 100, 10),
+            *cell.key, "pass" if drawn.success else "fail", reward=float(drawn.success), usage=TrialUsage(1000, 100, 10),
             usage_source="agent", cost_usd=self.usd, cost_source="agent", duration_ms=10.0, turns=3, tool_calls=2,
             invoked="yes" if drawn.invoked else "no", skills=tuple((each.name, each.digest) for each in cell.skills),
         )  # fmt: skip

@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from agent_made import made_job, made_skill
+from effects_made import replace
 from trial_bench import running
 
 from skill_health.effectiveness.agents import acp

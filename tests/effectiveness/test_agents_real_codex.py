@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from agent_made import made_job
 from agent_server import AgentServer, Play
 from agent_trials import BEST, LEAKY, Stage, plant, probes_agree, program, tasks, three_conditions
+from effects_made import replace
 from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents import codex

@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,16 @@ import pytest
 from agent_made import made_job
 from agent_server import AgentServer, Play
 from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
+from effects_made import replace
 from trial_bench import needs_bubblewrap
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers._load import load_provider
 from skill_health.config.settings import Provider, RouterSettings
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.gateway._api import Upstream
-from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.run.probes import problems, run_probe
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from agent_made import STREAMS, made_job, made_skill, recorded
+from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from effects_made import replace, reported, typed
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -19,12 +19,13 @@ from report_runs import SKILLS, forced, frozen, kept, run, tasks
 from skill_health.commands.effectiveness import command
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.effect_comparison import EffectComparisonReport
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.commands.compare import rendered
 from skill_health.effectiveness.compare.compare import changes, compare
-from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.effects.contrasts import ArmPair
 from skill_health.effectiveness.effects.sheet import CellTrials
-from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.run.runs import EffectRun
 
 ARMS = ("control", "target", "full")
@@ -48,11 +49,17 @@ def drawn(successes: dict[tuple[str, str], int], **more: Any) -> EffectRun:
         for arm in ("control", "target")
         for n in range(3)
     ]
-    return EffectRun("", manifest, tuple(results))
+    return EffectRun("", typed(manifest), tuple(results))
 
 
 def changed(found: EffectRun, **more: Any) -> EffectRun:
-    return replace(found, manifest={**found.manifest, "run_id": "run-2", **more})
+    return replace(found, manifest=typed(record_values(found.manifest) | {"run_id": "run-2"} | more))
+
+
+def compared(run: EffectRun, baseline: EffectRun) -> dict[str, Any]:
+    """The comparison, as JSON values."""
+    found: dict[str, Any] = json.loads(json.dumps(record_values(compare(run, baseline))))
+    return found
 
 
 def primary(found: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +68,7 @@ def primary(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_same_run_has_not_changed() -> None:
-    found = compare(changed(ONE), ONE)
+    found = compared(changed(ONE), ONE)
     assert problems("effectiveness-comparison", found) == []
     assert (found["worse"], found["differences"], found["skills"], found["same_skills"]) == ([], [], [], 12)
     assert (found["tasks"]["compared"], len(found["tasks"]["common"])) == (15, 20)
@@ -72,7 +79,7 @@ def test_the_same_run_has_not_changed() -> None:
     assert all(each["differing"] == 0 and each["delta"]["value"] == 0 for each in (*model["contrasts"], *model["arms"]))
     assert model["flips"] == []
     assert model["verdict"]["before"] == model["verdict"]["after"]
-    assert "a run is compared with itself" in compare(ONE, ONE)["cautions"]
+    assert "a run is compared with itself" in compared(ONE, ONE)["cautions"]
 
 
 @pytest.mark.parametrize(
@@ -80,11 +87,11 @@ def test_the_same_run_has_not_changed() -> None:
 )
 def test_a_planted_change_of_the_collection(before: str, after: str, worse: bool) -> None:
     old, new = short("old", f"target={before}"), short("new", f"target={after}")
-    found = compare(new, old)
+    found = compared(new, old)
     assert problems("effectiveness-comparison", found) == []
     assert bool(found["worse"]) == worse
     assert all(each["skill"] is None for each in found["worse"])
-    sides = [build_report(side.manifest, side.results)["models"][0] for side in (old, new)]
+    sides = [reported(record_values(side.manifest), side.results)["models"][0] for side in (old, new)]
     assert found["models"][0]["verdict"] == {
         "before": sides[0]["verdict"]["word"],
         "after": sides[1]["verdict"]["word"],
@@ -98,7 +105,7 @@ def test_a_planted_change_of_one_skill_among_others() -> None:
     used = tasks(24, 0, 3)
     good = {(task["id"], "target"): 3 for task in used}
     bad = {key: 0 if used[n]["target_skill"] == "skill-1" else 3 for n, key in enumerate(good)}
-    found = compare(drawn(bad, run_id="new", tasks=used), drawn(good, run_id="old", tasks=used))
+    found = compared(drawn(bad, run_id="new", tasks=used), drawn(good, run_id="old", tasks=used))
     assert [(each["skill"], each["tasks"], each["delta"]["value"]) for each in found["worse"]] == [
         (None, 24, pytest.approx(-1 / 3)),
         ("skill-1", 8, -1.0),
@@ -114,7 +121,7 @@ def test_fewer_than_six_changes_are_never_a_loss() -> None:
     good = {(f"{n:03}", "target"): 3 for n in range(15)}
     for lost in range(9):
         bad = good | {(f"{n:03}", "target"): 0 for n in range(lost)}
-        found = compare(drawn(bad, run_id="new"), drawn(good, run_id="old"))
+        found = compared(drawn(bad, run_id="new"), drawn(good, run_id="old"))
         each = primary(found)
         assert (each["differing"], each["testable"]) == (lost, lost >= 6)
         assert bool(found["worse"]) == (lost >= 6)
@@ -162,13 +169,13 @@ def test_the_difference_in_differences_is_what_it_says(counts: list[tuple[int, i
 
 def test_only_what_both_sides_have_is_compared() -> None:
     gone = replace(ONE, results=forced(ONE.results, "infrastructure", arm="target", task_id=("000", "001")))
-    found = compare(changed(gone), ONE)
+    found = compared(changed(gone), ONE)
     assert primary(found)["tasks"] == 13
     assert next(each for each in found["models"][0]["contrasts"] if each["arm"] == "full")["tasks"] == 15
     few = forced(ONE.results, "quota", task_id=("000", "001", "002"))
     assert (
         "scripted in run-2: 27 of 165 trials are missing"
-        in compare(changed(replace(ONE, results=few)), ONE)["cautions"]
+        in compared(changed(replace(ONE, results=few)), ONE)["cautions"]
     )
 
 
@@ -178,7 +185,7 @@ def test_other_tasks_are_left_out_and_named() -> None:
     used[1] |= {"verifier_digest": "other"}
     used[2] |= {"target_skill": "skill-9", "digest": "other"}
     del used[3]
-    found = compare(short("run-2", tasks=[*used, used[4] | {"id": "new"}]), ONE)["tasks"]
+    found = compared(short("run-2", tasks=[*used, used[4] | {"id": "new"}]), ONE)["tasks"]
     assert found["changed"] == [
         {"task_id": "000", "what": "what it starts from"},
         {"task_id": "001", "what": "its verifier"},
@@ -191,14 +198,14 @@ def test_skills_that_changed_are_told_by_their_digests() -> None:
     skills = [{"name": name, "digest": f"digest of {name}", "description": f"Does {name}."} for name in SKILLS[1:]]
     skills[0] |= {"digest": "other"}
     skills[1] |= {"digest": "other", "description": "Does more."}
-    found = compare(changed(ONE, skills=[*skills, {"name": "late", "digest": "x", "description": ""}]), ONE)
+    found = compared(changed(ONE, skills=[*skills, {"name": "late", "digest": "x", "description": ""}]), ONE)
     assert [(each["name"], each["kind"], each["description"]) for each in found["skills"]] == [
         ("late", "added", False), ("skill-0", "removed", False), ("skill-1", "edited", False), ("skill-2", "edited", True),
     ]  # fmt: skip
     assert found["same_skills"] == 9
 
 
-LIMITS, AGENT = ONE.manifest["limits"], ONE.manifest["models"][0]
+LIMITS, AGENT = record_values(ONE.manifest.limits), record_values(ONE.manifest.models[0])
 
 
 @pytest.mark.parametrize(
@@ -215,14 +222,14 @@ LIMITS, AGENT = ONE.manifest["limits"], ONE.manifest["models"][0]
         ({"models": [AGENT | {"flags": ["--fast"]}]}, "scripted: options none -> --fast"),
         ({"arms": ["control", "target"]}, "arms of the baseline only: full"),
         (
-            {"staged": {task: {arm: ["x"] for arm in arms} for task, arms in ONE.manifest["staged"].items()}},
+            {"staged": {task: {arm: ["x"] for arm in arms} for task, arms in ONE.manifest.staged.items()}},
             "in 55 of 55 pairs of task and arm other skills are staged, or in another order",
         ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
 def test_what_else_is_not_the_same_is_said(more: dict[str, Any], said: str) -> None:
-    assert said in compare(changed(ONE, **more), ONE)["differences"]
+    assert said in compared(changed(ONE, **more), ONE)["differences"]
 
 
 @pytest.mark.parametrize(
@@ -247,14 +254,14 @@ def test_what_cannot_be_compared_is_refused_in_one_line(other: EffectRun, said: 
 @pytest.mark.slow
 def test_a_biased_run_and_another_model_are_cautions() -> None:
     biased = short("biased", "target=0.4,control_full=0.9", tasks=tasks(15, 30, 1))
-    report = build_report(biased.manifest, biased.results)
+    report = reported(record_values(biased.manifest), biased.results)
     base = short("base", tasks=tasks(15, 30, 1))
-    cautions = compare(biased, base)["cautions"]
+    cautions = compared(biased, base)["cautions"]
     assert [each for each in cautions if "biased is biased" in each] == [
         f"biased is biased: {why}" for why in report["biased"]
     ]
     other = replace(base, results=tuple(replace(each, resolved_model="other-2") for each in base.results))
-    assert "scripted is another model now: none -> other-2" in compare(changed(other), base)["cautions"]
+    assert "scripted is another model now: none -> other-2" in compared(changed(other), base)["cautions"]
 
 
 def test_the_order_of_results_changes_nothing() -> None:
@@ -265,7 +272,8 @@ def test_the_order_of_results_changes_nothing() -> None:
 
 
 def test_hostile_text_is_neither_markup_nor_control() -> None:
-    found = everywhere(compare(short("worse", "target=-0.2"), ONE), lambda value: f"{NASTY}{value}")
+    values = everywhere(compared(short("worse", "target=-0.2"), ONE), lambda value: f"{NASTY}{value}")
+    found = convert_record(values, EffectComparisonReport)
     page = rendered(found, "text")
     assert not UNSAFE.search(page)
     page = rendered(found, "md")

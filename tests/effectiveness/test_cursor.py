@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ import pytest
 import trial_bench
 from agent_hostile import borne, events, lines
 from agent_made import made_job, made_skill
+from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

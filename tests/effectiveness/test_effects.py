@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from effects_made import MODEL, fixture_like, manifest, scripted, task, trial
+from effects_made import MODEL, fixture_like, manifest, reported, scripted, task, trial
 from growth import is_linear, lines_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,11 +18,10 @@ from jsonschema import Draft202012Validator
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from skill_health.bench.http.messages import Usage
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.effects.build import build_report
+from skill_health.documents.effect_result import SCORED, TrialResult, TrialUsage
 from skill_health.effectiveness.effects.contrasts import calibration, pairs
-from skill_health.effectiveness.records import CONDITIONS, SCORED, TrialResult
+from skill_health.effectiveness.records import CONDITIONS
 from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms
 
 ALL_ARMS = (
@@ -88,11 +87,11 @@ def test_a_report_is_as_the_schema_says_whatever_order_results_come_in(name: str
         for model in made["models"]
         for each in scripted(made, script or "target=0.3", len(model["spec"]), model["spec"])
     ]
-    report = build_report(made, results)
+    report = reported(made, results)
     assert [f"{list(error.path)}: {error.message}" for error in SCHEMA.iter_errors(report)] == []
     random.Random(1).shuffle(results)
-    assert dumped(build_report(made, results)) == dumped(report)
-    empty = build_report(made, [])
+    assert dumped(reported(made, results)) == dumped(report)
+    empty = reported(made, [])
     assert [error.message for error in SCHEMA.iter_errors(empty)] == []
     assert empty["scored"] == 0 and empty["planned"] == report["planned"] == len(results)
     words = {model["verdict"]["word"] for model in empty["models"]}
@@ -101,7 +100,7 @@ def test_a_report_is_as_the_schema_says_whatever_order_results_come_in(name: str
 
 def test_a_contrast_is_what_scipy_says() -> None:
     given = one_skill()
-    report = build_report(given, passes("control", CONTROL) + passes("target", TARGET))
+    report = reported(given, passes("control", CONTROL) + passes("target", TARGET))
     (model,) = report["models"]
     found = contrasts_of(model)["target-control"]
     differences = (np.array(TARGET) - np.array(CONTROL)) / 3
@@ -138,7 +137,7 @@ def test_missing_data_is_left_out_and_counted() -> None:
     lost = [each for each in lost if each.key != ("000", MODEL, "target", 0)]
     lost.append(trial("001", "target", 0, "infrastructure", attempts=3))
     lost = [each for each in lost if each.key != ("002", MODEL, "target", 0)] + [trial("002", "target", 0, "timeout")]
-    (model,) = build_report(one_skill(), lost)["models"]
+    (model,) = reported(one_skill(), lost)["models"]
     found = contrasts_of(model)["target-control"]
     differences = [1.0, (1 - 1) / 3, *[(b - a) / 3 for a, b in zip(CONTROL[3:], TARGET[3:], strict=True)]]
     assert (found["tasks"], found["delta"]["n"]) == (9, 9)
@@ -156,11 +155,11 @@ def test_changes_of_use_are_paired_and_unknown_is_not_zero() -> None:
     results = [
         trial(
             f"{at:03}", arm, 0, True, cost_usd=0.5 if arm == "control" else None, turns=at + 3 * (arm == "target") + at % 3,
-            usage=Usage(input_tokens=100 * at + 50 * (arm == "target") * (1 + at % 2)), reward=0.5,
+            usage=TrialUsage(input_tokens=100 * at + 50 * (arm == "target") * (1 + at % 2)), reward=0.5,
         )
         for at in range(8) for arm in ("control", "target")
     ]  # fmt: skip
-    report = build_report(one_skill(8, replications=1), results)
+    report = reported(one_skill(8, replications=1), results)
     (model,) = report["models"]
     deltas = contrasts_of(model)["target-control"]["deltas"]
     assert deltas["input_tokens"]["value"] == 75 and deltas["input_tokens"]["low"] < 75
@@ -183,7 +182,7 @@ def test_money_that_is_in_no_sum_is_told() -> None:
         for at in range(8)
         for arm in ("control", "target")
     ]
-    report = build_report(given, found)
+    report = reported(given, found)
     assert report["cost_usd"] == 4.0
     assert "own: what its trials cost is not known; the sum is of the other models' alone." in report["notes"]
     assert "priced: 2 trials were tried again; what their earlier attempts took is in no figure." in report["notes"]
@@ -197,7 +196,7 @@ def test_invocation_has_three_values_and_success_given_it_is_apart() -> None:
         trial(r.task_id, r.arm, r.replication, r.outcome, invoked=words[r.replication]) if r.arm == "target" else r
         for r in results
     ]
-    (model,) = build_report(one_skill(), results)["models"]
+    (model,) = reported(one_skill(), results)["models"]
     arm = {each["arm"]: each for each in model["arms"]}["target"]
     assert {word: arm["invoked"][word] for word in words} == dict.fromkeys(words, 10)
     assert (arm["invoked"]["rate"]["value"], arm["invoked"]["rate"]["n"]) == (0.5, 20)
@@ -253,7 +252,7 @@ def test_no_interval_holds_what_cannot_be() -> None:
         for r in found
     ]
     shares, amounts = set(), set()
-    for path, low, high in intervals(build_report(given, found)):
+    for path, low, high in intervals(reported(given, found)):
         if path[-1] in ("delta", "t", "ninety"):
             shares |= {low, high}
         elif "arms" in path:
@@ -266,9 +265,9 @@ def test_a_run_with_hints_only_has_its_placebo_and_its_second_target() -> None:
     given = manifest(
         fixture_like(3, 1), [arm.name for arm in parse_arms(("control", "target", "placebo", "aa"), "only")]
     )
-    said = " ".join(build_report(given, [])["notes"])
+    said = " ".join(reported(given, [])["notes"])
     assert "No placebo" not in said and "No A/A" not in said
-    assert "No placebo" in " ".join(build_report(one_skill(), [])["notes"])
+    assert "No placebo" in " ".join(reported(one_skill(), [])["notes"])
 
 
 def test_the_target_again_calibrates_and_nothing_else() -> None:
@@ -280,7 +279,7 @@ def test_the_target_again_calibrates_and_nothing_else() -> None:
         results = passes("control", [1] * 12) + passes("target", [0, 3] * 6) + passes("aa", again)
         if verdict == "differs":
             results = passes("control", [1] * 12) + passes("target", [0, 1] * 6) + passes("aa", again)
-        report = build_report(given, results)
+        report = reported(given, results)
         (model,) = report["models"]
         assert (model["calibration"]["name"], model["calibration"]["verdict"]) == ("aa-target", verdict)
         assert not any(each["arm"] == "aa" for each in model["contrasts"])
@@ -295,7 +294,7 @@ def test_corrections_are_those_of_statsmodels() -> None:
         for n, model in enumerate(given["models"])
         for each in scripted(given, f"base=0.3,target={0.1 + 0.1 * n},negative=0.1", n + 1, model["spec"])
     ]
-    models = build_report(given, results)["models"]
+    models = reported(given, results)["models"]
     whole = [each for model in models for each in model["contrasts"]]
     skills = [each for model in models for skill in model["skills"] for each in skill["contrasts"]]
     categories = [each for model in models for category in model["categories"] for each in category["contrasts"]]
@@ -321,7 +320,7 @@ def test_leaders_come_first_and_equal_ones_share_a_place() -> None:
     given = one_skill(models=("x:a", "x:b", "x:c", "x:d"))
     results = [each for model in ("x:a", "x:b", "x:c") for each in passes("control", CONTROL, model)]
     results += passes("target", [1] * 10, "x:a") + passes("target", TARGET, "x:b") + passes("target", TARGET, "x:c")
-    board = build_report(given, results)["leaderboard"]
+    board = reported(given, results)["leaderboard"]
     assert [(each["skill"], each["rank"], each["model"]) for each in board] == [
         (skill, rank, model)
         for skill in (None, "one")
@@ -331,24 +330,24 @@ def test_leaders_come_first_and_equal_ones_share_a_place() -> None:
 
 def test_categories_are_compared_apart() -> None:
     given = manifest()
-    (model,) = build_report(given, scripted(given, "target=0.3", 1))["models"]
+    (model,) = reported(given, scripted(given, "target=0.3", 1))["models"]
     assert [each["category"] for each in model["categories"]] == [f"category-{n}" for n in range(4)]
     assert sum(each["tasks"] for each in model["categories"]) == 15
     assert all([c["name"] for c in each["contrasts"]] == ["target-control"] for each in model["categories"])
 
 
 HOSTILE: dict[str, Any] = {
-    "cost_usd": float("nan"), "duration_ms": float("inf"), "usage": Usage(10**30, -5, 3), "reward": 7.5, "turns": 10**40,
+    "cost_usd": float("nan"), "duration_ms": float("inf"), "usage": TrialUsage(10**30, -5, 3), "reward": 7.5, "turns": 10**40,
     "resolved_model": "\ud800\x1b[31m", "error": "\x00",
 }  # fmt: skip
 
 
 def test_hostile_numbers_and_names_do_no_harm() -> None:
     name = "\u202ename\x1b]0;\ud8ff"
-    given = manifest([task(name, name), *fixture_like(7, 2)], ("control", "target"))
+    given = manifest([task("odd", name), *fixture_like(7, 2)], ("control", "target"))
     results = scripted(given, "target=0.5", 1)
     hostile = [trial(each.task_id, each.arm, each.replication, each.outcome, **HOSTILE) for each in results]
-    report = build_report(given, hostile)
+    report = reported(given, hostile)
     assert [error.message for error in SCHEMA.iter_errors(report)] == []
     dumped(report).encode("ascii")
     (model,) = report["models"]
@@ -364,7 +363,7 @@ def test_what_was_not_planned_is_left_out_and_said() -> None:
         trial("000", "control", 0, True, "other"), trial("000", "control", -1, True),
     ]  # fmt: skip
     second = [trial("000", "control", 0, "auth"), trial("000", "control", 0, "fail")]
-    reports = [build_report(given, each) for each in (fine + foreign + second, second[::-1] + foreign + fine[::-1])]
+    reports = [reported(given, each) for each in (fine + foreign + second, second[::-1] + foreign + fine[::-1])]
     assert dumped(reports[0]) == dumped(reports[1])
     assert reports[0]["planned"] == 12 and sum(reports[0]["outcomes"].values()) == 12
     assert reports[0]["notes"][1].startswith("7 results belong to no planned trial")
@@ -387,9 +386,9 @@ def test_any_results_make_a_report(drawn: list[tuple[Any, ...]]) -> None:
         trial(f"{at:03}", arm, replication, outcome, reward=amount, cost_usd=amount, invoked=invoked)
         for at, arm, replication, outcome, amount, invoked in drawn
     ]
-    report = build_report(given, results)
+    report = reported(given, results)
     assert [error.message for error in SCHEMA.iter_errors(report)] == []
-    assert dumped(build_report(given, results[::-1])) == dumped(report)
+    assert dumped(reported(given, results[::-1])) == dumped(report)
     (model,) = report["models"]
     assert sum(model["outcomes"].values()) <= model["planned"] and model["scored"] <= len(results)
     for each in model["contrasts"]:
@@ -402,6 +401,6 @@ def test_each_task_costs_the_same() -> None:
     def cost(tasks: int) -> int:
         given = manifest(fixture_like(tasks, 1))
         results = scripted(given, "", 1, given["models"][0]["spec"])
-        return lines_run(lambda: build_report(given, results))
+        return lines_run(lambda: reported(given, results))
 
     assert is_linear(cost, (4,))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effects_made import manifest, replace, typed
 from hypothesis import given
 from hypothesis import strategies as st
 from run_made import PRICE, SKILLS, Made, a_model, a_plan, an_agent, go, task, the_run
 
 from skill_health.bench.prices import FREE, at_most, cost
 from skill_health.core.errors import UsageError
+from skill_health.documents._record import record_values
+from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.plan.forecast import (
     TYPICAL,
     EarlierTrials,
@@ -24,7 +26,7 @@ from skill_health.effectiveness.plan.forecast import (
 )
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT, cap_of
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
-from skill_health.effectiveness.run.history import HISTORY
+from skill_health.effectiveness.run.history import HISTORY, history_lines
 
 TRIALS = 2 * (4 * 6 + 3)
 
@@ -150,16 +152,16 @@ def test_a_gate_that_cannot_be_reached_is_told(tasks: int, models: int, message:
 
 def test_no_gate_says_what_the_statistics_then_deny() -> None:
     """Where the forecast sees no verdict, the report has none, though every task differs."""
+    from effects_made import reported
     from run_made import manifest_of
 
-    from skill_health.effectiveness.effects.build import build_report
-    from skill_health.effectiveness.records import TrialResult
+    from skill_health.documents.effect_result import TrialResult
 
     for count in (5, 6):
         plan = a_plan(tasks=many(count, 0), arms=("target",), reps=1)
         made = manifest_of(plan) | {"run_id": "r", "created": "2026-01-01T00:00:00Z"}
         results = [TrialResult(*key, "pass" if key[2] == "target" else "fail") for key in plan.keys()]  # noqa: SIM118
-        (model,) = build_report(made, results)["models"]
+        (model,) = reported(made, results)["models"]
         assert (model["verdict"]["word"] == "not testable") == ("no verdict can be reached:" in notes(plan))
 
 
@@ -246,12 +248,21 @@ def test_too_few_trials_tell_nothing(tmp_path: Path) -> None:
     assert read_earlier(str(tmp_path), ["made:m"]) == {"made:m": EarlierTrials(4, None, None)}
 
 
+def _line() -> dict[str, Any]:
+    given = typed(manifest())
+    return record_values(history_lines(given, build_report(given, []), [])[0])
+
+
+LINE = _line()
+
+
 def test_the_last_line_of_a_history_counts(tmp_path: Path) -> None:
     path = tmp_path / HISTORY
     assert read_controls(str(path), ["m"]) == {}
 
     def line(rate: Any, skill: Any = None, model: str = "m", **more: Any) -> str:
-        record = {"kind": "effectiveness", "model": model, "skill": skill, "control": {"value": rate}}
+        figure = {"value": rate, "low": None, "high": None, "n": 0, "clusters": 0}
+        record = LINE | {"model": model, "skill": skill, "control": figure}
         return json.dumps(record | more) + "\n"
 
     path.write_text(

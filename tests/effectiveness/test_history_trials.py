@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from effects_made import manifest, scripted
+from effects_made import manifest, replace, scripted, typed
 from jsonschema import Draft202012Validator
+from msgspec import structs
 
 from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
+from skill_health.documents._record import record_values
+from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.run.history import HISTORY, history_lines, record_again, record_run
 
 MODELS = ("scripted:seed=1", "scripted:seed=2")
 
 
 @cache
-def made() -> tuple[dict[str, Any], dict[str, Any], list[TrialResult]]:
+def made() -> tuple[EffectManifest, EffectReport, list[TrialResult]]:
     """A manifest of two models, its report and its results."""
     given = manifest(models=MODELS) | {
         "commit": None, "dirty": None, "hashes": {"skills": "all", "tasks": "t"},
@@ -32,7 +35,7 @@ def made() -> tuple[dict[str, Any], dict[str, Any], list[TrialResult]]:
     results = [
         result for seed, spec in enumerate(MODELS, 1) for result in scripted(given, "base=0.2,target=0.5", seed, spec)
     ]
-    return given, build_report(given, results), results
+    return typed(given), build_report(typed(given), results), results
 
 
 def valid(line: Any) -> None:
@@ -41,14 +44,14 @@ def valid(line: Any) -> None:
 
 def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
     given, report, results = made()
-    lines = history_lines(given, report, results)
+    lines = list(map(record_values, history_lines(given, report, results)))
     assert [(line["model"], line["skill"]) for line in lines[:2]] == [(MODELS[0], None), (MODELS[0], "skill-0")]
     assert len(lines) == 2 * (1 + 12)
     for line in lines:
         valid(line)
-        assert line["manifest"] == digest(given)
+        assert line["manifest"] == digest(record_values(given))
     whole, first = lines[0], lines[1]
-    (model, _) = report["models"]
+    model: Any = record_values(report.models[0])
     contrast = next(each for each in model["contrasts"] if each["name"] == "target-control")
     assert (whole["delta"]["value"], whole["p"]) == (contrast["delta"]["value"], contrast["delta"]["p"])
     rates = {arm["arm"]: arm["success"]["value"] for arm in model["arms"]}
@@ -66,9 +69,9 @@ def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
 def test_missing_data_is_not_scored_and_nothing_scored_is_null() -> None:
     given, _, results = made()
     kept = [each for each in results if each.task_id != "000"]
-    lines = history_lines(given, build_report(given, kept), kept)
+    lines = list(map(record_values, history_lines(given, build_report(given, kept), kept)))
     assert (lines[0]["trials"], lines[0]["scored"]) == (270, 252)
-    lines = history_lines(given, build_report(given, []), [])
+    lines = list(map(record_values, history_lines(given, build_report(given, []), [])))
     for line in lines:
         valid(line)
     assert (lines[0]["scored"], lines[0]["control"]["value"], lines[0]["p"], lines[0]["cost_usd"]) == (
@@ -83,8 +86,8 @@ def test_missing_data_is_not_scored_and_nothing_scored_is_null() -> None:
 def test_a_run_is_recorded_once_whatever_else_is_there(tmp_path: Path) -> None:
     given, report, results = made()
     path = tmp_path / HISTORY
-    other = {"kind": "else", "run_id": given["run_id"], "model": MODELS[0], "version": 1, "skill": None}
-    path.write_text(json.dumps(other) + "\n" + '{"run_id": "' + given["run_id"] + '", torn\n', "utf-8")
+    other = {"kind": "else", "run_id": given.run_id, "model": MODELS[0], "version": 1, "skill": None}
+    path.write_text(json.dumps(other) + "\n" + '{"run_id": "' + given.run_id + '", torn\n', "utf-8")
     assert record_run(str(tmp_path), given, report, results) == 26
     before = path.read_bytes()
     assert record_run(str(tmp_path), given, report, results) == 0
@@ -93,7 +96,7 @@ def test_a_run_is_recorded_once_whatever_else_is_there(tmp_path: Path) -> None:
     path.write_bytes(b"".join(lines[:10]))
     assert record_run(str(tmp_path), given, report, results) == 18, "what a killed process had no time to write"
     assert path.read_bytes() == before
-    again = given | {"run_id": "20261122T050000Z-ab12cd34"}
+    again = structs.replace(given, run_id="20261122T050000Z-ab12cd34")
     assert record_run(str(tmp_path), again, report, results) == 26
 
 
@@ -112,7 +115,7 @@ def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
     record_run(str(tmp_path), given, report, results)
     rates = read_controls(str(tmp_path / HISTORY), [MODELS[1]])
     assert len(rates) == 13
-    assert rates[MODELS[1], None] == next(arm for arm in report["models"][1]["arms"])["success"]["value"]
+    assert rates[MODELS[1], None] == report.models[1].arms[0].success.value
     for line in (tmp_path / HISTORY).read_bytes().splitlines():
         found = decode_record(line, EffectHistoryLine)
         assert found.trials >= found.scored
@@ -132,5 +135,5 @@ def test_results_that_were_replaced_are_the_last_word_again(tmp_path: Path) -> N
     lines = [json.loads(line) for line in (tmp_path / HISTORY).read_bytes().splitlines()]
     assert len(lines) == there + new and lines[there]["target"]["value"] == 0.0
     # A later run knows better.
-    record_run(str(tmp_path), {**given, "run_id": "later"}, report, results)
+    record_run(str(tmp_path), structs.replace(given, run_id="later"), report, results)
     assert record_again(str(tmp_path), given, report, results) == 0

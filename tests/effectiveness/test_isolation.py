@@ -13,10 +13,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from effects_made import replace
 from trial_bench import (
     agent,
     archived,
@@ -32,7 +32,7 @@ from trial_bench import (
     verifier,
 )
 
-from skill_health.effectiveness.records import SCORED
+from skill_health.documents.effect_result import SCORED
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.workspace.folders import remove_tree
 

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from effects_made import replace
 from trial_bench import agent, cell, everything, needs_bubblewrap, record, run, skill, task, tried, verifier
 
 from skill_health.bench.http.messages import Usage

@@ -8,11 +8,11 @@ import random
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effects_made import replace
 from nursery import Nursery, finish, interrupt_twice, kill_when, lines_of, rows, start, wait_until
 from run_made import the_run, write_collection
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from effects_made import MODEL, fixture_like, manifest, scripted, task
+from effects_made import MODEL, fixture_like, manifest, reported, scripted, task
 
 from skill_health.effectiveness.effects import contrasts
-from skill_health.effectiveness.effects.build import build_report
+from skill_health.stats.estimates import Estimate
 
 RUNS, FEW = 200, 8
 BIASED = "negative={0},control_full={0},control_negative={0}"
@@ -51,7 +51,7 @@ EFFECTS = {
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Below 30 tasks no verdict depends on the bootstrap, and none ever on what trials use."""
     monkeypatch.setattr(contrasts, "RESAMPLES", 20)
-    monkeypatch.setattr(contrasts, "DELTAS", ())
+    monkeypatch.setattr(contrasts, "_change", lambda both, measure: Estimate(None))
 
 
 def words(script: str, runs: int) -> Counter[str]:
@@ -59,7 +59,7 @@ def words(script: str, runs: int) -> Counter[str]:
     given = manifest(fixture_like(15, 5, 1))
     found: Counter[str] = Counter()
     for seed in range(1, runs + 1):
-        (model,) = build_report(given, scripted(given, script, seed))["models"]
+        (model,) = reported(given, scripted(given, script, seed))["models"]
         found[model["verdict"]["word"]] += 1
     return found
 
@@ -96,7 +96,7 @@ def reports(script: str, runs: int, models: int) -> Iterator[list[str]]:
     given = manifest([task(f"{n:03}", f"skill-{n % 5}") for n in range(40)], ("control", "target"), names)
     for seed in range(1, runs + 1):
         results = [each for at, name in enumerate(names) for each in scripted(given, script, 10 * seed + at, name)]
-        found = build_report(given, results)["models"]
+        found = reported(given, results)["models"]
         yield [skill["verdict"]["word"] for model in found for skill in model["skills"]]
 
 

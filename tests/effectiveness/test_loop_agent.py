@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agent_server import USAGE, AgentServer, Play
+from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from loop_server import chat, results, says

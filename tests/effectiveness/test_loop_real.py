@@ -14,9 +14,10 @@ from scripted_bench import task_folder
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers.openai import PROVIDER
 from skill_health.config.settings import Provider, RouterSettings
+from skill_health.documents.effect_result import SCORED, TrialResult
 from skill_health.effectiveness.agents._load import resolve
 from skill_health.effectiveness.gateway._api import Upstream
-from skill_health.effectiveness.records import SCORED, SkillCopy, TrialResult
+from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.run.probes import run_probe
 from skill_health.effectiveness.sandbox import bubblewrap
 from skill_health.effectiveness.sandbox._api import SandboxLimits

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from dataclasses import replace
 from itertools import groupby
 
 import pytest
+from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from msgspec import structs
 from run_made import SKILLS, TASKS, a_model, a_plan, manifest_of, skill, task
 
 from skill_health.bench.manifest import differences, identity
 from skill_health.core.validation import load_schema
+from skill_health.documents._record import convert_record
+from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.effectiveness.plan import plan as frozen
 from skill_health.effectiveness.plan.plan import TrialPlan
 from skill_health.effectiveness.records import CONDITIONS
@@ -106,7 +109,7 @@ def test_a_manifest_keeps_its_schema_and_knows_its_keys() -> None:
     plan = a_plan(a_model("made:a"), a_model("scripted", price=None), arms=ARMS)
     made = json.loads(json.dumps(manifest_of(plan) | {"run_id": "r", "created": "2026-01-01T00:00:00Z"}))
     Draft202012Validator(load_schema("effectiveness-manifest")).validate(made)
-    assert list(frozen.keys(made)) == list(plan.keys())
+    assert list(frozen.keys(convert_record(made, EffectManifest))) == list(plan.keys())
     assert made["staged"]["t00"]["target_plus_one"] == ["maps-work", "notes-work"]
     assert made["staged"]["t04"] == {
         "control": [], "negative": ["tides-work"], "full": list(SKILLS), "full+hint": list(SKILLS),
@@ -136,7 +139,7 @@ CHANGES = {
         "models: changed: made:m",
     ),
     "the sandbox": (
-        lambda: replace(a_plan(), sandbox=replace(a_plan().sandbox, name="bubblewrap")),
+        lambda: replace(a_plan(), sandbox=structs.replace(a_plan().sandbox, name="bubblewrap")),
         "sandbox: changed: name",
     ),
 }  # fmt: skip

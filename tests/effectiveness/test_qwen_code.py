@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from agent_hostile import borne, cut, events, lines
 from agent_made import STREAMS, made_job, made_skill, recorded
+from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

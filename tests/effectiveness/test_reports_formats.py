@@ -13,29 +13,31 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from effects_made import CONDITIONS, scripted
+from effects_made import CONDITIONS, reported, scripted
 from hypothesis import given
 from hypothesis import strategies as st
 from junitparser import JUnitXml
-from report_made import contrast, est, made
+from report_made import contrast, est, made, typed_report
 from report_runs import forced, frozen, kept, run
 
 from skill_health.bench.report_formats import RenderOptions
 from skill_health.commands.effectiveness import command
 from skill_health.core.validation import problems
+from skill_health.documents._record import FullFigure, convert_record, record_values
+from skill_health.documents.effect_report import EffectVerdict
 from skill_health.effectiveness import reports
-from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.reports import _cells, csv_, junit, markdown, text
 from skill_health.effectiveness.reports._forest import EffectRow, forest
+from skill_health.text.numbers import points
 from skill_health.text.terminal import columns
 
 REPORT = made()
 ARMS = (*CONDITIONS, "aa", "placebo")
-REAL = build_report(found := frozen(arms=ARMS), scripted(found, "target=0.4", 3))
+REAL = reported(found := frozen(arms=ARMS), scripted(found, "target=0.4", 3))
 
 
 def lines(report: dict[str, Any], width: int = 100, **look: Any) -> list[str]:
-    return text.render(report, RenderOptions(width=width, **look)).splitlines()
+    return text.render(typed_report(report), RenderOptions(width=width, **look)).splitlines()
 
 
 def section(page: list[str], title: str) -> list[str]:
@@ -45,7 +47,7 @@ def section(page: list[str], title: str) -> list[str]:
 
 
 def rows(table: str, report: dict[str, Any] = REPORT) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table=table)))))
+    return list(csv.DictReader(io.StringIO(csv_.render(typed_report(report), RenderOptions(table=table)))))
 
 
 @pytest.mark.slow
@@ -61,7 +63,7 @@ def test_every_format_is_found_by_its_name_and_renders_a_real_report() -> None:
     for name in reports.names():
         module = reports.load(name)
         assert module.EXTENSION.startswith(".")
-        assert module.render(REAL) == module.render(json.loads(json.dumps(REAL)))
+        assert module.render(typed_report(REAL)) == module.render(typed_report(json.loads(json.dumps(REAL))))
     with pytest.raises(ModuleNotFoundError):
         reports.load("pdf")
 
@@ -72,7 +74,7 @@ def test_a_page_is_never_wider_than_the_terminal(report: dict[str, Any], width: 
     page = lines(report, width)
     assert max(map(columns, page)) <= max(width, 40)
     assert not any(line != line.rstrip() for line in page)
-    assert text.render(report, RenderOptions(width=width, ascii=True)).isascii()
+    assert text.render(typed_report(report), RenderOptions(width=width, ascii=True)).isascii()
 
 
 def test_ascii_takes_no_more_room() -> None:
@@ -88,7 +90,7 @@ def test_the_head_says_what_the_run_was() -> None:
     assert "*** SIMULATED: a script stood in for the agent" in page
     assert "*** NOT ISOLATED" in page
     assert "*** BIASED: x is biased" in page
-    assert "preliminary: fewer than 30 tasks" in page
+    assert "preliminary: agent-0:maker:model-0, agent-1:maker:model-1: only 12 tasks" in page
     assert "intention to treat" in page
     calm = " ".join(lines(REPORT))
     assert not any(word in calm for word in ("SIMULATED", "BIASED", "NOT ISOLATED"))
@@ -107,27 +109,31 @@ def test_the_head_says_what_the_run_was() -> None:
     ],
 )
 def test_money_that_was_not_spent_or_is_not_known(models: list[tuple[bool, float | None, int]], said: str) -> None:
-    parts = [{"simulated": fake, "cost_usd": usd, "scored": n} for fake, usd, n in models]
-    known = [part["cost_usd"] for part in parts if part["cost_usd"] is not None]
-    assert _cells.spent({"models": parts, "cost_usd": sum(known) if known else None}) == said
-    assert len(parts) > 1 or _cells.spent(parts[0]) == said
+    report = made(models=len(models))
+    for model, (fake, usd, n) in zip(report["models"], models, strict=True):
+        model |= {"simulated": fake, "cost_usd": usd, "scored": n}
+    found = typed_report(report)
+    assert _cells.spent(found) == said
+    assert len(models) > 1 or _cells.spent(found.models[0]) == said
 
 
 def test_a_reason_does_not_repeat_its_verdict() -> None:
-    assert _cells.why({"word": "not testable", "reason": "not testable: 6 are needed"}) == "6 are needed"
-    assert _cells.why({"word": "biased", "reason": "not testable: 6 are needed"}) == "not testable: 6 are needed"
-    assert _cells.why({"word": "helps", "reason": None}) == ""
+    def said(word: Any, reason: str) -> str:
+        return _cells.why(EffectVerdict(word=word, reason=reason, preliminary=()))
+
+    assert said("not testable", "not testable: 6 are needed") == "6 are needed"
+    assert said("biased", "not testable: 6 are needed") == "not testable: 6 are needed"
+    assert said("helps", "") == ""
 
 
 def test_reasons_of_several_models_stand_there_once() -> None:
-    report = made(preliminary=["of the whole run"])
-    for model in report["models"]:
-        model["verdict"]["preliminary"] = ["no interval"]
-        report["preliminary"].append(f"{model['model']}: no interval")
+    report = made()
+    for model, more in zip(report["models"], ([], ["only one"]), strict=True):
+        model["verdict"]["preliminary"] = ["no interval", *more]
     found = [line for line in lines(report, 200) if "preliminary: " in line]
     assert found == [
-        "- preliminary: of the whole run",
         "- preliminary: agent-0:maker:model-0, agent-1:maker:model-1: no interval",
+        "- preliminary: agent-1:maker:model-1: only one",
     ]
 
 
@@ -144,9 +150,11 @@ def test_every_contrast_and_skill_has_a_row_with_interval_and_n() -> None:
     page = lines(REAL)
     (model,) = REAL["models"]
     plotted = [line for line in section(page, "Effect on success") if " n " in line]
-    assert [line.split("  ")[1].strip() for line in plotted] == [_cells.label(each) for each in model["contrasts"]]
+    assert [line.split("  ")[1].strip() for line in plotted] == [
+        f"{each['arm']} - {each['against']}" for each in model["contrasts"]
+    ]
     for line, each in zip(plotted, model["contrasts"], strict=True):
-        assert line.endswith(f"{_cells.points(each['delta'])} n {each['tasks']}")
+        assert line.endswith(f"{points(convert_record(each['delta'], FullFigure))} n {each['tasks']}")
     skills = [line for line in section(page, "Skills, target") if " n " in line]
     assert {line.split()[0] for line in skills} == {skill["skill"] for skill in model["skills"]}
     assert all(line.endswith("not testable") for line in skills)
@@ -158,21 +166,21 @@ def test_every_contrast_and_skill_has_a_row_with_interval_and_n() -> None:
 def test_missing_trials_are_told_apart_from_failures() -> None:
     made_ = frozen()
     results = forced(scripted(made_, "target=0.4", 3), "infrastructure", arm="target", task_id=("000", "001"))
-    report = build_report(made_, results)
+    report = reported(made_, results)
     page = " ".join(lines(report))
     assert "6 of 315 trials missing: infrastructure 6" in page
-    half = build_report(made_, results[: len(results) // 2])
+    half = reported(made_, results[: len(results) // 2])
     assert "not run" in " ".join(lines(half))
-    cases = [case for suite in JUnitXml.fromstring(junit.render(report).encode()) for case in suite]
+    cases = [case for suite in JUnitXml.fromstring(junit.render(typed_report(report)).encode()) for case in suite]
     skipped = [case for case in cases if any(type(each).__name__ == "Skipped" for each in case.result)]
     assert {(case.name, case.classname) for case in skipped} == {("000", "scripted.target"), ("001", "scripted.target")}
 
 
 def test_no_model_no_trial_no_task() -> None:
-    empty = build_report(frozen(), [])
+    empty = reported(frozen(), [])
     for report in (empty, made(models=0)):
         for name in reports.names():
-            assert reports.load(name).render(report)
+            assert reports.load(name).render(typed_report(report))
     page = " ".join(lines(empty))
     assert "not testable" in page
     assert "0 of 315 trials scored" in page
@@ -191,7 +199,7 @@ def test_a_bar_shows_the_side_that_it_is_on(found: list[tuple[float, float, floa
     for one, two, three, sure, known in found:
         low, value, high = sorted((one, two, three))
         number = est(value, None) | ({"low": low, "high": high} if known else {})
-        rows.append(EffectRow("x", number, 15, sure))
+        rows.append(EffectRow("x", convert_record(number, FullFigure), 15, sure))
     page = [line for line in forest(rows, RenderOptions(), width) if "●" in line or "○" in line]
     assert len(page) == len(rows)
     axis = next(
@@ -200,11 +208,11 @@ def test_a_bar_shows_the_side_that_it_is_on(found: list[tuple[float, float, floa
     zero = axis.index("0", axis.index("-") + 1 + len(str(axis.split()[0])) - 1)
     for row, line in zip(rows, page, strict=True):
         at = line.index("●" if row.tested else "○")
-        value = row.delta["value"]
+        value = row.delta.value or 0.0
         assert (at > zero) == (value > 1e-9) and (at < zero) == (value < -1e-9)
-        if row.delta["low"] is not None:
+        if row.delta.low is not None:
             ends = [place for place in range(len(line)) if line[place] in "├┤─┼●○"]
-            assert (min(ends) < zero) == (row.delta["low"] < -1e-9)
+            assert (min(ends) < zero) == (row.delta.low < -1e-9)
             assert columns(line) <= width
 
 
@@ -250,7 +258,7 @@ def test_trials_are_one_row_each_in_the_order_of_their_keys() -> None:
 
 
 def test_junit_counts_what_it_holds() -> None:
-    root = ElementTree.fromstring(junit.render(REPORT))
+    root = ElementTree.fromstring(junit.render(typed_report(REPORT)))
     for suite, model in zip(root, REPORT["models"], strict=True):
         cases = suite.findall("testcase")
         pairs = [(task["task_id"], f"{model['model']}.{arm}") for task in model["tasks"] for arm in task["arms"]]
@@ -271,7 +279,7 @@ def test_junit_counts_what_it_holds() -> None:
 
 
 def test_markdown_holds_every_part() -> None:
-    page = markdown.render(REAL)
+    page = markdown.render(typed_report(REAL))
     for title in (
         "# Effectiveness report", "## Who benefits most", "### Effect on success, in points", "### Contrasts", "### Skills",
         "### Arms", "### Cost of the arms, per trial", "### Negative controls", "### Calibration: aa against target",
@@ -295,15 +303,15 @@ def test_no_p_value_stands_beside_what_is_not_testable() -> None:
     report = made(models=1)
     report["models"][0]["contrasts"] = [few]
     assert "p 0.01" not in " ".join(lines(report))
-    table = markdown.render(report).split("### Contrasts")[1].split("###")[0]
+    table = markdown.render(typed_report(report)).split("### Contrasts")[1].split("###")[0]
     assert "0.010" not in table
 
 
 def test_reports_are_written_beside_the_run(tmp_path: Path) -> None:
-    paths = reports.write_reports(str(tmp_path), REAL)
+    paths = reports.write_reports(str(tmp_path), typed_report(REAL))
     assert [Path(path).name for path in paths] == ["report.json", "report.md"]
     assert json.loads(Path(paths[0]).read_text(encoding="utf-8")) == REAL
-    assert Path(paths[1]).read_text(encoding="utf-8") == markdown.render(REAL)
+    assert Path(paths[1]).read_text(encoding="utf-8") == markdown.render(typed_report(REAL))
 
 
 def call(*arguments: str) -> Any:
@@ -322,11 +330,13 @@ def test_the_command_rebuilds_a_run_from_its_manifest_and_results(
     kept(tmp_path / "reports", last := run("20261122T050000Z-bbbbbbbb", "target=0"))
     assert "run 20261122T050000Z-bbbbbbbb" in call("report").stdout
     assert "run 20261121T050000Z-aaaaaaaa" in call("report", "20261121T050000Z-aaaaaaaa").stdout
-    built = build_report(last.manifest, last.results)
+    built = reported(record_values(last.manifest), last.results)
     assert json.loads(call("report", "last", "--format", "json").stdout) == built
-    assert call("report", "--format", "md").stdout == markdown.render(built)
+    assert call("report", "--format", "md").stdout == markdown.render(typed_report(built))
     assert call("report", "--format", "csv", "--what", "trials").stdout == csv_.trials(last.results)
-    assert call("report", "--format", "csv", "--what", "arms").stdout == csv_.render(built, RenderOptions(table="arms"))
-    assert call("report", "--format", "junit").stdout == junit.render(built)
+    assert call("report", "--format", "csv", "--what", "arms").stdout == csv_.render(
+        typed_report(built), RenderOptions(table="arms")
+    )
+    assert call("report", "--format", "junit").stdout == junit.render(typed_report(built))
     with pytest.raises(Exception, match="there is no run 'nowhere'"):
         call("report", "nowhere")

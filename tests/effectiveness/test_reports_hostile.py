@@ -6,23 +6,23 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ElementTree
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from report_made import made
+from report_made import made, typed_report
 from report_nasty import NASTY, UNSAFE, everywhere
 
 from skill_health.bench.report_formats import RenderOptions
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness import reports
-from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.reports import TABLES, csv_, junit, markdown, text
 from skill_health.text.terminal import columns, cut, padded, squeezed, table, wrapped
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
-HOSTILE = everywhere(made(simulated=True, biased=["x"]), lambda value: f"{NASTY}{value}")
+VALUES = everywhere(made(simulated=True, biased=["x"]), lambda value: f"{NASTY}{value}")
+HOSTILE = typed_report(VALUES)
 HEADINGS = ("Effectiveness report", "Who benefits", "Effect on", "Contrasts", "Skills", "Arms", "Cost of", "Negative", "By category",
             "Tasks", "How to read", "Calibration", "=cmd\\(\\)")  # fmt: skip
 
@@ -71,7 +71,7 @@ def test_markdown_is_ours_alone() -> None:
     assert cells(page)[:3] == [6, 6, 6]
     lines = page.splitlines()
     fences = [line for line in lines if line.startswith(("```", "~~~"))]
-    assert fences == ["```text", "```"] * len(HOSTILE["models"])
+    assert fences == ["```text", "```"] * len(HOSTILE.models)
 
 
 def test_csv_holds_no_formula_and_every_row_has_its_columns() -> None:
@@ -104,14 +104,14 @@ def test_a_hostile_trial_is_one_row() -> None:
 
 def test_xml_holds_what_was_said() -> None:
     root = ElementTree.fromstring(junit.render(HOSTILE))
-    assert len(root) == len(HOSTILE["models"])
+    assert len(root) == len(HOSTILE.models)
     assert not UNSAFE.search("".join(root.itertext()))
 
 
 def test_json_is_ascii_and_whole() -> None:
     page = reports.load("json").render(HOSTILE)
     assert page.isascii()
-    assert json.loads(page) == HOSTILE
+    assert json.loads(page) == VALUES
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
@@ -120,9 +120,8 @@ def test_any_text_at_all(one: str, other: str) -> None:
     small["models"][0]["skills"] = small["models"][0]["skills"][:1]
     small["models"][0]["tasks"] = small["models"][0]["tasks"][:2]
     small["leaderboard"] = small["leaderboard"][:2]
-    report: Any = everywhere(
-        small, lambda value: f"{one}{value[:1]}{other}" if len(value) % 2 else f"{other}{value}{one}"
-    )
+    values = everywhere(small, lambda value: f"{one}{value[:1]}{other}" if len(value) % 2 else f"{other}{value}{one}")
+    report = typed_report(values)
     page = text.render(report, RenderOptions(width=80))
     assert not UNSAFE.search(page) and max(map(columns, page.splitlines())) <= 80
     assert not UNSAFE.search(markdown.render(report))

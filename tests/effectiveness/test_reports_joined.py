@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from effects_made import replace
 from report_runs import SKILLS, run
 
 from skill_health.config.settings import Config
@@ -36,15 +36,15 @@ def test_every_line_of_a_run_is_read_back(tmp_path: Path) -> None:
     ours = run(models=("scripted", "loop:maker:m"))
     report = build_report(ours.manifest, ours.results)
     assert record_run(str(tmp_path), ours.manifest, report, ours.results) == 2 * (1 + 12)
-    digests = {skill["name"]: skill["digest"] for skill in ours.manifest["skills"]}
+    digests = {skill.name: skill.digest for skill in ours.manifest.skills}
     found = told(tmp_path, digests | {"skill-3": "another"})
     assert (len(found.lines), found.problems) == (26, ())
-    models = {model["model"]: model for model in report["models"]}
+    models = {model.model: model for model in report.models}
     for each in found.lines:
-        parts = {skill["skill"]: skill for skill in models[each.model]["skills"]}
+        parts = {skill.skill: skill for skill in models[each.model].skills}
         part = models[each.model] if each.skill is None else parts[each.skill]
-        assert (each.verdict, each.reason) == (part["verdict"]["word"], part["verdict"]["reason"])
-        assert each.delta.value == part["contrasts"][0]["delta"]["value"]
+        assert (each.verdict, each.reason) == (part.verdict.word, part.verdict.reason)
+        assert each.delta.value == part.contrasts[0].delta.value
         assert each.simulated == (each.model == "scripted")
         assert each.run_id == ours.run_id
         assert each.changed is (None if each.skill is None else each.skill == "skill-3")

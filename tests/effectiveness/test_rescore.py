@@ -7,18 +7,20 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from effects_made import replace, typed
+from msgspec import structs
 from report_runs import frozen, kept
 from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
 
 from skill_health.bench.manifest import digest
 from skill_health.commands.effectiveness import command
-from skill_health.effectiveness.records import TrialResult
+from skill_health.documents._record import record_values
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.run.history import HISTORY
 from skill_health.effectiveness.run.rescore import (
     NOTE,
@@ -38,7 +40,7 @@ from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
 FIRST = "test -f out.txt"
 SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'
-RUN = frozen()
+RUN = typed(frozen())
 RIGHT, WRONG, LATE, LOST = (
     "echo 3 > out.txt; echo all done",
     "echo 4 > out.txt",
@@ -221,19 +223,22 @@ def test_the_manifest_names_the_verifiers_that_judged(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, LOST, "echo '@failure infrastructure'")
     old, now = a_task(tmp_path, FIRST), a_task(tmp_path, SECOND)
     assert old.verifier and now.verifier
-    first, second = RUN["tasks"][:2]
-    tasks = [first | {"id": "t1", "verifier_digest": old.verifier.digest}, second | {"verifier_digest": "x"}]
-    before = {**RUN, "tasks": tasks}
+    first, second = RUN.tasks[:2]
+    tasks = (
+        structs.replace(first, id="t1", verifier_digest=old.verifier.digest),
+        structs.replace(second, verifier_digest="x"),
+    )
+    before = structs.replace(RUN, tasks=tasks)
     trials = again(run, results, now)
     assert [trial.word for trial in trials] == ["changed", "same", "skipped"]
     after = verified_now(before, trials)
     # What was no matter of the verifier keeps nothing of the old one.
-    assert [task["verifier_digest"] for task in after["tasks"]] == [now.verifier.digest, "x"]
-    assert after["hashes"] == {**before["hashes"], "tasks": digest(after["tasks"])}
-    assert {**after, "tasks": 0, "hashes": 0} == {**before, "tasks": 0, "hashes": 0}
+    assert [task.verifier_digest for task in after.tasks] == [now.verifier.digest, "x"]
+    assert after.hashes == {**before.hashes, "tasks": digest(record_values(after)["tasks"])}
+    assert structs.replace(after, tasks=before.tasks, hashes=before.hashes) == before
     assert verified_now(before, again(run, results, None)) == before
     # A verdict that stays the old one's is a mixture, and equal to neither.
-    mixed = verified_now(before, [trials[0], replace(trials[1], word="failed")])["tasks"][0]["verifier_digest"]
+    mixed = verified_now(before, [trials[0], replace(trials[1], word="failed")]).tasks[0].verifier_digest
     assert mixed not in (old.verifier.digest, now.verifier.digest)
 
 
@@ -261,7 +266,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     run, results = made(tmp_path, RIGHT, LOST)
     reports = tmp_path / "reports"
-    place = kept(reports, EffectRun("", frozen(), tuple(results)))
+    place = kept(reports, EffectRun("", RUN, tuple(results)))
     shutil.move(f"{run}/trials", place / "trials")
 
     def call(*words: str) -> Any:

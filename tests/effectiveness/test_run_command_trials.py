@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from effects_made import replace
 from jsonschema import Draft202012Validator
 from run_made import Made, failing, honest, rows, the_run, write_collection, write_task
 
 from skill_health.commands.effectiveness import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import load_schema
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.check import check
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.plan import preflight
-from skill_health.effectiveness.records import TrialResult
 from skill_health.effectiveness.run import conduct
 from skill_health.effectiveness.run.probes import Probe, problems
 from skill_health.effectiveness.run.runs import load_run
@@ -89,13 +89,16 @@ def test_a_real_run_writes_everything_and_says_so(
         "attempts.jsonl", "manifest.json", "probe.json", "report.json", "report.md", "results.jsonl", "trials",
     ]  # fmt: skip
     run = load_run(str(folder))
-    assert (run.manifest["created"], run.run_id, run.manifest["kind"]) == (
+    assert (run.manifest.created, run.run_id, run.manifest.kind) == (
         TIME, folder.name, "effectiveness",
     )  # fmt: skip
     assert {(each.task_id, each.arm): each.outcome for each in run.results} == {
         (f"t{n:02}", arm): "pass" if arm == "target" else "fail" for n in range(4) for arm in ("control", "target")
     }
-    for name, record in (("manifest", run.manifest), *(("result", row) for row in rows(folder / "results.jsonl"))):
+    for name, record in (
+        ("manifest", json.loads((folder / "manifest.json").read_text())),
+        *(("result", row) for row in rows(folder / "results.jsonl")),
+    ):
         Draft202012Validator(load_schema(f"effectiveness-{name}")).validate(record)
     Draft202012Validator(load_schema("effectiveness-probe")).validate(json.loads((folder / "probe.json").read_text()))
     history = rows(collection / "reports" / "effectiveness-history.jsonl")
@@ -231,9 +234,9 @@ def test_a_task_that_is_not_fit_is_refused_or_left_out(
     assert runs(collection) == []
     assert call("--skip-unfit") == 0
     manifest = load_run(str(the_run(collection / "reports"))).manifest
-    assert [each["task"] for each in manifest["skipped"]] == ["t09", "tasks/t10/metadata.json"]
-    assert "no-such-skill" in manifest["skipped"][0]["reasons"][0]
-    assert [task["id"] for task in manifest["tasks"]] == [f"t{n:02}" for n in range(5)]
+    assert [each.task for each in manifest.skipped] == ["t09", "tasks/t10/metadata.json"]
+    assert "no-such-skill" in manifest.skipped[0].reasons[0]
+    assert [task.id for task in manifest.tasks] == [f"t{n:02}" for n in range(5)]
     assert "t09 is not fit to use: skills: target_skill 'no-such-skill'" in capsys.readouterr().err
 
 
@@ -370,11 +373,9 @@ def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
 
 
 def test_a_trial_that_contradicts_the_probe_stops_the_run(call: Call, collection: Path, made: Made) -> None:
-    from skill_health.effectiveness.trial.visibility import DISAGREEMENT
-
     def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         bad = cell.task.id == "t02" and cell.arm.name == "target"
-        return replace(result, outcome="infrastructure", error=f"{DISAGREEMENT}x is listed") if bad else result
+        return replace(result, outcome="infrastructure", error="odd", disagreement="x is listed") if bad else result
 
     made.also = also
     with pytest.raises(GateError, match="so the run stopped: scripted, target, task t02: x is listed"):

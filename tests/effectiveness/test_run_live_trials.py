@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from agent_server import USAGE, AgentServer, Play
+from effects_made import replace
 from run_made import SKILLS, rows, the_run, write_collection
 
 from skill_health.effectiveness.sandbox._load import back_end

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effects_made import manifest, typed
+from msgspec import structs
 from run_made import SKILLS, write_collection
 
 from skill_health.bench.prices import FREE, price_table
@@ -126,11 +128,13 @@ def test_agents_are_opened_once_and_with_the_key_of_their_server(
     assert secrets_of(models) == ("sk-0123456789",)
     keyless = open_models(chosen, ROUTING, price_table(ROUTING), keyless=True)
     assert (keyless[0].version, keyless[0].upstream and keyless[0].upstream.endpoint.key) == (None, "")
-    stored = {"models": [{"spec": model.spec, "price": FREE.to_json(), "max_usd": 0.5} for model in models]}
-    assert [(model.free, model.max_usd) for model in with_terms_of(models, stored)] == [(True, 0.5)] * 2
-    for wrong in ({}, {"models": []}, {"models": [{"spec": models[0].spec, "price": {"rates": []}}]}):
+    stored = typed(manifest(models=[model.spec for model in models]))
+    frozen = [structs.replace(each, price=FREE.to_json(), max_usd=0.5) for each in stored.models]
+    found = with_terms_of(models, structs.replace(stored, models=tuple(frozen)))
+    assert [(model.free, model.max_usd) for model in found] == [(True, 0.5)] * 2
+    for wrong in ([], [structs.replace(each, price={"rates": []}) for each in frozen]):
         with pytest.raises(UsageError, match="the manifest of the run to resume is damaged"):
-            with_terms_of(models, wrong)
+            with_terms_of(models, structs.replace(stored, models=tuple(wrong)))
 
 
 def test_a_program_that_is_missing_or_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

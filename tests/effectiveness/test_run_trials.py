@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -30,14 +30,14 @@ from run_made import (
 )
 
 from skill_health.bench.budget import Budget
-from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.records import Invoked, Outcome, TrialResult, from_line, is_missing, to_line
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.effect_result import Invoked, Outcome, TrialResult, TrialUsage
+from skill_health.effectiveness.plan.plan import OF_TRIALS
 from skill_health.effectiveness.run.run import OUTAGE, TrialRunner
-from skill_health.effectiveness.run.runs import folder_of, read_results
+from skill_health.effectiveness.run.runs import folder_of, read_result, read_results
 from skill_health.effectiveness.trial.spec import TrialSpec
-from skill_health.effectiveness.trial.visibility import DISAGREEMENT
 
 KEYS = 2 * (4 * 6 + 3)
 
@@ -162,8 +162,10 @@ def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp
 
 def test_a_trial_whose_agent_saw_other_skills_stops_the_run(tmp_path: Path) -> None:
     def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
-        error = f"{DISAGREEMENT}sums-work is listed and not staged"
-        return replace(result, outcome="infrastructure", error=error) if cell.key == victim else result
+        what = "sums-work is listed and not staged"
+        return (
+            replace(result, outcome="infrastructure", error="odd", disagreement=what) if cell.key == victim else result
+        )
 
     plan = a_plan()
     victim = [planned.key for planned in plan.trials()][7]
@@ -347,8 +349,8 @@ def test_a_damaged_result_is_none_and_is_tried_again(tmp_path: Path, name: str) 
     go(tmp_path, plan, Made())
     path = the_run(tmp_path) / "results.jsonl"
     first, second = rows(path)
-    with pytest.raises(ValueError, match=r"no result|rewards|could not convert|invalid literal|not enough"):
-        from_line(first | DAMAGE[name])
+    with pytest.raises(ValueError):
+        read_result(first | DAMAGE[name])
     path.write_text(json.dumps(first | DAMAGE[name]) + "\n" + json.dumps(second) + "\n", "utf-8")
     attempts = the_run(tmp_path) / "attempts.jsonl"
     attempts.write_bytes(b"")
@@ -362,7 +364,6 @@ def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     from run_made import TIME, manifest_of
 
     from skill_health.bench.run_folder import find_place
-    from skill_health.effectiveness.plan.plan import OF_TRIALS
 
     go(tmp_path, a_plan(), Made(), runs=5)
     folder = the_run(tmp_path)
@@ -390,14 +391,14 @@ amounts = st.none() | st.floats(0, 1e9)
     st.builds(
         TrialResult, texts, texts, texts, st.integers(0, 99), st.sampled_from(get_args(Outcome)), reward=amounts,
         rewards=st.dictionaries(texts, st.floats(0, 1), max_size=3), exit_code=st.none() | st.integers(-64, 255),
-        stop_reason=st.none() | texts, usage=st.builds(Usage, counts, counts, counts), usage_source=st.sampled_from(("", "agent", "gateway")),
+        stop_reason=st.none() | texts, usage=st.builds(TrialUsage, counts, counts, counts), usage_source=st.sampled_from(("", "agent", "gateway")),
         cost_usd=amounts, turns=counts, duration_ms=amounts, invoked=st.sampled_from(get_args(Invoked)),
         invocations=st.tuples(texts), evidence=st.tuples(texts), skills=st.tuples(st.tuples(texts, texts)),
         seen=st.none() | st.tuples(texts), changed=counts, attempts=st.integers(1, 9), folder=texts, notes=st.tuples(texts, texts),
     )
 )  # fmt: skip
 def test_a_result_comes_back_from_its_line_as_it_was(result: TrialResult) -> None:
-    assert from_line(json.loads(json.dumps(to_line(result)))) == result
+    assert convert_record(json.loads(json.dumps(record_values(result))), TrialResult) == result
 
 
 names = st.sampled_from(("task_id", "outcome", "usage", "skills", "rewards", "x"))
@@ -407,5 +408,5 @@ plain = st.none() | st.booleans() | st.integers() | texts
 @given(st.recursive(plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3)))
 def test_what_is_no_result_is_said_and_is_missing(data: Any) -> None:
     with pytest.raises(ValueError):
-        from_line(data)
-    assert not isinstance(data, dict) or is_missing(data)
+        read_result(data)
+    assert not isinstance(data, dict) or OF_TRIALS.missing(data)

@@ -8,11 +8,11 @@ import math
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effects_made import replace
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scripted_bench import bench, fixture_copies, fixture_tasks

@@ -8,13 +8,15 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from agent_play import Play
 from agent_server import AgentServer
+from effects_made import replace
 from trial_bench import (
     agent,
     archived,
@@ -34,16 +36,16 @@ from trial_model import KEY, asking, with_model
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.core.errors import AbortedError
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.effect_result import SCORED, TrialResult, TrialUsage
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
-from skill_health.effectiveness.records import SCORED, from_line, to_line
 from skill_health.effectiveness.run.probes import Probe, problems, run_probe
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import script
 from skill_health.effectiveness.trial.outcome import ending, numbers, outcome_of
 from skill_health.effectiveness.trial.rewards import VerifierResult
 from skill_health.effectiveness.trial.trial import run_trial
-from skill_health.effectiveness.trial.visibility import DISAGREEMENT, disagreement
 
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
@@ -76,7 +78,7 @@ def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
     assert (result.outcome, result.reward, result.rewards) == ("pass", 0.5, {"reward": 0.5, "speed": 2.0})
     assert (result.invoked, result.invocations, result.seen) == ("yes", ("alpha",), ("alpha",))
     assert (result.changed, result.exit_code, result.folder, result.notes, result.error) == (1, 0, "trials/one", (), "")
-    assert (result.usage, result.usage_source) == (Usage(input_tokens=7, output_tokens=3), "agent")
+    assert (result.usage, result.usage_source) == (TrialUsage(input_tokens=7, output_tokens=3), "agent")
     assert result.cost_usd is None and result.duration_ms is not None and result.duration_ms > 0
     names = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     assert names == {
@@ -91,7 +93,7 @@ def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
     assert record(place, "probe.json")["staged"] == record(place, "probe.json")["planned"] == dict(result.skills)
     assert {".agents/skills/alpha/SKILL.md", ".agents/skills/alpha/data/more.txt", "out.txt"} < set(archived(place))
     assert b"+3" in (place / "diff.patch").read_bytes()
-    assert from_line(json.loads(json.dumps(to_line(result)))) == result
+    assert convert_record(json.loads(json.dumps(record_values(result))), TrialResult) == result
     assert [path.name for path in place.parent.iterdir()] == ["one"]
 
 
@@ -151,7 +153,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
             result.outcome == "infrastructure"
             and result.error == "the program cannot be started: No such file or directory"
         )
-        assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, Usage(), None)
+        assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, TrialUsage(), None)
         assert record(place, "verdict.json")["imposed"] == "infrastructure"
 
 
@@ -205,7 +207,7 @@ def test_a_module_that_stumbles(tmp_path: Path) -> None:
 def test_a_staging_that_is_not_the_plan(tmp_path: Path) -> None:
     wrong = replace(skill("alpha"), digest="0" * 32)
     result, place = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("echo started"), "none", [wrong]))
-    assert result.outcome == "infrastructure" and disagreement(result)
+    assert result.outcome == "infrastructure" and result.disagreement
     assert not (place / "stream.out").exists()
 
 
@@ -225,7 +227,7 @@ def test_each_trial_compares_again(tmp_path: Path, said: str, expected: tuple[st
         expected=expected,
     )
     assert result.outcome == ("infrastructure" if wrong else "pass")
-    assert disagreement(result) == wrong
+    assert (result.disagreement or "") == wrong
 
 
 def test_temporary_folder_in_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +296,7 @@ def test_the_model_is_reached_through_the_gateway_alone(tmp_path: Path, sandbox:
         }
         assert keys == {f"Bearer {KEY}"}
     assert result.outcome == "pass"
-    assert replace(result.usage, raw=None) == replace(usage, cache_write_tokens=result.usage.cache_write_tokens)
+    assert asdict(replace(usage, cache_write_tokens=None)) == msgspec.structs.asdict(result.usage)
     assert (result.usage_source, result.cost_source) == ("gateway", "gateway")
     assert result.cost_usd is not None and result.cost_usd > 0
     assert record(place, "probe.json")["offered"] == ["alpha"]
@@ -312,7 +314,7 @@ def test_a_foreign_skill_stops_the_run(tmp_path: Path) -> None:
     )
     with AgentServer(Play()) as server:
         result, _ = run(tmp_path, with_model(replace(made, collection={"beta": "B things"}), server))
-    assert (result.outcome, disagreement(result)) == ("infrastructure", "beta is offered and not staged")
+    assert (result.outcome, result.disagreement) == ("infrastructure", "beta is offered and not staged")
 
 
 @pytest.mark.parametrize(("status", "body", "outcome"), [
@@ -468,7 +470,7 @@ def test_an_unfinished_conversation_is_no_disagreement(tmp_path: Path) -> None:
     made = cell(task(tmp_path, None), agent(""), skills=[skill("alpha")], collection={"beta": "b"})
     early = GatewayTrace(requests=1, answered=1, offered=())
     assert ending(made, ProgramOutput(None, stopped="timeout"), StreamReading(), early).imposed == "timeout"
-    assert ending(made, ProgramOutput(0), DONE, early).error == f"{DISAGREEMENT}alpha is staged and not offered"
+    assert ending(made, ProgramOutput(0), DONE, early).disagreement == "alpha is staged and not offered"
     assert (
         ending(made, ProgramOutput(None), StreamReading(), replace(early, offered=("alpha", "beta"))).imposed
         == "infrastructure"

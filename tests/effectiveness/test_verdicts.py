@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from effects_made import MODEL, fixture_like, manifest, task, trial
+from effects_made import MODEL, fixture_like, manifest, reported, task, trial
 
-from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.records import TrialResult
+from skill_health.documents.effect_result import TrialResult
 
 Counts = list[int]
 
@@ -28,7 +27,7 @@ def only(count: int, *arms: str, **more: Any) -> dict[str, Any]:
 
 
 def verdict_of(control: Counts, target: Counts, **arms: Counts) -> dict[str, Any]:
-    report = build_report(only(len(control), *arms), results(control=control, target=target, **arms))
+    report = reported(only(len(control), *arms), results(control=control, target=target, **arms))
     (model,) = report["models"]
     (skill,) = model["skills"]
     assert skill["verdict"] == model["verdict"]
@@ -73,11 +72,11 @@ def test_with_several_models_more_tasks_must_differ() -> None:
     given = only(12, models=models)
     found = [each for name in models[1:] for each in results(name, control=[0, 1] * 6, target=others)]
     found += results("one", control=[0] * 12, target=gains)
-    report = build_report(given, found)
+    report = reported(given, found)
     verdicts = [model["verdict"] for model in report["models"]]
     assert [verdict["word"] for verdict in verdicts] == ["not testable", "no evidence", "no evidence"]
     assert verdicts[0]["reason"] == "not testable: 6 of 12 tasks differ, 7 are needed with 3 tested together"
-    alone = build_report(only(12, models=["one"]), results("one", control=[0] * 12, target=gains))
+    alone = reported(only(12, models=["one"]), results("one", control=[0] * 12, target=gains))
     assert alone["models"][0]["verdict"]["word"] == "helps"
 
 
@@ -110,7 +109,7 @@ def test_why_a_verdict_is_preliminary() -> None:
 
 def test_without_the_arms_there_is_no_verdict() -> None:
     given = manifest(fixture_like(8, 2), ("control", "full"))
-    (model,) = build_report(given, [])["models"]
+    (model,) = reported(given, [])["models"]
     assert model["verdict"]["word"] == "not testable"
     assert model["verdict"]["reason"].startswith("not testable: the run does not have both the target and the control")
 
@@ -124,7 +123,7 @@ def negative(
     found = [
         each for model in models for each in results(model, control=control, negative=irrelevant, full=full, target=control)
     ]  # fmt: skip
-    return build_report(given, found)
+    return reported(given, found)
 
 
 def test_a_negative_control_that_gains_marks_the_run_as_biased() -> None:
@@ -149,7 +148,7 @@ def test_one_biased_model_leaves_the_others_their_verdicts() -> None:
     given = manifest(fixture_like(15, 5, 1), ("control", "target", "negative"), ("bad", "good"))
     found = results("bad", control=[0] * 20, negative=[3] * 20, target=[3] * 15)
     found += results("good", control=[0] * 20, negative=[0] * 20, target=[3] * 15)
-    report = build_report(given, found)
+    report = reported(given, found)
     assert [model["verdict"]["word"] for model in report["models"]] == ["biased", "helps"]
     assert len(report["biased"]) == 2 and all(reason.startswith("bad: ") for reason in report["biased"])
 
@@ -191,7 +190,7 @@ def test_bias_is_corrected_over_the_whole_run() -> None:
 
 
 def test_without_negative_controls_nothing_is_claimed() -> None:
-    (model,) = build_report(only(8), [])["models"]
+    (model,) = reported(only(8), [])["models"]
     assert model["controls"] == {
         "tasks": [], "arms": [], "contrasts": [], "passed": None,
         "note": "not testable: the run has neither negative-control tasks nor the arm negative",
@@ -212,7 +211,7 @@ def test_an_agent_that_repeats_itself_is_not_biased_by_what_eight_tasks_did() ->
 
 def test_two_negative_controls_alone_never_mark_a_run() -> None:
     given = manifest(fixture_like(0, 2, 1), ("control", "negative"), replications=3)
-    report = build_report(given, results(control=[0, 0], negative=[3, 3]))
+    report = reported(given, results(control=[0, 0], negative=[3, 3]))
     (contrast,) = report["models"][0]["controls"]["contrasts"]
     assert (contrast["bias_p"], contrast["failed"], report["biased"]) == (None, False, [])
 
@@ -229,7 +228,7 @@ def without(found: list[TrialResult], arm: str, tasks: range, replications: rang
 
 def test_what_one_arm_alone_misses_is_not_taken_for_chance() -> None:
     found = results(control=[1, 0] * 10, target=[3, 2] * 10)
-    report = build_report(only(20), without(found, "target", range(12), range(2, 3)))
+    report = reported(only(20), without(found, "target", range(12), range(2, 3)))
     verdict = report["models"][0]["verdict"]
     assert verdict["word"] == "helps"
     assert verdict["preliminary"][-1] == (
@@ -237,7 +236,7 @@ def test_what_one_arm_alone_misses_is_not_taken_for_chance() -> None:
     )
     # Half as many of either arm: as many missing, and nothing to say.
     even = without(without(found, "target", range(6), range(2, 3)), "control", range(6, 12), range(2, 3))
-    verdict = build_report(only(20), even)["models"][0]["verdict"]
+    verdict = reported(only(20), even)["models"][0]["verdict"]
     assert not any("by chance" in each for each in verdict["preliminary"])
     assert any("% of the trials are missing" in each for each in verdict["preliminary"])
 
@@ -248,7 +247,7 @@ def test_a_verdict_that_missing_trials_could_undo_says_so(harm: bool) -> None:
     found = results(control=high if harm else low, target=low if harm else high)
     for gone, unsure in ((1, False), (2, True)):
         lost = without(without(found, "target", range(12), range(gone)), "control", range(12), range(gone))
-        verdict = build_report(only(12), lost)["models"][0]["verdict"]
+        verdict = reported(only(12), lost)["models"][0]["verdict"]
         assert verdict["word"] == ("harmful" if harm else "helps")
         notes = [each for each in verdict["notes"] if each.startswith("rests on")]
         sign = "+" if harm else "-"
@@ -264,6 +263,6 @@ def test_the_ceiling_is_that_of_the_tasks_that_are_compared() -> None:
         ("control", "target", "full"),
     )
     found = results(control=[0, 2] * 6 + [3] * 100, target=[2, 0] * 6)
-    (model,) = build_report(given, found)["models"]
+    (model,) = reported(given, found)["models"]
     assert model["arms"][0]["success"]["value"] > 0.9
     assert model["verdict"]["word"] == "no evidence"

@@ -13,9 +13,10 @@ from typing import Any, cast
 import pytest
 
 from skill_health.bench.http.messages import Usage
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.agents._api import Agent, Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._load import AgentChoice
-from skill_health.effectiveness.records import SkillCopy, TrialResult
+from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest

@@ -11,19 +11,20 @@ import json
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import report_runs
+from effects_made import replace
 from made_runs import manifest as router_manifest
 from made_runs import prompt, simulate
 
 from skill_health.config.settings import Config
 from skill_health.daily.run import run_daily, write
 from skill_health.discovery.corpus import discover
+from skill_health.documents._record import encode_record
 from skill_health.effectiveness.effects.build import build_report as effect_report
 from skill_health.effectiveness.run.history import record_run as record_effects
 from skill_health.lint.pipeline import configure
@@ -189,7 +190,7 @@ def add_effects(
     run = replace(run, results=tuple(results))
     report = effect_report(run.manifest, run.results)
     folder = report_runs.kept(root / "reports", run)
-    _write(folder, "report.json", json.dumps(report, allow_nan=False))
+    _write(folder, "report.json", encode_record(report))
     record_effects(str(root / "reports"), run.manifest, report, run.results)
     if lost:
         add_trial(folder / TRIAL)

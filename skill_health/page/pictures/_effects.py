@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from skill_health.documents._record import FullFigure
 from skill_health.documents.effect_history import ModelEffect
-from skill_health.documents.effect_report import ArmContrast, ModelEffectReport, SkillEffectReport, StudentInterval
+from skill_health.documents.effect_report import ArmContrast, IntervalEnds, ModelEffectReport, SkillEffectReport
 from skill_health.page.drawing.theme import GROUND, MUTED, SERIES
 from skill_health.page.figures import MISSING, Mark, count, effect_marks, points, text_cell
 from skill_health.page.model import NumberTable, Origins, Page, PageCell
@@ -158,7 +158,7 @@ def _figures(origins: Origins, contrast: ArmContrast, brief: bool) -> tuple[Page
 class _Student(NamedTuple):
     """Student's interval that has both ends."""
 
-    own: StudentInterval
+    own: IntervalEnds
     low: float
     high: float
 

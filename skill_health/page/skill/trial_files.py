@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.documents.effect_result import TrialResultRecord
+from skill_health.documents.effect_result import TrialResult
 from skill_health.page.data.loading import read_record
 from skill_health.page.skill.kept_files import FileLink, ReportFolders, Way, is_plain_name
 
@@ -29,7 +29,7 @@ _MOST_FOLDERS = 6
 class Trial:
     """A trial: the line that says what was run and how it ended, its origin, and the way to its folder, () for none."""
 
-    line: TrialResultRecord
+    line: TrialResult
     origin: str
     way: Way
 
@@ -65,7 +65,7 @@ def read_trials(shelf: ReportFolders, run: str) -> Trials:
         if len(raw) > _MOST_LINE:
             continue
         try:
-            line = read_record(raw, TrialResultRecord)
+            line = read_record(raw, TrialResult)
         except ValueError:
             continue
         trials[line.model, line.task_id].append(Trial(line, f"results/{run}#/{at}", _way(line.folder, run)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from skill_health.documents._record import OpenRecord, decode_record
-from skill_health.documents.effect_result import TrialResultRecord
+from skill_health.documents.effect_result import TrialResult
 from skill_health.page.figures import MISSING
 from skill_health.page.model import PageCell
 from skill_health.page.skill.budget import TextExcerpt, cut, fitted, from_file, price
@@ -323,6 +323,6 @@ def _problem(shelf: ReportFolders, folder: Way) -> str:
         return ""
 
 
-def _notes(line: TrialResultRecord, problem: str) -> tuple[TextExcerpt, ...]:
+def _notes(line: TrialResult, problem: str) -> tuple[TextExcerpt, ...]:
     said = (line.error, problem, *line.notes)
     return tuple(fitted(each, _NOTE, _NOTE) for each in said[:_MOST_NOTES] if each)
