@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._made_page import Known, Texts, append, write_json
-from skill_health.bench.http.messages import Usage
 from skill_health.bench.manifest import digest
 from skill_health.discovery.hosts import FULL
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.router_manifest import RouterManifest
+from skill_health.documents.router_result import RoutingUsage
 from skill_health.router.history import history_lines
 from skill_health.router.plan.orders import presentation
-from skill_health.router.records import NONE, RoutingResult, to_line
+from skill_health.router.records import NONE, RoutingResult
 from skill_health.router.report import build_report
 
 # Of the orders: runs with another one are not comparable.
@@ -45,12 +47,13 @@ def write_router(
             right = rng.random() < 0.45 + 0.5 * at / max(1, models - 1) - 0.3 * hard + 0.15
             results.append(_result(rng, prompt, model, order, right, names, texts))
     folder = reports / "router" / manifest["run_id"]
-    report = build_report(manifest, results)
+    frozen = convert_record(manifest, RouterManifest)
+    report = build_report(frozen, results)
     write_json(folder / "manifest.json", manifest)
-    write_json(folder / "report.json", report)
-    lines = (json.dumps(to_line(result), sort_keys=True) + "\n" for result in results)
+    write_json(folder / "report.json", record_values(report))
+    lines = (json.dumps(record_values(result), sort_keys=True) + "\n" for result in results)
     (folder / "results.jsonl").write_text("".join(lines), encoding="utf-8")
-    append(reports / "router-history.jsonl", history_lines(manifest, report, None))
+    append(reports / "router-history.jsonl", [record_values(line) for line in history_lines(frozen, report, None)])
 
 
 def _manifest(
@@ -110,6 +113,6 @@ def _result(
         *key, status="finished", ranking=tuple(ranking), confidence=round(rng.uniform(0.4, 1), 2),
         rationale=texts("rationale", rng.randrange(10_000)), target_position=place.get(target), picked_position=place.get(first),
         resolved_model=model, request_id=f"req-{rng.random():.12f}", stop_reason="stop",
-        usage=Usage(rng.randint(9000, 9500), rng.randint(40, 90)),
+        usage=RoutingUsage(input_tokens=rng.randint(9000, 9500), output_tokens=rng.randint(40, 90)),
         duration_ms=round(rng.lognormvariate(7, 0.4), 1), cost_usd=round(rng.uniform(0.001, 0.01), 6),
     )  # fmt: skip

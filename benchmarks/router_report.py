@@ -10,9 +10,10 @@ from statistics import median
 from typing import Any
 
 from benchmarks._measure import Command, Options, Sample, environment, interleave, skill_health
-from skill_health.bench.http.messages import Usage
+from skill_health.documents._record import record_values
+from skill_health.documents.router_result import RoutingUsage
 from skill_health.router.plan.orders import presentation
-from skill_health.router.records import NONE, RoutingResult, to_line
+from skill_health.router.records import NONE, RoutingResult
 
 TITLE = "A report of 60,000 results"
 ROUNDS = 3
@@ -80,7 +81,7 @@ def write_run(folder: Path, seed: int) -> None:
                 for replication, order in enumerate(orders):
                     right = rng.random() < 0.5 + 0.02 * at - 0.3 * hard + 0.3
                     result = _result(rng, prompt, model, replication, order, right, skills)
-                    file.write(json.dumps(to_line(result), sort_keys=True) + "\n")
+                    file.write(json.dumps(record_values(result), sort_keys=True) + "\n")
 
 
 def _prompt(number: int, rng: random.Random, skills: list[str]) -> dict[str, Any]:
@@ -122,6 +123,9 @@ def _result(
         *key, status="finished", ranking=tuple(ranking), confidence=round(rng.uniform(0.4, 1), 2),
         rationale=" ".join(rng.choices(_WORDS, k=14)), target_position=place.get(target), picked_position=place.get(first),
         resolved_model=model, request_id=f"req-{rng.random():.12f}", stop_reason="stop",
-        usage=Usage(rng.randint(9000, 9500), rng.randint(40, 90), raw={"prompt_tokens": 9000, "completion_tokens": 60}),
+        usage=RoutingUsage(
+            input_tokens=rng.randint(9000, 9500), output_tokens=rng.randint(40, 90),
+            raw={"prompt_tokens": 9000, "completion_tokens": 60},
+        ),
         duration_ms=round(rng.lognormvariate(7, 0.4), 1), cost_usd=round(rng.uniform(0.001, 0.01), 6),
     )  # fmt: skip

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal
+
+from msgspec.structs import replace
 
 from skill_health.config.settings import RuleLimits
 from skill_health.core.strict_json import quote
+from skill_health.documents._record import encode_record
+from skill_health.documents.router_audit import AuditedSkill, AuditProblem, AuditRemark, AuditSeverity, PromptAudit
 from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router.prompts._rows import UNKNOWN
 from skill_health.router.records import NONE, Catalogue, Prompt
@@ -23,64 +25,21 @@ NULL_SHARE = 0.2
 # A run of so many words is no chance between a prompt and a description, if so many of them are telling ones.
 _RUN, _TELLING = 5, 3
 _LISTED = 3
-
-Severity = Literal["error", "warning", "info"]
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """One thing to know.
-
-    `kind` is a stable word. `prompts` are the ids that it is about and `places` where those stand, as `path:line`.
-    """
-
-    severity: Severity
-    kind: str
-    message: str
-    help: str = ""
-    prompts: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
+_ORDER: tuple[AuditSeverity, ...] = ("error", "warning", "info")
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many prompts expect a skill, accept it as a second, and reject it without expecting it (near misses)."""
-
-    skill: str
-    positives: int
-    acceptable: int
-    negatives: int
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What a set of prompts covers, and what is wrong with it.
-
-    `unknown` prompts only say which skills must not fire. `splits` maps each class to its prompts by split ("" for
-    those without one); "?" is the class of `unknown`.
-    """
-
-    prompts: int
-    nulls: int
-    unknown: int
-    families: int
-    skills: tuple[Coverage, ...]
-    splits: Mapping[str, Mapping[str, int]]
-    remarks: tuple[Remark, ...]
-
-    @property
-    def failed(self) -> bool:
-        """Whether anything is an error."""
-        return any(remark.severity == "error" for remark in self.remarks)
-
-
-def audit(prompts: Sequence[Prompt], catalogue: Catalogue, limits: RuleLimits) -> Audit:
+def audit(prompts: Sequence[Prompt], catalogue: Catalogue, limits: RuleLimits) -> PromptAudit:
     """Look at prompts over the collection that they are for. `limits` says how many prompts a skill wants."""
     skills = sorted((*catalogue.shown, *catalogue.omitted), key=lambda skill: skill.path)
     positives = Counter(prompt.expected for prompt in prompts if prompt.known)
     accepted = Counter(name for prompt in prompts for name in prompt.acceptable)
     negatives = Counter(name for prompt in prompts for name in prompt.rejected if name != prompt.expected)
-    rows = tuple(Coverage(s.name, positives[s.name], accepted[s.name], negatives[s.name]) for s in skills)
+    rows = tuple(
+        AuditedSkill(
+            skill=s.name, positives=positives[s.name], acceptable=accepted[s.name], negatives=negatives[s.name]
+        )
+        for s in skills
+    )
     shown = set(catalogue.names)
     remarks = [
         *_families(prompts),
@@ -90,26 +49,28 @@ def audit(prompts: Sequence[Prompt], catalogue: Catalogue, limits: RuleLimits) -
         *_nulls(prompts),
         *_coverage([row for row in rows if row.skill in shown], limits),
     ]
-    order = ("error", "warning", "info")
-    return Audit(
+    return PromptAudit(
+        schema="skill-health/router-audit/1",
         prompts=len(prompts),
         nulls=sum(prompt.target == NONE for prompt in prompts),
         unknown=sum(not prompt.known for prompt in prompts),
         families=len({prompt.cluster for prompt in prompts}),
         skills=rows,
         splits=split_table(prompts),
-        remarks=tuple(sorted(remarks, key=lambda remark: order.index(remark.severity))),
+        remarks=tuple(sorted(remarks, key=lambda remark: _ORDER.index(remark.severity))),
+        problems=(),
+        notes=(),
     )
 
 
-def _families(prompts: Sequence[Prompt]) -> Iterator[Remark]:
+def _families(prompts: Sequence[Prompt]) -> Iterator[AuditRemark]:
     for family, splits in spanning(prompts).items():
         members = [prompt for prompt in prompts if prompt.family == family]
         message = f"the family {quote(family)} is torn apart: its prompts are in the splits {', '.join(splits)}"
         yield _remark("error", "family-spans-splits", message, "Put all of a family into one split.", *members)
 
 
-def _duplicates(prompts: Sequence[Prompt]) -> Iterator[Remark]:
+def _duplicates(prompts: Sequence[Prompt]) -> Iterator[AuditRemark]:
     for pair in near_pairs(prompts):
         both = (pair.first, pair.later)
         splits = {prompt.split for prompt in both}
@@ -124,7 +85,7 @@ def _duplicates(prompts: Sequence[Prompt]) -> Iterator[Remark]:
             yield _remark("warning" if across else "info", "near-duplicate", message, advice, *both)
 
 
-def _labels(prompts: Sequence[Prompt], shown: set[str]) -> Iterator[Remark]:
+def _labels(prompts: Sequence[Prompt], shown: set[str]) -> Iterator[AuditRemark]:
     for prompt in prompts:
         if both := sorted(set(prompt.acceptable) & set(prompt.rejected)):
             message = f"{quote(both[0])} is both acceptable and rejected"
@@ -137,7 +98,7 @@ def _labels(prompts: Sequence[Prompt], shown: set[str]) -> Iterator[Remark]:
             yield _remark("warning", "expected-not-listed", message, "List the skill, or correct the label.", prompt)
 
 
-def _leaks(prompts: Sequence[Prompt], descriptions: Mapping[str, str]) -> Iterator[Remark]:
+def _leaks(prompts: Sequence[Prompt], descriptions: Mapping[str, str]) -> Iterator[AuditRemark]:
     """Prompts that give their answer away: by the skill's name, or in the words of its description.
 
     The words of a name in plain text are what users say, and are left alone.
@@ -159,7 +120,7 @@ def _leaks(prompts: Sequence[Prompt], descriptions: Mapping[str, str]) -> Iterat
             yield _remark("warning", "copies-description", f"{message}: {quote(' '.join(longest))}", advice, prompt)
 
 
-def _nulls(prompts: Sequence[Prompt]) -> Iterator[Remark]:
+def _nulls(prompts: Sequence[Prompt]) -> Iterator[AuditRemark]:
     known = [prompt for prompt in prompts if prompt.known]
     nulls = sum(prompt.expected is None for prompt in known)
     if known and nulls < NULL_SHARE * len(known):
@@ -169,7 +130,7 @@ def _nulls(prompts: Sequence[Prompt]) -> Iterator[Remark]:
         yield _remark("warning", "few-nulls", share, "Add requests that sound like a skill's and are nobody's.")
 
 
-def _coverage(rows: Sequence[Coverage], limits: RuleLimits) -> Iterator[Remark]:
+def _coverage(rows: Sequence[AuditedSkill], limits: RuleLimits) -> Iterator[AuditRemark]:
     thin = [row.skill for row in rows if row.positives < limits.positives]
     missing = [row.skill for row in rows if row.negatives < limits.negatives]
     for kind, names, wanted, what in (
@@ -183,26 +144,25 @@ def _coverage(rows: Sequence[Coverage], limits: RuleLimits) -> Iterator[Remark]:
             yield _remark("info", kind, message, "Add prompts; the table shows how many each has.")
 
 
-def _remark(severity: Severity, kind: str, message: str, advice: str, *prompts: Prompt) -> Remark:
+def _remark(severity: AuditSeverity, kind: str, message: str, advice: str, *prompts: Prompt) -> AuditRemark:
     ids = tuple(prompt.prompt_id for prompt in prompts)
-    return Remark(severity, kind, message, advice, ids, tuple(prompt.source for prompt in prompts))
+    places = tuple(prompt.source for prompt in prompts)
+    return AuditRemark(severity=severity, kind=kind, message=message, help=advice, prompts=ids, places=places)
 
 
-SCHEMA = "skill-health/router-audit/1"
 _STYLES = {"error": "red", "warning": "yellow", "info": "blue"}
-_WORDS: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "remark"}
+_WORDS: dict[AuditSeverity, str] = {"error": "error", "warning": "warning", "info": "remark"}
 _MOST, _PLACES = 10, 4
 _NO_SPLIT = "(none)"
 
 
-def as_json(found: Audit, problems: Sequence[BadRecord], notes: Sequence[str]) -> str:
+def as_json(found: PromptAudit, problems: Sequence[BadRecord], notes: Sequence[str]) -> str:
     """The audit as one JSON object with sorted keys; ends with a newline."""
-    data = {"schema": SCHEMA, **asdict(found), "notes": list(notes)}
-    data["problems"] = [{"path": p.path, "line": p.line, "message": p.message, "help": p.help} for p in problems]
-    return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+    listed = tuple(AuditProblem(path=p.path, line=p.line, message=p.message, help=p.help) for p in problems)
+    return encode_record(replace(found, problems=listed, notes=tuple(notes)))
 
 
-def as_text(found: Audit, problems: Sequence[BadRecord], notes: Sequence[str], color: bool = False) -> str:
+def as_text(found: PromptAudit, problems: Sequence[BadRecord], notes: Sequence[str], color: bool = False) -> str:
     """The audit for a terminal; at most ten remarks of a kind are shown."""
     lines = [f"note: {clean(note)}" for note in notes]
     lines += [f"{paint('error', 'red', color)}: {problem_line(problem)}" for problem in problems]
@@ -217,7 +177,7 @@ def as_text(found: Audit, problems: Sequence[BadRecord], notes: Sequence[str], c
     return "\n".join(lines) + "\n"
 
 
-def _line(remark: Remark, color: bool) -> str:
+def _line(remark: AuditRemark, color: bool) -> str:
     places = [f"{place} ({name})" for place, name in zip(remark.places, remark.prompts, strict=True)][:_PLACES]
     where = f"{', '.join(places)}{' ...' if len(remark.places) > _PLACES else ''}: " if places else ""
     advice = remark.help[:1].lower() + remark.help[1:].removesuffix(".")
@@ -225,7 +185,7 @@ def _line(remark: Remark, color: bool) -> str:
     return f"{head}: {clean(f'{where}{remark.message}; {advice}')} [{remark.kind}]"
 
 
-def _table(found: Audit) -> Iterator[str]:
+def _table(found: PromptAudit) -> Iterator[str]:
     """One row for each skill, then none and the unknown: prompts that expect, accept and reject it, and its splits."""
     splits = sorted({split for row in found.splits.values() for split in row}, key=_split_order)
     rows = [["class", "expected", "acceptable", "rejected", *(split or _NO_SPLIT for split in splits)]]
@@ -247,7 +207,7 @@ def _split_order(split: str) -> tuple[bool, int, str]:
     return (not split, ours.index(split) if split in ours else len(ours), split)
 
 
-def _summary(found: Audit, problems: Sequence[BadRecord]) -> str:
+def _summary(found: PromptAudit, problems: Sequence[BadRecord]) -> str:
     prompts = f"{_count(found.prompts, 'prompt')} in {_count(found.families, 'family', 'families')}"
     unknown = f", {found.unknown} with no known answer (?)" if found.unknown else ""
     by_severity = Counter(remark.severity for remark in found.remarks)

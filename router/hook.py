@@ -20,7 +20,7 @@ from skill_health.discovery import plugins
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
 from skill_health.discovery.roots import git_top
-from skill_health.router.compare.comparable import Relisted
+from skill_health.documents.router_comparison import ComparedSkill
 from skill_health.router.inputs import NoPromptsError, catalogue_at, prompts_beside
 from skill_health.router.listing import catalogue
 from skill_health.router.prompts._api import known_skills
@@ -88,7 +88,7 @@ def effect(spec: str, routing: RouterSettings, old: Catalogue, new: Catalogue, p
     )
 
 
-def report(changed: Sequence[Relisted], effects: Sequence[EditEffect], since: str) -> Iterator[str]:
+def report(changed: Sequence[ComparedSkill], effects: Sequence[EditEffect], since: str) -> Iterator[str]:
     """The lines of the report, safe to print."""
     names = ", ".join(f"{clean(one.name)} ({one.kind})" for one in changed)
     yield f"{_count(len(changed), 'listed skill')} changed since {clean(since)}: {names}"
@@ -107,7 +107,7 @@ def report(changed: Sequence[Relisted], effects: Sequence[EditEffect], since: st
             yield f"{clean(edited.name)} is listed as:  {_clip(edited.after) or '(not listed)'}"
 
 
-def _lost(lost: Lost, changed: dict[str, Relisted]) -> Iterator[str]:
+def _lost(lost: Lost, changed: dict[str, ComparedSkill]) -> Iterator[str]:
     yield f'  {clean(lost.prompt.prompt_id)} "{_clip(lost.prompt.text, _PROMPT)}"'
     now = f"{clean(lost.now)} comes first" if lost.now != NONE else "no skill scores high enough"
     expected = "no skill" if lost.expected == NONE else clean(lost.expected)

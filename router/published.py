@@ -8,56 +8,74 @@ copied.
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from skill_health import __version__
 from skill_health.bench.journal import MANIFEST, RESULTS
 from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, read_small, write_text
-from skill_health.core.strict_json import JsonProblem, kind_of, parse_object, quote
-from skill_health.router.plan.manifest import listed_record, prompt_record, prompts_digest
+from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.documents._record import OpenRecord, convert_record, record_values
+from skill_health.documents.router_manifest import FrozenRouter, FrozenSelection, FrozenTemplate, RouterManifest
+from skill_health.router.plan.manifest import freeze_listing, prompts_digest
 from skill_health.router.plan.orders import plan_seed, shuffled
-from skill_health.router.records import Catalogue, Prompt, RankedReply, Reply, RoutingResult, Status, to_line
+from skill_health.router.plan.plan import UNNAMED
+from skill_health.router.records import Catalogue, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.router.run.outcome import Attempt, read_attempt, to_result
 from skill_health.text.near import list_some
 from skill_health.text.patterns import lazy
 from skill_health.text.terminal import clean
 
-STATUSES = ("finished", "format_failure", "model_unavailable", "error", "cancelled", "dry_run")
 MOST_REPLICATIONS = 1_000
 LONGEST_NAME = 200
+RunnerName = Annotated[str, Meta(pattern=r"\S", max_length=LONGEST_NAME)]
+RunnerSeed = Annotated[int, Meta(ge=0, lt=2**32)]
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(OpenRecord, frozen=True, kw_only=True):
     """One call as the runner kept it; replications count from 0.
 
-    `text` is the raw answer, None where it was not kept. `top3` is what the runner read from it, first name first.
+    `text` is the raw answer, None where it was not kept. `path` is the file that it was read from.
     """
 
-    path: str
-    prompt_id: str
-    model: str
-    replication: int
-    status: str
-    text: str | None = None
-    top3: tuple[str, ...] = ()
-    shuffle_seed: int | None = None
-    attempts: int = 1
-    duration_ms: float | None = None
-    notes: str = ""
+    prompt_id: RunnerName
+    model: RunnerName = msgspec.field(name="model_id")
+    replication: Annotated[int, Meta(ge=0, lt=MOST_REPLICATIONS)] = msgspec.field(name="rep")
+    status: Literal["finished", "format_failure", "model_unavailable", "error", "cancelled", "dry_run"]
+    text: str | None = msgspec.field(name="raw_text", default=None)
+    predicted_top3: tuple[str, ...] | None = None
+    predicted_primary: str | None = None
+    shuffle_seed: RunnerSeed | None = None
+    attempts: Annotated[int, Meta(ge=0, le=100)] | list[Any] = 1
+    duration_ms: Annotated[float, Meta(ge=0, le=1e300)] | None = None
+    notes: str | None = None
+    path: str = ""
 
     @property
     def key(self) -> tuple[str, str, int]:
         """What there is one record for."""
         return self.prompt_id, self.model, self.replication
+
+    @property
+    def top3(self) -> tuple[str, ...]:
+        """What the runner read from the answer, first name first."""
+        if self.predicted_top3 is not None:
+            return self.predicted_top3
+        return () if self.predicted_primary is None else (self.predicted_primary,)
+
+    @property
+    def tried(self) -> int:
+        """How many attempts there were: the runner kept a number, or a list of them."""
+        return max(1, len(self.attempts) if isinstance(self.attempts, list) else self.attempts)
 
 
 def read_object(path: str) -> dict[str, Any]:
@@ -75,63 +93,7 @@ def read_object(path: str) -> dict[str, Any]:
 
 def to_record(name: str, data: Mapping[str, Any]) -> CallRecord:
     """The record that an object is, from the file of this name. Raises ValueError with what is wrong."""
-    status = data.get("status")
-    if status not in STATUSES:
-        raise ValueError(f"status is {quote(status)}, and none of {', '.join(STATUSES)}")
-    top3 = data.get("predicted_top3")
-    if top3 is None:
-        top3 = [] if data.get("predicted_primary") is None else [data["predicted_primary"]]
-    if not isinstance(top3, list) or not all(isinstance(each, str) for each in top3):
-        raise ValueError("predicted_top3 is not a list of names")
-    return CallRecord(
-        path=name,
-        prompt_id=_name(data, "prompt_id"),
-        model=_name(data, "model_id"),
-        replication=_whole(data, "rep", MOST_REPLICATIONS - 1, None),
-        status=status,
-        text=_text(data, "raw_text"),
-        top3=tuple(top3),
-        shuffle_seed=None if data.get("shuffle_seed") is None else _whole(data, "shuffle_seed", 2**32 - 1, None),
-        attempts=_attempts(data),
-        duration_ms=_duration(data),
-        notes=_text(data, "notes") or "",
-    )
-
-
-def _name(data: Mapping[str, Any], key: str) -> str:
-    value = data.get(key)
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_NAME:
-        raise ValueError(f"{key} must be a name of at most {LONGEST_NAME} characters, not {quote(value)}")
-    return value
-
-
-def _text(data: Mapping[str, Any], key: str) -> str | None:
-    value = data.get(key)
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{key} must be text, not {kind_of(value)}")
-    return value
-
-
-def _whole(data: Mapping[str, Any], key: str, most: int, default: int | None) -> int:
-    value = data.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise ValueError(f"{key} must be a whole number from 0 to {most}, not {quote(value)}")
-    return value
-
-
-def _attempts(data: Mapping[str, Any]) -> int:
-    """How many there were: a number, or a list of them."""
-    value = data.get("attempts")
-    return max(1, len(value) if isinstance(value, list) else _whole(data, "attempts", 100, 1))
-
-
-def _duration(data: Mapping[str, Any]) -> float | None:
-    value = data.get("duration_ms")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f"duration_ms must be a number of at least 0, not {quote(value)}")
-    return float(value)
+    return msgspec.structs.replace(convert_record(data, CallRecord), path=name)
 
 
 SUMMARY = "summary.json"
@@ -232,7 +194,7 @@ def _names(value: Any) -> Iterator[str]:
         yield from (each for each in value if isinstance(each, str) and each.strip() and len(each) <= LONGEST_NAME)
 
 
-TEMPLATE = {"name": "plan", "version": None, "digest": None, "none_allowed": False}
+TEMPLATE = FrozenTemplate(name="plan", version=None, digest=None, none_allowed=False)
 NO_RAW_TEXT = "no_raw_text"
 _MISSING: dict[str, Status] = {
     "model_unavailable": "model_unavailable", "error": "provider_error", "cancelled": "cancelled", "dry_run": "dry_run",
@@ -244,7 +206,7 @@ _NO_TIME = "00000000T000000Z"
 class Imported:
     """A run as it is written, and what somebody should know of it, one line each."""
 
-    manifest: dict[str, Any]
+    manifest: RouterManifest
     results: tuple[RoutingResult, ...]
     notes: tuple[str, ...]
 
@@ -277,17 +239,22 @@ def import_run(plan: PlanRun, prompts: Sequence[Prompt], catalogue: Catalogue, w
         if (key := (prompt.prompt_id, model, replication)) in found
     ]
     manifest = _manifest(plan, kept, catalogue, models, replications)
-    lines = [to_line(result) for result in ordered]
+    known_of = record_values(manifest)
+    # A run's name is no part of what names it.
+    del known_of["run_id"]
+    mark = digest([known_of, [record_values(result) for result in ordered]])
     stamp = (plan.about.created or "").replace("-", "").replace(":", "") or _NO_TIME
-    manifest["run_id"] = f"{stamp}-imported-{digest([manifest, lines])[:8]}"
+    manifest = msgspec.structs.replace(manifest, run_id=f"{stamp}-imported-{mark[:8]}")
     return Imported(manifest, tuple(ordered), (*map(clean, notes), *read.notes()))
 
 
 def write_run(folder: str, run: Imported) -> None:
     """Write the results and then the manifest, without which a folder is no run. Raises UsageError."""
-    lines = (json.dumps(to_line(result), sort_keys=True, ensure_ascii=True, allow_nan=False) for result in run.results)
+    lines = (
+        json.dumps(record_values(result), sort_keys=True, ensure_ascii=True, allow_nan=False) for result in run.results
+    )
     write_text(os.path.join(folder, RESULTS), "".join(f"{line}\n" for line in lines))
-    text = json.dumps(run.manifest, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    text = json.dumps(record_values(run.manifest), sort_keys=True, ensure_ascii=True, allow_nan=False)
     write_text(os.path.join(folder, MANIFEST), f"{text}\n")
 
 
@@ -306,11 +273,11 @@ class _Reading:
             self._stricter.update(last.answer.kinds)
         elif record.top3 and last.answer.ranking[:1] not in ((), record.top3[:1]):
             self._unlike.append(record.path)
-        again = record.attempts > 1 and last.answered
+        again = record.tried > 1 and last.answered
         first = [Attempt(Reply(), "format_failure", RankedReply(), None)] if again else []
         order = self._order(record)
         result = to_result(prompt, record.model, record.replication, order, [*first, last])
-        return replace(result, attempts=record.attempts)
+        return msgspec.structs.replace(result, attempts=record.tried)
 
     def notes(self) -> Iterator[str]:
         """What differs from how the runner read the answers."""
@@ -322,7 +289,7 @@ class _Reading:
             yield f"another skill comes first in the raw text than in the record, and the raw text counts: {names}"
 
     def _attempt(self, record: CallRecord) -> Attempt:
-        notes = clean(" ".join(record.notes.split()))[:500]
+        notes = clean(" ".join((record.notes or "").split()))[:500]
         if record.status in _MISSING:
             reply = Reply(_MISSING[record.status], error=notes, duration_ms=record.duration_ms)
             return Attempt(reply, reply.status, RankedReply(), None)
@@ -352,32 +319,35 @@ def _answer(ranking: Sequence[str]) -> str:
 
 def _manifest(
     plan: PlanRun, prompts: Sequence[Prompt], catalogue: Catalogue, models: Sequence[str], replications: int
-) -> dict[str, Any]:
+) -> RouterManifest:
     about = plan.about
-    settings: dict[str, Any] = {"settings": {}, "price": None}
-    return {
-        "version": 1,
-        "kind": "router",
-        "imported": True,
-        "created": about.created,
-        "tool_version": __version__,
-        "python": None,
-        "commit": about.commit,
-        "dirty": None,
-        "seed": about.seed,
-        "replications": replications,
-        "mode": "text",
-        "listing": catalogue.listing,
-        "orders": "plan",
-        "index": "description",
-        "template": dict(TEMPLATE),
-        "hashes": {
+    return RouterManifest(
+        version=1,
+        kind="router",
+        imported=True,
+        run_id=UNNAMED,
+        created=about.created,
+        tool_version=__version__,
+        python=None,
+        commit=about.commit,
+        dirty=None,
+        seed=about.seed,
+        replications=replications,
+        mode="text",
+        listing=catalogue.listing,
+        orders="plan",
+        index="description",
+        template=TEMPLATE,
+        hashes={
             "catalogue": None, "prompts": prompts_digest(prompts), "template": None, "config": None, "prices": None,
         },
-        "models": [{"spec": spec, "kind": "provider", "replications": replications, **settings} for spec in models],
-        "price_table": None,
-        "catalogue": [listed_record(skill) for skill in catalogue.shown],
-        "omitted": [listed_record(skill) for skill in catalogue.omitted],
-        "prompts": [prompt_record(prompt) for prompt in prompts],
-        "selection": {"kind": "all"},
-    }  # fmt: skip
+        models=tuple(
+            FrozenRouter(spec=spec, kind="provider", replications=replications, settings={}, price=None)
+            for spec in models
+        ),
+        price_table=None,
+        catalogue=freeze_listing(catalogue.shown),
+        omitted=freeze_listing(catalogue.omitted),
+        prompts=tuple(prompts),
+        selection=FrozenSelection(kind="all"),
+    )  # fmt: skip

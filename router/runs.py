@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.bench.journal import RESULTS, Key, read_lines
+from msgspec.structs import replace
+
+from skill_health.bench.journal import MANIFEST, RESULTS, Key, read_lines
 from skill_health.bench.run_folder import Kind, Record, read_checked_manifest
+from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small
-from skill_health.core.strict_json import JsonProblem, parse_object
-from skill_health.router.records import ANSWERED, RoutingResult, from_line
+from skill_health.documents._record import convert_record, decode_record, record_values
+from skill_health.documents.router_check import InstrumentRecord
+from skill_health.documents.router_manifest import RouterManifest
+from skill_health.documents.router_result import RoutingResult
 from skill_health.router.scores.judge import RoutingRunFacts, RunScores, judge, read_facts
 
 ROUTER, CHECK = "router", "check.json"
@@ -23,15 +28,15 @@ class RouterRun:
     """A run as its folder holds it. `check` is what the instrument check found, None where it was not made."""
 
     folder: str
-    manifest: Mapping[str, Any]
+    manifest: RouterManifest
     facts: RoutingRunFacts
     results: tuple[RoutingResult, ...]
-    check: Mapping[str, Any] | None = None
+    check: InstrumentRecord | None = None
 
     @property
     def run_id(self) -> str:
         """Its name."""
-        return str(self.manifest["run_id"])
+        return self.manifest.run_id
 
     @property
     def sheet(self) -> RunScores:
@@ -40,36 +45,32 @@ class RouterRun:
 
     def trusted(self, model: str) -> bool | None:
         """Whether the instrument check passed for a model; None where it was not made, or could not tell."""
-        return trusted(self.check, model)
+        return self.check.trusts(model) if self.check else None
 
 
 def load_run(folder: str) -> RouterRun:
     """A run with its results. Raises UsageError where a file of it is missing or damaged."""
-    manifest = read_checked_manifest(folder, ROUTER)
+    manifest = load_manifest(folder)
     path = os.path.join(folder, RESULTS)
     results = tuple(read_results(path)) if os.path.exists(path) else ()
     return RouterRun(folder, manifest, read_facts(manifest), results, read_check(folder))
 
 
-def read_check(folder: str) -> Mapping[str, Any] | None:
+def load_manifest(folder: str) -> RouterManifest:
+    """The manifest of a run. Raises UsageError where it is missing or damaged."""
+    try:
+        return convert_record(read_checked_manifest(folder, ROUTER), RouterManifest)
+    except ValueError as error:
+        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {error}") from None
+
+
+def read_check(folder: str) -> InstrumentRecord | None:
     """What the instrument check of a run found; None where there is no sound record of it."""
     data = read_small(os.path.join(folder, CHECK))
     try:
-        record = None if data is None else parse_object(data.decode("utf-8"))
-    except (UnicodeDecodeError, JsonProblem):
+        return None if data is None else decode_record(data, InstrumentRecord)
+    except ValueError:
         return None
-    parts = [(record or {}).get(part) for part in ("planted", "finished")]
-    sound = all(isinstance(part, list) and all(isinstance(each, dict) for each in part) for part in parts)
-    return record if sound else None
-
-
-def trusted(check: Mapping[str, Any] | None, model: str) -> bool | None:
-    """What an instrument check says of a model: passed, failed, or nothing."""
-    verdicts = [each for part in ("planted", "finished") for each in (check or {}).get(part, ())]
-    own = [each for each in verdicts if each.get("model") == model]
-    if any(each.get("failed") for each in own):
-        return False
-    return True if any(each.get("trusted") for each in own) else None
 
 
 FIELDS = ("prompt_id", "model", "replication")
@@ -77,32 +78,34 @@ FIELDS = ("prompt_id", "model", "replication")
 
 def is_missing(record: Record) -> bool:
     """Whether a result is missing data, which a run that is resumed asks for again; so is one that is damaged."""
-    if record.get("status") not in ANSWERED:
-        return True
     try:
-        result = from_line(record)
-        names = (*result.ranking, *result.kinds, *result.notes, *result.first_kinds, result.rationale, result.error)
-        numbers = (result.attempts, result.cost_usd or 0, result.confidence or 0, result.duration_ms or 0)
-        return not (all(isinstance(each, str) for each in names) and min(numbers) >= 0)
-    except (TypeError, ValueError):
+        return not read_result(record).scored
+    except ValueError:
         return True
 
 
 def _covered(manifest: Record) -> Any:
-    prompts = [{**prompt, "reason": "", "source": ""} for prompt in manifest["prompts"]]
-    return [prompts, [(skill["name"], skill["text"]) for skill in manifest["catalogue"]]]
+    frozen = convert_record(manifest, RouterManifest)
+    prompts = [record_values(replace(prompt, reason="", source="")) for prompt in frozen.prompts]
+    return [prompts, [(skill.name, skill.text) for skill in frozen.catalogue]]
 
 
 def _keys(manifest: Record) -> Iterator[Key]:
-    for prompt in manifest["prompts"]:
-        for model in manifest["models"]:
-            for replication in range(model["replications"]):
-                yield prompt["prompt_id"], model["spec"], replication
+    frozen = convert_record(manifest, RouterManifest)
+    for prompt in frozen.prompts:
+        for model in frozen.models:
+            for replication in range(model.replications):
+                yield prompt.prompt_id, model.spec, replication
 
 
 OF_ROUTER = Kind(ROUTER, FIELDS, _keys, _covered, is_missing)
 
 
+def read_result(record: Any) -> RoutingResult:
+    """The result that a JSON object of ours holds. Raises ValueError where it is none."""
+    return convert_record(record, RoutingResult)
+
+
 def read_results(path: str) -> list[RoutingResult]:
     """All results of a file, as `read_lines` reads them."""
-    return list(read_lines(path, from_line))
+    return list(read_lines(path, read_result))

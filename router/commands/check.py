@@ -13,6 +13,7 @@ from skill_health.router.commands._options import model_options, skip_namesakes_
 
 if TYPE_CHECKING:
     from skill_health.router.instrument.check import InstrumentCheck
+    from skill_health.router.plan.choices import RouterOptions
 
 
 @click.command(short_help="Plant a skill and requests for none, and see whether models find their way.")
@@ -51,23 +52,29 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     from skill_health.bench.schedule import INTERRUPTED as BY_USER
     from skill_health.core.errors import AbortedError
+    from skill_health.documents._record import record_values
     from skill_health.router.instrument.planted import lines, to_record
+    from skill_health.router.plan.choices import RouterOptions
     from skill_health.text.terminal import clean, echo
 
-    checked = _check(paths, options)
+    given = RouterOptions(paths=paths, **options)
+    checked = _check(given)
     record = to_record(checked.verdicts)
-    if options["format_"] == "json":
-        echo(json.dumps({**record, "stop": checked.stop}, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    if given.format_ == "json":
+        echo(
+            json.dumps({**record_values(record), "stop": checked.stop}, indent=2, sort_keys=True, ensure_ascii=False)
+            + "\n"
+        )
     else:
         echo("".join(f"{line}\n" for line in lines(checked.verdicts)))
     if checked.stop == BY_USER:
         return INTERRUPTED
     if checked.stop:
         raise AbortedError(f"the check ended early: {clean(checked.stop)}")
-    return CLEAN if all(record["trusted"].values()) else FINDINGS
+    return CLEAN if all(record.trusted.values()) else FINDINGS
 
 
-def _check(paths: tuple[str, ...], options: dict[str, Any]) -> InstrumentCheck:
+def _check(given: RouterOptions) -> InstrumentCheck:
     """The check that a command line asks for, made. Raises UsageError."""
     import asyncio
 
@@ -80,31 +87,32 @@ def _check(paths: tuple[str, ...], options: dict[str, Any]) -> InstrumentCheck:
     from skill_health.router.plan.forecast import forecast_plan, read_earlier, reservations
     from skill_health.router.plan.opening import open_models, refuse_uncapped
     from skill_health.router.routers._load import PROVIDER
+    from skill_health.router.run.conduct import AT_ONCE
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template
     from skill_health.text.terminal import echo
 
     inputs = load_inputs(
-        paths, options["config_file"], options["prompt_files"], options["listing"],
-        skip_namesakes=options["skip_namesakes"],
+        given.paths, given.config_file, given.prompt_files, given.listing,
+        skip_namesakes=given.skip_namesakes,
     )  # fmt: skip
     routing = inputs.config.router
-    chosen, prices = choices(options, routing), price_table(routing)
+    chosen, prices = choices(given, routing), price_table(routing)
     template = load_template(chosen.template)
     train = [prompt for prompt in inputs.prompts if prompt.split == TRAIN]
     world = open_world(
         inputs.catalogue, chosen, template,
         lambda catalogue: open_models(chosen, routing, catalogue, template, train, prices),
     )  # fmt: skip
-    plan, cap = world.plan, options["max_budget_usd"]
-    if not options["unsafe_no_cost_cap"]:
+    plan, cap = world.plan, given.max_budget_usd
+    if not given.unsafe_no_cost_cap:
         refuse_uncapped(plan.models, cap is not None, prices)
     asked = [model.spec for model in plan.models if model.choice.kind == PROVIDER]
-    earlier = (
-        read_earlier(reports_folder(options["out"], inputs.root, inputs.config), asked, chosen.mode) if asked else {}
-    )
+    earlier = read_earlier(reports_folder(given.out, inputs.root, inputs.config), asked, chosen.mode) if asked else {}
     if asked:
-        found = forecast_plan(plan, prices.version, earlier, concurrency=options["concurrency"])
+        found = forecast_plan(plan, prices.version, earlier, concurrency=given.concurrency)
         echo("".join(f"{line}\n" for line in found.lines()), err=True)
     budget = Budget(None, cap)
-    return asyncio.run(ask_world(world, DirectAsker(plan, budget, reservations(earlier)).ask, options["concurrency"]))
+    return asyncio.run(
+        ask_world(world, DirectAsker(plan, budget, reservations(earlier)).ask, given.concurrency or AT_ONCE)
+    )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
 from skill_health.router.runs import ROUTER
+
+if TYPE_CHECKING:
+    from skill_health.documents.router_comparison import RouterComparisonReport
 
 
 @click.command(short_help="Compare two runs of the same prompts, paired.")
@@ -25,7 +28,9 @@ from skill_health.router.runs import ROUTER
     "--out", metavar="DIR", help="Folder of the reports that the runs are in (from the configuration, else reports)."
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
-def command(run: str, baseline: str, **options: Any) -> int:
+def command(
+    run: str, baseline: str, max_loss: float | None, format_: str, out: str | None, config_file: str | None
+) -> int:
     """Compare RUN with BASELINE: paired differences of each model, flips, and what was listed otherwise.
 
     Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared.
@@ -35,21 +40,22 @@ def command(run: str, baseline: str, **options: Any) -> int:
     from skill_health.router.compare.compare import compare
     from skill_health.router.runs import load_run
 
-    root, config = configure((os.curdir,), options["config_file"], {})
-    reports = reports_folder(options["out"], root, config)
-    max_loss = config.router.max_loss if options["max_loss"] is None else options["max_loss"]
-    found = compare(load_run(find_run(run, reports, ROUTER)), load_run(find_run(baseline, reports, ROUTER)), max_loss)
-    click.echo(rendered(found, options["format_"]), nl=False)
-    return FINDINGS if found["lost"] else CLEAN
+    root, config = configure((os.curdir,), config_file, {})
+    most = config.router.max_loss if max_loss is None else max_loss
+    reports = reports_folder(out, root, config)
+    found = compare(load_run(find_run(run, reports, ROUTER)), load_run(find_run(baseline, reports, ROUTER)), most)
+    click.echo(rendered(found, format_), nl=False)
+    return FINDINGS if found.lost else CLEAN
 
 
-def rendered(found: dict[str, Any], format_: str) -> str:
+def rendered(found: RouterComparisonReport, format_: str) -> str:
     """A comparison in one of the formats."""
     import json
 
+    from skill_health.documents._record import record_values
     from skill_health.router.compare.document import document
     from skill_health.text.blocks import as_markdown, as_text
 
     if format_ == "json":
-        return json.dumps(found, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+        return json.dumps(record_values(found), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
     return (as_text if format_ == "text" else as_markdown)(document(found))

@@ -27,7 +27,15 @@ from skill_health.router.runs import ROUTER
 @click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @click.option("--skip-bad", is_flag=True, help="Go on without the prompts that cannot be read.")
 @skip_namesakes_option
-def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
+def command(
+    folder: str,
+    paths: tuple[str, ...],
+    prompt_files: tuple[str, ...],
+    config_file: str | None,
+    out: str | None,
+    skip_bad: bool,
+    skip_namesakes: bool,
+) -> int:
     """Make a run of DIR, a folder results/<date>-<seed> of the plan's runner, for `report` and `compare`.
 
     PATH is the collection, as it was listed then, and the prompts are those of the run: labels and names of skills are
@@ -42,23 +50,21 @@ def command(folder: str, paths: tuple[str, ...], **options: Any) -> int:
     plan = read_folder(folder)
     # That runner shows no plugins.
     inputs = load_inputs(
-        paths, options["config_file"], options["prompt_files"], "full",
-        skip_namesakes=options["skip_namesakes"], plain=True,
+        paths, config_file, prompt_files, "full",
+        skip_namesakes=skip_namesakes, plain=True,
     )  # fmt: skip
-    lines = refuse_bad_records(inputs.problems, options["skip_bad"])
-    files = options["prompt_files"] or _sources(inputs.prompts, inputs.root)
+    lines = refuse_bad_records(inputs.problems, skip_bad)
+    files = prompt_files or _sources(inputs.prompts, inputs.root)
     whole, note = _is_fixture(files, plan.about.fixture)
     run = import_run(plan, inputs.prompts, inputs.catalogue, whole)
-    place = os.path.join(
-        runs_folder(reports_folder(options["out"], inputs.root, inputs.config), ROUTER), run.manifest["run_id"]
-    )
+    place = os.path.join(runs_folder(reports_folder(out, inputs.root, inputs.config), ROUTER), run.manifest.run_id)
     write_run(place, run)
     for line in (*lines, *note, *run.notes):
         click.echo(clean(line), err=True)
-    models = len(run.manifest["models"])
+    models = len(run.manifest.models)
     click.echo(
         f"imported {len(run.results)} results of {models} model{'s' * (models != 1)} on "
-        f"{len(run.manifest['prompts'])} prompts: {clean(place)}"
+        f"{len(run.manifest.prompts)} prompts: {clean(place)}"
     )
     return CLEAN
 

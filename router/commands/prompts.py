@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.router.commands._options import collection_options
+from skill_health.router.plan.choices import RouterOptions
 
 if TYPE_CHECKING:
     from skill_health.router.inputs import RouterInputs
     from skill_health.router.records import Prompt
 
-_FILTERS = ("prompt_ids", "skills", "split")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions(RouterOptions):
+    """What a command line says of an audit, besides where the prompts are."""
+
+    write_split: str | None = None
+    shares: tuple[float, ...] | None = None
+    force: bool = False
 
 
 def _shares(_: click.Context, __: click.Parameter, value: str | None) -> tuple[float, ...] | None:
@@ -45,21 +54,22 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.router.inputs import load_inputs
     from skill_health.text.terminal import wants_color
 
-    target = options["write_split"]
+    given = AuditOptions(paths=paths, **options)
+    target = given.write_split
     if target:
-        _may_write(target, options)
+        _may_write(target, given)
     inputs = load_inputs(
-        paths, options["config_file"], options["prompt_files"], "full", prompt_ids=options["prompt_ids"],
-        skills=options["skills"], splits=options["split"], skip_namesakes=options["skip_namesakes"],
+        given.paths, given.config_file, given.prompt_files, "full", prompt_ids=given.prompt_ids,
+        skills=given.skills, splits=given.split, skip_namesakes=given.skip_namesakes,
     )  # fmt: skip
-    problems = () if options["skip_bad"] else inputs.problems
-    prompts = _split(inputs, options) if target else inputs.prompts
+    problems = () if given.skip_bad else inputs.problems
+    prompts = _split(inputs, given) if target else inputs.prompts
     found = audit(prompts, inputs.catalogue, inputs.config.limits)
     notes = inputs.notes
-    if options["skip_bad"] and inputs.problems:
+    if given.skip_bad and inputs.problems:
         number = len(inputs.problems)
         notes = (*notes, f"{number} bad record{'s' * (number != 1)} left out")
-    if options["format_"] == "json":
+    if given.format_ == "json":
         click.echo(as_json(found, inputs.problems, notes), nl=False)
     else:
         color = wants_color()
@@ -70,18 +80,18 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     return FINDINGS if problems or found.failed else CLEAN
 
 
-def _may_write(target: str, options: dict[str, Any]) -> None:
-    if any(options[name] for name in _FILTERS):
+def _may_write(target: str, given: AuditOptions) -> None:
+    if given.prompt_ids or given.skills or given.split:
         raise UsageError("--write-split splits all prompts together: take --prompt-ids, --skills and --split away")
-    if os.path.lexists(target) and not options["force"]:
+    if os.path.lexists(target) and not given.force:
         raise UsageError(f"{target} is there already: name another file, or add --force to write over it")
 
 
-def _split(inputs: RouterInputs, options: dict[str, Any]) -> tuple[Prompt, ...]:
+def _split(inputs: RouterInputs, given: AuditOptions) -> tuple[Prompt, ...]:
     from skill_health.router.splits import SHARES, assign, with_families
 
-    seed = inputs.config.router.seed if options["seed"] is None else options["seed"]
-    shares = dict(zip(SHARES, options["shares"], strict=True)) if options["shares"] else SHARES
+    seed = inputs.config.router.seed if given.seed is None else given.seed
+    shares = dict(zip(SHARES, given.shares, strict=True)) if given.shares else SHARES
     return assign(with_families(inputs.prompts), seed, shares)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from skill_health.core.errors import CLEAN
 from skill_health.router.reports import TABLES, names
 from skill_health.router.runs import ROUTER
+
+if TYPE_CHECKING:
+    from skill_health.documents.router_report import RouterReport
 
 
 @click.command(short_help="Show a run: accuracy with intervals, skills, confusions, failures.")
@@ -38,7 +41,7 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
     return CLEAN
 
 
-def _report(run: str, out: str | None, config_file: str | None) -> dict[str, Any]:
+def _report(run: str, out: str | None, config_file: str | None) -> RouterReport:
     from skill_health.bench.run_folder import find_run, reports_folder
     from skill_health.lint.pipeline import configure
     from skill_health.router.report import build_report

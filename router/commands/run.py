@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from skill_health.router.commands._options import collection_options, model_opti
 
 if TYPE_CHECKING:
     from skill_health.bench.schedule import RunOutcome
+    from skill_health.router.plan.choices import RouterOptions
     from skill_health.router.plan.prepare import PreparedSweep
     from skill_health.router.run.conduct import RouterRunOptions
 
@@ -38,49 +38,50 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
     from skill_health.bench.run_folder import reports_folder
-    from skill_health.router.plan.choices import choices
+    from skill_health.router.plan.choices import RouterOptions, choices
     from skill_health.router.plan.prepare import prepare, read_inputs, selection_of, short_caps
     from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.run.conduct import conduct
 
-    if options["named"] and options["no_resume"]:
+    given = RouterOptions(paths=paths, **options)
+    if given.named and given.no_resume:
         raise click.UsageError("--resume and --no-resume exclude each other")
-    inputs, train = read_inputs(paths, options, options["listing"])
-    print_lines(refuse_bad_records(inputs.problems, options["skip_bad"]))
+    inputs, train = read_inputs(given)
+    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     print_lines(inputs.notes)
     prepared = prepare(
         inputs,
-        choices(options, inputs.config.router),
-        reports_folder(options["out"], inputs.root, inputs.config),
-        options["time"] or datetime.now(UTC),
+        choices(given, inputs.config.router),
+        reports_folder(given.out, inputs.root, inputs.config),
+        given.time or datetime.now(UTC),
         train=train,
-        selection=selection_of(inputs, options),
-        named=options["named"],
-        anew=options["no_resume"],
-        keyless=options["dry_run"],
-        concurrency=options["concurrency"],
+        selection=selection_of(inputs, given),
+        named=given.named,
+        anew=given.no_resume,
+        keyless=given.dry_run,
+        concurrency=given.concurrency,
     )
     print_lines(prepared.forecast.lines())
-    if options["dry_run"]:
+    if given.dry_run:
         return _dry(prepared)
-    terms = _take_terms(prepared, options)
+    terms = _take_terms(prepared, given)
     print_lines(short_caps(prepared, terms.max_runs, terms.max_usd))
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
     ended = conduct(prepared, terms, sys.stderr)
-    return _end(ended, options["format_"])
+    return _end(ended, given.format_)
 
 
-def _take_terms(prepared: PreparedSweep, options: Mapping[str, Any]) -> RouterRunOptions:
+def _take_terms(prepared: PreparedSweep, given: RouterOptions) -> RouterRunOptions:
     """The limits that a run was given. Raises UsageError where it may not be made without a cap."""
     from skill_health.router.plan.opening import refuse_uncapped
     from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions
 
     terms = RouterRunOptions(
-        options["max_runs"], options["max_budget_usd"], options["concurrency"] or AT_ONCE, options["despite_check"],
-        options["quiet"],
+        given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE, given.despite_check,
+        given.quiet,
     )  # fmt: skip
-    if not options["unsafe_no_cost_cap"]:
+    if not given.unsafe_no_cost_cap:
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_uncapped(prepared.plan.models, capped, prepared.prices)
     return terms

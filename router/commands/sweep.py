@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,25 @@ from skill_health.core.files import here
 from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
 from skill_health.router.commands.run import _dry, _end, _take_terms
+from skill_health.router.plan.choices import RouterOptions
 
 if TYPE_CHECKING:
-    from skill_health.router.compare.comparable import Relisted
+    from skill_health.documents.router_comparison import ComparedSkill
+    from skill_health.documents.router_manifest import SweepSelection
     from skill_health.router.compare.sweep import SweepBasis
     from skill_health.router.inputs import RouterInputs
     from skill_health.router.records import Prompt
     from skill_health.router.runs import RouterRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepOptions(RouterOptions):
+    """What a command line says of a sweep, besides what it says of the run."""
+
+    since: str | None = None
+    changed: bool = False
+    controls: int | None = None
+    max_loss: float | None = None
 
 
 @click.command(short_help="Ask again what an edit of descriptions affects, and compare.")
@@ -55,43 +67,42 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.template import load_template
 
-    if options["since"] and options["changed"]:
+    given = SweepOptions(paths=paths, **options)
+    if given.since and given.changed:
         raise click.UsageError("--since and --changed exclude each other")
-    inputs, train = read_inputs(paths, options, options["listing"])
-    print_lines(refuse_bad_records(inputs.problems, options["skip_bad"]))
+    inputs, train = read_inputs(given)
+    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     print_lines(inputs.notes)
-    chosen = choices(options, inputs.config.router)
-    asked = SweepBasis(chosen, load_template(chosen.template).digest, selection_of(inputs, options))
-    reports = reports_folder(options["out"], inputs.root, inputs.config)
-    if options["since"] or options["changed"]:
-        return _part(inputs, train, asked, reports, options)
-    return _whole(inputs, train, asked, reports, options)
+    chosen = choices(given, inputs.config.router)
+    asked = SweepBasis(chosen, load_template(chosen.template).digest, selection_of(inputs, given))
+    reports = reports_folder(given.out, inputs.root, inputs.config)
+    if given.since or given.changed:
+        return _part(inputs, train, asked, reports, given)
+    return _whole(inputs, train, asked, reports, given)
 
 
 def _whole(
-    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
+    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, given: SweepOptions
 ) -> int:
     from skill_health.router.compare.sweep import last_run
 
     before = last_run(reports, asked, asked.choices.models, [])
     if before is None:
         print_lines([f"there is no comparable run in {reports} yet: this one is the first"])
-    return _run(inputs, train, asked, reports, options, before, {}, None)
+    return _run(inputs, train, asked, reports, given, before, {}, None)
 
 
-def _part(
-    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
-) -> int:
+def _part(inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, given: SweepOptions) -> int:
     """The sweep of what changed; nothing is asked where nothing did."""
     from skill_health.router.compare.sweep import other_changes, select, sweep_record
     from skill_health.router.template import load_template
 
-    before, changed, since = _before(inputs, train, asked, reports, options)
+    before, changed, since = _before(inputs, train, asked, reports, given)
     if before is None:
         click.echo(f"no listed name or description has changed since {since}: nothing to ask")
         return CLEAN
     names = [skill.name for skill in changed]
-    controls = inputs.config.router.controls if options["controls"] is None else options["controls"]
+    controls = inputs.config.router.controls if given.controls is None else given.controls
     specs = set(asked.choices.models)
     results = [result for result in before.results if result.model in specs]
     chosen = select(inputs.prompts, names, results, controls, asked.choices.seed)
@@ -105,12 +116,12 @@ def _part(
     subset = replace(inputs, prompts=tuple(prompt for prompt in inputs.prompts if prompt.prompt_id in wanted))
     if others := other_changes(before, inputs.catalogue.shown, changed):
         print_lines([f"the baseline {before.run_id} listed other texts of {', '.join(others)}, too"])
-    return _run(subset, train, asked, reports, options, before, chosen.groups(), record)
+    return _run(subset, train, asked, reports, given, before, chosen.groups(), record)
 
 
 def _before(
-    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, options: dict[str, Any]
-) -> tuple[RouterRun | None, tuple[Relisted, ...], str]:
+    inputs: RouterInputs, train: tuple[Prompt, ...], asked: SweepBasis, reports: str, given: SweepOptions
+) -> tuple[RouterRun | None, tuple[ComparedSkill, ...], str]:
     """The baseline, what has changed since, and since when; no baseline where nothing has changed."""
     from skill_health.router.compare.comparable import changed_skills
     from skill_health.router.compare.sweep import run_at, run_before
@@ -118,14 +129,14 @@ def _before(
     from skill_health.router.plan.manifest import bodies_digest
 
     bodies = asked.choices.index == "body"
-    if revision := options["since"]:
+    if revision := given.since:
         old = catalogue_at(inputs.root, inputs.config, revision, asked.choices.listing, inputs.paths)
         changed = changed_skills(old.shown, inputs.catalogue.shown, bodies)
         found = run_at(reports, inputs, asked, old, changed, train, revision) if changed else None
         return found, changed, revision
     run = run_before(reports, inputs, asked)
     changed = changed_skills(run.facts.shown.values(), inputs.catalogue.shown)
-    if bodies and run.manifest["hashes"].get("bodies") != bodies_digest(inputs.catalogue):
+    if bodies and run.manifest.hashes.get("bodies") != bodies_digest(inputs.catalogue):
         raise UsageError(
             f"bodies have changed since {run.run_id}, and a run does not keep them: with --index body give --since REV"
         )
@@ -137,45 +148,46 @@ def _run(
     train: tuple[Prompt, ...],
     asked: SweepBasis,
     reports: str,
-    options: dict[str, Any],
+    given: SweepOptions,
     before: RouterRun | None,
     groups: dict[str, tuple[str, ...]],
-    record: dict[str, Any] | None,
+    record: SweepSelection | None,
 ) -> int:
     """Ask, and compare with what was before."""
+    from msgspec.structs import asdict
+
     from skill_health.core.files import write_text
+    from skill_health.documents.router_manifest import FrozenSelection
     from skill_health.router.commands.compare import rendered
     from skill_health.router.compare.compare import contrast
     from skill_health.router.plan.prepare import prepare
     from skill_health.router.run.conduct import conduct
     from skill_health.router.runs import load_run
 
-    selection = dict(asked.selection) if record is None else {"kind": "sweep", **record}
+    selection = FrozenSelection(kind="sweep", **asdict(record)) if record else asked.selection
     prepared = prepare(
-        inputs, asked.choices, reports, options["time"] or datetime.now(UTC), train=train, selection=selection,
-        anew=options["no_resume"], keyless=options["dry_run"], concurrency=options["concurrency"],
+        inputs, asked.choices, reports, given.time or datetime.now(UTC), train=train, selection=selection,
+        anew=given.no_resume, keyless=given.dry_run, concurrency=given.concurrency,
     )  # fmt: skip
     print_lines(prepared.forecast.lines())
-    if options["dry_run"]:
+    if given.dry_run:
         print_lines(_selected(record))
         return _dry(prepared)
-    ended = conduct(prepared, _take_terms(prepared, options), sys.stderr)
+    ended = conduct(prepared, _take_terms(prepared, given), sys.stderr)
     if ended.left or before is None:
-        return _end(ended, options["format_"])
-    max_loss = inputs.config.router.max_loss if options["max_loss"] is None else options["max_loss"]
-    testable = None if record is None else record["testable"]
-    found = contrast(load_run(ended.folder), before, max_loss, groups or None, testable)
-    found |= {} if record is None else {"sweep": record}
+        return _end(ended, given.format_)
+    max_loss = inputs.config.router.max_loss if given.max_loss is None else given.max_loss
+    found = contrast(load_run(ended.folder), before, max_loss, groups or None, record)
     for name, form in (("comparison.json", "json"), ("comparison.md", "md")):
         write_text(os.path.join(ended.folder, name), rendered(found, form))
-    click.echo(rendered(found, options["format_"]), nl=False)
+    click.echo(rendered(found, given.format_), nl=False)
     print_lines([f"written: {here(ended.folder)}"])
-    return FINDINGS if found["lost"] or ended.untrusted else CLEAN
+    return FINDINGS if found.lost or ended.untrusted else CLEAN
 
 
-def _selected(record: dict[str, Any] | None) -> list[str]:
+def _selected(record: SweepSelection | None) -> list[str]:
     """What would be asked, and why."""
     if record is None:
         return []
-    why = [f"{each['prompt_id']}: {', '.join(each['why'])}" for each in record["affected"]]
-    return [*why, f"controls: {', '.join(record['controls']) or 'none'}"]
+    why = [f"{each.prompt_id}: {', '.join(each.why)}" for each in record.affected]
+    return [*why, f"controls: {', '.join(record.controls) or 'none'}"]

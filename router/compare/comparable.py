@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
 
+from skill_health.documents.router_comparison import ComparedSkill
+from skill_health.documents.router_manifest import FrozenTemplate
 from skill_health.router.records import ListedSkill, Prompt
 from skill_health.router.runs import RouterRun
 from skill_health.router.scores.judge import RoutingRunFacts
@@ -17,25 +18,12 @@ _ASKED = ("text", "expected", "known")
 _LABELS = (*_ASKED, "acceptable", "rejected")
 
 
-@dataclass(frozen=True, slots=True)
-class Relisted:
-    """A skill of which another text is listed: `kind` is edited, added or removed. Texts are "" where it is not listed.
-
-    `before` and `after` are what the host lists, `cut` is whether only the cut of an unchanged description moved.
-    """
-
-    name: str
-    kind: str
-    before: str = ""
-    after: str = ""
-    cut: bool = False
-
-
 def changed_skills(
     old: Iterable[ListedSkill], new: Iterable[ListedSkill], bodies: bool = False
-) -> tuple[Relisted, ...]:
+) -> tuple[ComparedSkill, ...]:
     """The skills whose listed name or text differs between two listings, by name.
 
+    Texts are "" where a skill is not listed; `cut` is whether only the cut of an unchanged description moved.
     With `bodies` a skill counts as edited where what only local routers read of it differs, too.
     """
     before, after = {skill.name: skill for skill in old}, {skill.name: skill for skill in new}
@@ -43,27 +31,27 @@ def changed_skills(
     for name in sorted({*before, *after}):
         one, other = before.get(name), after.get(name)
         if one is None or other is None:
-            kind = "added" if one is None else "removed"
-            found.append(Relisted(name, kind, one.text if one else "", other.text if other else ""))
+            old_text, new_text = one.text if one else "", other.text if other else ""
+            kind: Literal["added", "removed"] = "added" if one is None else "removed"
+            found.append(ComparedSkill(name=name, kind=kind, before=old_text, after=new_text, cut=False))
         elif one.text != other.text or (bodies and (one.body, one.when) != (other.body, other.when)):
             same = one.description == other.description and one.text != other.text
-            found.append(Relisted(name, "edited", one.text, other.text, same))
+            found.append(ComparedSkill(name=name, kind="edited", before=one.text, after=other.text, cut=same))
     return tuple(found)
 
 
 def obstacles(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
     """Why the runs cannot be compared, and what to do about it; nothing where they can."""
     one, other = run.manifest, baseline.manifest
-    for key, option in (("mode", "--mode"), ("listing", "--listing")):
-        if one[key] != other[key]:
-            yield f"the {key} is {one[key]} and was {other[key]}: run one of them again with {option} {other[key]}"
-    if _template(one) != _template(other):
-        name = (other["template"] or {}).get("name")
-        what = f"the template is {_shown(one)} and was {_shown(other)}"
-        if other.get("imported") or one.get("imported"):
+    for key, now, then in (("mode", one.mode, other.mode), ("listing", one.listing, other.listing)):
+        if now != then:
+            yield f"the {key} is {now} and was {then}: run one of them again with --{key} {then}"
+    if _asked_by(one.template) != _asked_by(other.template):
+        what = f"the template is {_shown(one.template)} and was {_shown(other.template)}"
+        if other.imported or one.imported:
             yield f"{what}: what an imported run asked is not known, so it compares with imported runs only"
         else:
-            yield f"{what}: run one of them again with --template {name}, from the same version of the file"
+            yield f"{what}: run one of them again with --template {other.template.name}, from the same version of the file"
     both = [name for name in run.facts.prompts if name in baseline.facts.prompts]
     differing = [name for name in both if _label(run.facts, name) != _label(baseline.facts, name)]
     if not both:
@@ -89,13 +77,14 @@ def agreeing(facts: RoutingRunFacts, other: RoutingRunFacts) -> list[str]:
 def differences(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
     """What else is not the same, besides the descriptions: it may be behind a change just as well."""
     one, other = run.manifest, baseline.manifest
-    for what, value in _SETTINGS.items():
-        if value(one) != value(other):
-            yield f"{what} {_plain(value(other))} -> {_plain(value(one))}"
+    for what, name in _SETTINGS:
+        now, then = getattr(one, name), getattr(other, name)
+        if now != then:
+            yield f"{what} {_plain(then)} -> {_plain(now)}"
     yield from _thresholds(run.facts, baseline.facts)
-    if one.get("imported") and other.get("imported"):
+    if one.imported and other.imported:
         yield "the templates of imported runs are not known, and taken for the same"
-    old, new = (side["hashes"].get("bodies") for side in (other, one))
+    old, new = (side.hashes.get("bodies") for side in (other, one))
     if old and new and old != new and _described(run) == _described(baseline):
         yield "local routers may read more of a skill than its description, and that has changed"
 
@@ -109,13 +98,13 @@ def _thresholds(facts: RoutingRunFacts, other: RoutingRunFacts) -> Iterator[str]
             yield f"{model.spec} abstains below another score: {_plain(then)} -> {_plain(now)}"
 
 
-_SETTINGS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
-    "the orders of presentation are others: seed": lambda manifest: manifest.get("seed"),
-    "the orders of presentation are others:": lambda manifest: manifest.get("orders"),
-    "replications": lambda manifest: manifest.get("replications"),
-    "local routers read": lambda manifest: manifest.get("index"),
-    "skill-health": lambda manifest: manifest.get("tool_version"),
-}
+_SETTINGS = (
+    ("the orders of presentation are others: seed", "seed"),
+    ("the orders of presentation are others:", "orders"),
+    ("replications", "replications"),
+    ("local routers read", "index"),
+    ("skill-health", "tool_version"),
+)
 
 
 def _described(run: RouterRun) -> dict[str, str]:
@@ -130,20 +119,13 @@ def _specs(facts: RoutingRunFacts) -> Sequence[str]:
     return [model.spec for model in facts.models]
 
 
-def _template(manifest: Mapping[str, Any]) -> tuple[Any, ...]:
-    template = manifest["template"] or {}
-    return tuple(template.get(key) for key in ("name", "digest", "none_allowed"))
+def _asked_by(template: FrozenTemplate) -> tuple[Any, ...]:
+    return template.name, template.digest, template.none_allowed
 
 
-def _shown(manifest: Mapping[str, Any]) -> str:
-    template = manifest["template"] or {}
-    digest = template.get("digest")
-    parts = [
-        template.get("name") or "one without a name",
-        template.get("version"),
-        f"({digest[:8]})" if digest else None,
-    ]
-    return " ".join(str(part) for part in parts if part)
+def _shown(template: FrozenTemplate) -> str:
+    digest = f"({template.digest[:8]})" if template.digest else None
+    return " ".join(filter(None, (template.name or "one without a name", template.version, digest)))
 
 
 def _label(facts: RoutingRunFacts, name: str, fields: Sequence[str] = _LABELS) -> tuple[Any, ...]:

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
-from skill_health.bench.manifest import run_record
+from msgspec.structs import asdict, replace
+
 from skill_health.core.errors import UsageError
-from skill_health.router.compare.comparable import Relisted, agreeing, changed_skills, differences, obstacles
+from skill_health.documents.router_comparison import (
+    ComparedGroup,
+    ComparedPrompts,
+    ComparedRouter,
+    ComparedRouterRun,
+    CoverageChange,
+    FigureChange,
+    FlipKind,
+    FlippedAnswer,
+    PowerlessGroup,
+    PromptFlip,
+    ResolvedIdsChange,
+    RouterComparisonReport,
+    RoutingLoss,
+    SkillMetricChange,
+)
+from skill_health.documents.router_manifest import SweepSelection
+from skill_health.router.compare.comparable import agreeing, changed_skills, differences, obstacles
 from skill_health.router.records import NONE, Prompt
 from skill_health.router.routers._load import LOCAL
 from skill_health.router.runs import RouterRun
 from skill_health.router.scores.failures import coverage
 from skill_health.router.scores.judge import UNKNOWN, Judged, ModelScores
 from skill_health.router.scores.metrics import METRICS, PRIMARY
-from skill_health.router.scores.numbers import difference, number
-from skill_health.stats.estimates import Estimate
+from skill_health.router.scores.numbers import difference, not_testable, number
 from skill_health.stats.multiplicity import benjamini_hochberg, holm
 from skill_health.stats.power import smallest_p
 from skill_health.text.near import list_some
 
 ABSTAINED = "abstained"
+FLIPS: tuple[FlipKind, ...] = ("lost", "won", "moved")
 COMPARED: Mapping[str, tuple[str, Callable[[Judged], float]]] = {
     PRIMARY: (METRICS[PRIMARY].title, METRICS[PRIMARY].value),
     "top3": (METRICS["top3"].title, METRICS["top3"].value),
@@ -69,7 +87,7 @@ def _by_prompt(rows: Iterable[Judged]) -> Mapping[str, list[Judged]]:
     return found
 
 
-def change(pairs: Sequence[PairedCalls], value: Callable[[Judged], float], seed: int) -> dict[str, Any]:
+def change(pairs: Sequence[PairedCalls], value: Callable[[Judged], float], seed: int) -> FigureChange:
     """The mean before and after, and the difference with its interval and its p; each prompt counts once.
 
     `moved` counts the independent prompts whose difference is not 0: nothing else tells for or against a change.
@@ -81,50 +99,52 @@ def change(pairs: Sequence[PairedCalls], value: Callable[[Judged], float], seed:
         total[1] += 1
     rows = [sums[cluster] for cluster in sorted(sums)]
     if not rows:
-        why = Estimate(None, note="not testable: no prompt has a score in both runs")
-        return {"before": None, "after": None, "difference": why, "moved": 0}
+        why = not_testable("no prompt has a score in both runs")
+        return FigureChange(before=None, after=None, difference=why, moved=0)
     before, after = zip(*(each.sides(value) for each in pairs), strict=True)
-    return {
-        "before": round(fmean(before), 9),
-        "after": round(fmean(after), 9),
-        "difference": replace(difference(rows, seed), n=len(pairs), clusters=len(rows)),
-        "moved": sum(round(total, 9) != 0 for total, _ in rows),
-    }
+    return FigureChange(
+        before=round(fmean(before), 9),
+        after=round(fmean(after), 9),
+        difference=number(dataclasses.replace(difference(rows, seed), n=len(pairs), clusters=len(rows))),
+        moved=sum(round(total, 9) != 0 for total, _ in rows),
+    )
 
 
-def by_skill(pairs: Sequence[PairedCalls], seed: int) -> list[dict[str, Any]]:
+def by_skill(pairs: Sequence[PairedCalls], seed: int) -> tuple[SkillMetricChange, ...]:
     """The change of the primary metric for each right answer by itself, corrected by Benjamini and Hochberg (1995)."""
     groups: defaultdict[str, list[PairedCalls]] = defaultdict(list)
     for each in pairs:
         groups[each.prompt.target or ""].append(each)
     found = [(skill, change(groups[skill], COMPARED[PRIMARY][1], seed)) for skill in sorted(groups)]
-    adjusted = benjamini_hochberg([row["difference"].p for _, row in found])
-    return [
-        {"skill": skill, **row, "difference": number(replace(row["difference"], p_adjusted=p))}
+    adjusted = benjamini_hochberg([row.difference.p for _, row in found])
+    return tuple(
+        SkillMetricChange(skill=skill, **asdict(_corrected(row, p)))
         for (skill, row), p in zip(found, adjusted, strict=True)
-    ]
+    )
 
 
-def flips(pairs: Sequence[PairedCalls]) -> list[dict[str, Any]]:
+def _corrected(row: FigureChange, p: float | None) -> FigureChange:
+    return replace(row, difference=replace(row.difference, p_adjusted=p))
+
+
+def flips(pairs: Sequence[PairedCalls]) -> tuple[PromptFlip, ...]:
     """The prompts whose most frequent answer is another one now: those lost first, then those won, then the rest."""
     found = []
     for each in pairs:
         old, new = _modal(each.before), _modal(each.after)
-        if (old["answer"], old["valid"]) == (new["answer"], new["valid"]):
+        if (old.answer, old.valid) == (new.answer, new.valid):
             continue
         target = each.prompt.target
-        kind = "lost" if _is(old, target) else "won" if _is(new, target) else "moved"
-        found.append(
-            {"prompt_id": each.prompt.prompt_id, "expected": target, "kind": kind, "before": old, "after": new}
-        )
-    return sorted(found, key=lambda flip: ("lost", "won", "moved").index(flip["kind"]))
+        kind: FlipKind = "lost" if _is(old, target) else "won" if _is(new, target) else "moved"
+        found.append(PromptFlip(prompt_id=each.prompt.prompt_id, expected=target, kind=kind, before=old, after=new))
+    return tuple(sorted(found, key=lambda flip: FLIPS.index(flip.kind)))
 
 
-def _is(side: Mapping[str, Any], target: str | None) -> bool:
-    return bool(side["valid"]) and side["answer"] == target
+def _is(side: FlippedAnswer, target: str | None) -> bool:
+    return side.valid and side.answer == target
 
 
-def _modal(rows: Sequence[Judged]) -> dict[str, Any]:
+def _modal(rows: Sequence[Judged]) -> FlippedAnswer:
     """The most frequent answer, `calls` of `of`; the kind of failure where there is no valid one.
 
     Of equally frequent ones the right one is taken, then the first by name, so that noise makes few flips.
@@ -132,17 +152,14 @@ def _modal(rows: Sequence[Judged]) -> dict[str, Any]:
     counts = Counter((row.picked or row.result.status, row.picked is not None) for row in rows)
     target = rows[0].prompt.target
     (answer, valid), calls = min(counts.items(), key=lambda item: (-item[1], item[0] != (target, True), item[0]))
-    return {"answer": answer, "valid": valid, "calls": calls, "of": len(rows)}
+    return FlippedAnswer(answer=answer, valid=valid, calls=calls, of=len(rows))
 
 
 ALL = "all"
 ALPHA = 0.05
-SIGNIFICANT, COMPUTED = "significant", "computed"
-
-Model = Mapping[str, Any]
 
 
-def losses(models: Sequence[Model], max_loss: float, testable: int) -> Iterator[dict[str, Any]]:
+def losses(models: Sequence[ComparedRouter], max_loss: float, testable: int) -> Iterator[RoutingLoss]:
     """The losses beyond `max_loss`, one or more for a model; `how` says on what they rest.
 
     In a group of prompts a loss counts where its corrected p is at most 0.05; `by` is a share of the group.
@@ -157,43 +174,46 @@ def losses(models: Sequence[Model], max_loss: float, testable: int) -> Iterator[
         yield from found or _computed(model, max_loss, testable)
 
 
-def _significant(model: Model, max_loss: float) -> Iterator[dict[str, Any]]:
-    for group in model["groups"]:
-        found = group["metrics"][PRIMARY]["difference"]
-        if found["value"] is not None and found.get("p_adjusted", 1.0) <= ALPHA and -found["value"] > max_loss:
-            yield {
-                "model": model["model"], "group": group["group"], "how": SIGNIFICANT, "by": -found["value"],
-                "lost": group["worse"], "won": group["better"], "of": group["prompts"],
-            }  # fmt: skip
+def _significant(model: ComparedRouter, max_loss: float) -> Iterator[RoutingLoss]:
+    for group in model.groups:
+        found = group.metrics[PRIMARY].difference
+        if found.value is None or found.p_adjusted is None or found.p_adjusted > ALPHA:
+            continue
+        if -found.value > max_loss:
+            yield RoutingLoss(
+                model=model.model,
+                group=group.group,
+                how="significant",
+                by=-found.value,
+                lost=group.worse,
+                won=group.better,
+                of=group.prompts,
+            )
 
 
-def _computed(model: Model, max_loss: float, testable: int) -> Iterator[dict[str, Any]]:
-    if model["kind"] != LOCAL:
+def _computed(model: ComparedRouter, max_loss: float, testable: int) -> Iterator[RoutingLoss]:
+    if model.kind != LOCAL:
         return
-    lost, won = (sum(group[side] for group in model["groups"]) for side in ("worse", "better"))
+    lost, won = sum(group.worse for group in model.groups), sum(group.better for group in model.groups)
     if lost - won > max_loss * testable + 1e-9:
-        yield {
-            "model": model["model"], "group": ALL, "how": COMPUTED, "by": round((lost - won) / testable, 9),
-            "lost": lost, "won": won, "of": testable,
-        }  # fmt: skip
+        by = round((lost - won) / testable, 9)
+        yield RoutingLoss(model=model.model, group=ALL, how="computed", by=by, lost=lost, won=won, of=testable)
 
 
-def powerless(models: Sequence[Model]) -> list[dict[str, Any]]:
+def powerless(models: Sequence[ComparedRouter]) -> tuple[PowerlessGroup, ...]:
     """The groups with losses of which none can be significant, because top-1 changed on too few independent prompts.
 
     `p` is what the corrected p of the group would be if whatever changed, for all models and groups, had been lost.
     """
-    groups = [(model["model"], group) for model in models for group in model["groups"]]
-    tested = [(model, group) for model, group in groups if group["metrics"][PRIMARY]["moved"]]
-    moved = [group["metrics"][PRIMARY]["moved"] for _, group in tested]
-    return [
-        {"model": model, "group": group["group"], "moved": n, "p": p}
-        for (model, group), n, p in zip(tested, moved, holm([smallest_p(n) for n in moved]), strict=True)
-        if p is not None and p > ALPHA and group["worse"]
-    ]
+    groups = [(model.model, group, group.metrics[PRIMARY].moved) for model in models for group in model.groups]
+    tested = [(model, group, moved) for model, group, moved in groups if moved]
+    return tuple(
+        PowerlessGroup(model=model, group=group.group, moved=n, p=p)
+        for (model, group, n), p in zip(tested, holm([smallest_p(n) for _, _, n in tested]), strict=True)
+        if p is not None and p > ALPHA and group.worse
+    )
 
 
-SCHEMA = "skill-health/router-comparison/1"
 MISSING = 0.05
 """More missing calls than this share are said."""
 LIVE = "Ranking bounds what a description can do; whether a live agent loads the skill is another question."
@@ -201,8 +221,10 @@ LIVE = "Ranking bounds what a description can do; whether a live agent loads the
 Groups = Mapping[str, Collection[str]]
 
 
-def compare(run: RouterRun, baseline: RouterRun, max_loss: float, groups: Groups | None = None) -> dict[str, Any]:
-    """The comparison as JSON values (router-comparison.schema.json).
+def compare(
+    run: RouterRun, baseline: RouterRun, max_loss: float, groups: Groups | None = None
+) -> RouterComparisonReport:
+    """The comparison.
 
     `groups` are prompts by the name of their group, by default all of them in one; each is tested by itself, and Holm's
     correction covers all models and groups. `lost` names the losses of top-1 beyond `max_loss` (see `router.losses`).
@@ -215,89 +237,96 @@ def compare(run: RouterRun, baseline: RouterRun, max_loss: float, groups: Groups
 
 
 def contrast(
-    run: RouterRun, baseline: RouterRun, max_loss: float, groups: Groups | None = None, testable: int | None = None
-) -> dict[str, Any]:
+    run: RouterRun,
+    baseline: RouterRun,
+    max_loss: float,
+    groups: Groups | None = None,
+    sweep: SweepSelection | None = None,
+) -> RouterComparisonReport:
     """The same for runs that are known to be comparable in the prompts that ask and expect the same in both.
 
-    `testable` is how many prompts with a right answer the groups were selected from, by default those in common.
+    `sweep` says what the groups were selected from, by default the prompts in common.
     """
     common = agreeing(run.facts, baseline.facts)
     parts = {name: set(prompts) & set(common) for name, prompts in (groups or {ALL: common}).items()}
     old = {column.model.spec: column for column in baseline.sheet.columns}
     both = [(old[new.model.spec], new) for new in run.sheet.columns if new.model.spec in old]
-    models = [_model(before, after, run, baseline, parts) for before, after in both]
-    _correct([group for model in models for group in model["groups"]])
+    models = _correct([_model(before, after, run, baseline, parts) for before, after in both])
     untested = {name for name in common if name in run.facts.untested or name in baseline.facts.untested}
     relisted = changed_skills(baseline.facts.shown.values(), run.facts.shown.values())
-    return {
-        "schema": SCHEMA,
-        "run": run_record(run.manifest),
-        "baseline": run_record(baseline.manifest),
-        "max_loss": max_loss,
-        "skills": [_relisted(skill) for skill in relisted],
-        "same_skills": len(run.facts.shown) - sum(skill.kind != "removed" for skill in relisted),
-        "prompts": {
-            "common": len(common),
-            "only_run": [name for name in run.facts.prompts if name not in set(common)],
-            "only_baseline": sum(name not in set(common) for name in baseline.facts.prompts),
-            "not_testable": len(untested),
-        },
-        "differences": list(differences(run, baseline)),
-        "cautions": [*_trust(run, baseline, both), *_gaps(run, baseline, both), *_unlisted(run, baseline, common)],
-        "models": models,
-        "lost": list(losses(models, max_loss, len(common) - len(untested) if testable is None else testable)),
-        "powerless": powerless(models),
-        "untrusted": [model["model"] for model in models if run.trusted(model["model"]) is False],
-        "note": LIVE,
-    }
+    return RouterComparisonReport(
+        schema="skill-health/router-comparison/1",
+        run=_side(run),
+        baseline=_side(baseline),
+        max_loss=max_loss,
+        skills=relisted,
+        same_skills=len(run.facts.shown) - sum(skill.kind != "removed" for skill in relisted),
+        prompts=ComparedPrompts(
+            common=len(common),
+            only_run=tuple(name for name in run.facts.prompts if name not in set(common)),
+            only_baseline=sum(name not in set(common) for name in baseline.facts.prompts),
+            not_testable=len(untested),
+        ),
+        differences=tuple(differences(run, baseline)),
+        cautions=(*_trust(run, baseline, both), *_gaps(run, baseline, both), *_unlisted(run, baseline, common)),
+        models=models,
+        lost=tuple(losses(models, max_loss, sweep.testable if sweep else len(common) - len(untested))),
+        powerless=powerless(models),
+        untrusted=tuple(model.model for model in models if run.trusted(model.model) is False),
+        note=LIVE,
+        sweep=sweep,
+    )
+
+
+def _side(run: RouterRun) -> ComparedRouterRun:
+    return ComparedRouterRun(**{name: getattr(run.manifest, name) for name in ComparedRouterRun.__struct_fields__})
 
 
 def _model(
     before: ModelScores, after: ModelScores, run: RouterRun, baseline: RouterRun, parts: Groups
-) -> dict[str, Any]:
+) -> ComparedRouter:
     tested = {prompt.prompt_id for prompt in run.facts.tested} & {prompt.prompt_id for prompt in baseline.facts.tested}
     none = run.facts.none_allowed
     groups = []
     for name, prompts in parts.items():
         pairs = pair(before, after, prompts)
         primary = [each.by(COMPARED[PRIMARY][1]) for each in pairs]
-        groups.append({
-            "group": name,
-            "prompts": len(pairs),
-            "unpaired": len(tested & set(prompts)) - len(pairs),
-            "better": sum(by > 0 for by in primary),
-            "worse": sum(by < 0 for by in primary),
-            "metrics": {
-                key: change(pairs, value, run.facts.seed)
-                for key, (_, value) in COMPARED.items()
-                if none or key != "abstained"
-            },
-            "skills": by_skill(pairs, run.facts.seed),
-            "flips": flips(pairs),
-        })  # fmt: skip
-    return {
-        "model": after.model.spec,
-        "kind": after.model.kind,
-        "resolved": {"before": _resolved(before), "after": _resolved(after)},
-        "coverage": {"before": coverage(before, baseline.facts), "after": coverage(after, run.facts)},
-        "groups": groups,
-    }
+        groups.append(
+            ComparedGroup(
+                group=name,
+                prompts=len(pairs),
+                unpaired=len(tested & set(prompts)) - len(pairs),
+                better=sum(by > 0 for by in primary),
+                worse=sum(by < 0 for by in primary),
+                metrics={
+                    key: change(pairs, value, run.facts.seed)
+                    for key, (_, value) in COMPARED.items()
+                    if none or key != ABSTAINED
+                },
+                skills=by_skill(pairs, run.facts.seed),
+                flips=flips(pairs),
+            )
+        )
+    return ComparedRouter(
+        model=after.model.spec,
+        kind=after.model.kind,
+        resolved=ResolvedIdsChange(before=before.resolved, after=after.resolved),
+        coverage=CoverageChange(before=coverage(before, baseline.facts), after=coverage(after, run.facts)),
+        groups=tuple(groups),
+    )
 
 
-def _correct(groups: list[dict[str, Any]]) -> None:
+def _correct(models: Sequence[ComparedRouter]) -> tuple[ComparedRouter, ...]:
     """Put Holm's corrected p beside each p: one family of tests for each metric."""
+    groups = [dict(group.metrics) for model in models for group in model.groups]
     for key in COMPARED:
-        tests = [group["metrics"][key] for group in groups if key in group["metrics"]]
-        for test, p in zip(tests, holm([test["difference"].p for test in tests]), strict=True):
-            test["difference"] = number(replace(test["difference"], p_adjusted=p))
-
-
-def _relisted(skill: Relisted) -> dict[str, Any]:
-    return {key: getattr(skill, key) for key in ("name", "kind", "before", "after", "cut")}
-
-
-def _resolved(column: ModelScores) -> list[str]:
-    return sorted({result.resolved_model for result in column.results if result.resolved_model})
+        tests = [metrics for metrics in groups if key in metrics]
+        for metrics, p in zip(tests, holm([metrics[key].difference.p for metrics in tests]), strict=True):
+            metrics[key] = _corrected(metrics[key], p)
+    left = iter(groups)
+    return tuple(
+        replace(model, groups=tuple(replace(group, metrics=next(left)) for group in model.groups)) for model in models
+    )
 
 
 def _trust(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, ModelScores]]) -> Iterator[str]:
@@ -308,7 +337,7 @@ def _trust(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, Mo
                 yield f"{spec} is not to be trusted in {side.run_id}: the instrument check failed"
         if after.model.kind == "simulated":
             yield f"{spec} is simulated: no model was asked"
-        old, new = _resolved(before), _resolved(after)
+        old, new = before.resolved, after.resolved
         if old and new and old != new:
             yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"
 
@@ -317,9 +346,9 @@ def _gaps(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, Mod
     for pair_of in both:
         for side, column in zip((baseline, run), pair_of, strict=True):
             found = coverage(column, side.facts)
-            if found["planned"] and 1 - found["share"] > MISSING:
-                kinds = ", ".join(f"{name} {n}" for name, n in found["missing"].items())
-                share = f"{1 - found['share']:.1%} of {found['planned']} calls are missing ({kinds})"
+            if found.share is not None and 1 - found.share > MISSING:
+                kinds = ", ".join(f"{name} {n}" for name, n in found.missing.items())
+                share = f"{1 - found.share:.1%} of {found.planned} calls are missing ({kinds})"
                 yield f"{column.model.spec} in {side.run_id}: {share}"
 
 

@@ -11,7 +11,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from skill_health.bench.budget import Budget
 from skill_health.bench.prices import price_table
@@ -19,7 +21,10 @@ from skill_health.bench.run_folder import earlier_runs
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.files import blake2b
 from skill_health.core.git import Revision
-from skill_health.router.compare.comparable import COMPUTED_AT, Relisted
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_comparison import ComparedSkill
+from skill_health.documents.router_manifest import AffectedPrompt, FrozenSelection, RouterManifest, SweepSelection
+from skill_health.router.compare.comparable import COMPUTED_AT
 from skill_health.router.instrument.check import DirectAsker
 from skill_health.router.plan.opening import open_models
 from skill_health.router.plan.plan import PlannedCall, Questions, RouterPlan, to_manifest
@@ -102,67 +107,57 @@ def _mark(seed: int, prompt_id: str) -> bytes:
     return blake2b(f"control|{seed}|{prompt_id}".encode("utf-8", "surrogatepass")).digest()
 
 
-def mismatch(manifest: Mapping[str, Any], asked: Mapping[str, Any], models: Collection[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class SweepBasis:
+    """What a sweep asks, as far as a baseline must agree with it. `template` is a digest."""
+
+    choices: RouterChoices
+    template: str
+    selection: FrozenSelection
+
+
+def mismatch(manifest: RouterManifest, asked: SweepBasis, models: Collection[str]) -> str:
     """Why a run cannot be the baseline of a sweep that asks so; "" where it can.
 
-    `asked` has the settings of SETTINGS, `template` (a digest) and `selection` (as a manifest has it); `models` are
-    specs that the run must have. A run over all prompts serves any sweep, one over some of them a sweep of the same
-    filters; a sweep's own run serves none, since what it left out cannot be compared.
+    `models` are specs that the run must have. A run over all prompts serves any sweep, one over some of them a sweep
+    of the same filters; a sweep's own run serves none, since what it left out cannot be compared.
     """
-    if manifest.get("imported"):
+    if manifest.imported:
         return "it was imported"
-    selection = manifest["selection"]
-    if selection["kind"] != "all" and _filters(selection) != _filters(asked["selection"]):
+    selection = manifest.selection
+    if selection.kind != "all" and msgspec.structs.replace(selection, of=asked.selection.of) != asked.selection:
         return "it asked other prompts"
-    differing = [name for name in SETTINGS if manifest.get(name) != asked[name]]
-    if manifest["template"]["digest"] != asked["template"]:
+    differing = [name for name in SETTINGS if getattr(manifest, name) != getattr(asked.choices, name)]
+    if manifest.template.digest != asked.template:
         differing.append("template")
     if differing:
         return f"other {' and '.join(differing)}"
-    there = {model["spec"] for model in manifest["models"]}
+    there = {model.spec for model in manifest.models}
     lacking = [spec for spec in models if spec not in there]
     return f"without {list_some(lacking)}" if lacking else ""
 
 
-def _filters(selection: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in selection.items() if key != "of"}
-
-
-def agrees(then: Iterable[ListedSkill], seen: Iterable[ListedSkill], changed: Iterable[Relisted]) -> bool:
+def agrees(then: Iterable[ListedSkill], seen: Iterable[ListedSkill], changed: Iterable[ComparedSkill]) -> bool:
     """Whether a run saw the changed skills as they were listed before the change."""
     texts, listed = ({skill.name: skill.text for skill in skills} for skills in (then, seen))
     return all(listed.get(skill.name) == texts.get(skill.name) for skill in changed)
 
 
 def sweep_record(
-    since: str, changed: Iterable[Relisted], selection: Selection, prompts: Sequence[Prompt], none_allowed: bool
-) -> dict[str, Any]:
-    """What was selected from these prompts and why, as a comparison holds it."""
-    return {
-        "since": since,
-        "changed": [skill.name for skill in changed],
-        "affected": [{"prompt_id": name, "why": list(why)} for name, why in selection.affected.items()],
-        "controls": list(selection.controls),
-        "of": len(prompts),
-        "testable": sum(prompt.known and (none_allowed or prompt.expected is not None) for prompt in prompts),
-    }
+    since: str, changed: Iterable[ComparedSkill], selection: Selection, prompts: Sequence[Prompt], none_allowed: bool
+) -> SweepSelection:
+    """What was selected from these prompts and why."""
+    return SweepSelection(
+        since=since,
+        changed=tuple(skill.name for skill in changed),
+        affected=tuple(AffectedPrompt(prompt_id=name, why=why) for name, why in selection.affected.items()),
+        controls=selection.controls,
+        of=len(prompts),
+        testable=sum(prompt.known and (none_allowed or prompt.expected is not None) for prompt in prompts),
+    )
 
 
 _TOLD = 3
-
-
-@dataclass(frozen=True, slots=True)
-class SweepBasis:
-    """What a sweep asks, as far as a baseline must agree with it: see `skill_health.router.compare.sweep.mismatch`."""
-
-    choices: RouterChoices
-    template: str
-    selection: Mapping[str, Any]
-
-    def settings(self) -> dict[str, Any]:
-        """The same as a manifest would have it."""
-        found = {name: getattr(self.choices, name) for name in ("mode", "listing", "orders", "index", "seed")}
-        return found | {"template": self.template, "selection": self.selection}
 
 
 def last_run(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> RouterRun | None:
@@ -174,8 +169,9 @@ def last_run(reports: str, asked: SweepBasis, models: Collection[str], reasons: 
 
 
 def _comparable(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> Iterator[RouterRun]:
-    for folder, manifest in earlier_runs(reports, ROUTER):
-        why = mismatch(manifest, asked.settings(), models)
+    for folder, found in earlier_runs(reports, ROUTER):
+        manifest = convert_record(found, RouterManifest)
+        why = mismatch(manifest, asked, models)
         if not why:
             try:
                 run = load_run(folder)
@@ -187,7 +183,7 @@ def _comparable(reports: str, asked: SweepBasis, models: Collection[str], reason
                     continue
                 why = "it is not finished"
         if len(reasons) < _TOLD:
-            reasons.append(f"{manifest['run_id']}: {why}")
+            reasons.append(f"{manifest.run_id}: {why}")
 
 
 def is_finished(run: RouterRun) -> bool:
@@ -214,7 +210,7 @@ def run_at(
     inputs: RouterInputs,
     asked: SweepBasis,
     old: Catalogue,
-    changed: Sequence[Relisted],
+    changed: Sequence[ComparedSkill],
     train: tuple[Prompt, ...],
     revision: str,
 ) -> RouterRun:
@@ -255,9 +251,8 @@ def _computed(
     models = open_models(choices, routing, old, template, train, prices)
     plan = RouterPlan(old, inputs.prompts, models, choices, template)
     results = asyncio.run(_ask(plan))
-    manifest = to_manifest(plan, routing, prices, {"kind": "all"}, Revision()) | {
-        "run_id": f"{COMPUTED_AT}{revision}", "created": None,
-    }  # fmt: skip
+    whole, nowhere = FrozenSelection(kind="all"), Revision()
+    manifest = to_manifest(plan, routing, prices, whole, nowhere, run_id=f"{COMPUTED_AT}{revision}")
     return RouterRun("", manifest, read_facts(manifest), tuple(results))
 
 
@@ -280,13 +275,13 @@ async def _result(questions: Questions, direct: DirectAsker, call: PlannedCall) 
 
 def _merged(run: RouterRun, paid: Collection[str], computed: RouterRun) -> RouterRun:
     """The run's own answers for what is paid, and the computed ones for the rest."""
-    models = [model for model in run.manifest["models"] if model["spec"] in paid] + computed.manifest["models"]
-    manifest = {**run.manifest, "models": models}
+    models = tuple(model for model in run.manifest.models if model.spec in paid)
+    manifest = msgspec.structs.replace(run.manifest, models=(*models, *computed.manifest.models))
     results = [result for result in run.results if result.model in paid]
     return RouterRun(run.folder, manifest, read_facts(manifest), (*results, *computed.results), run.check)
 
 
-def other_changes(run: RouterRun, now: Iterable[ListedSkill], changed: Iterable[Relisted]) -> list[str]:
+def other_changes(run: RouterRun, now: Iterable[ListedSkill], changed: Iterable[ComparedSkill]) -> list[str]:
     """The skills beside the changed ones that the baseline saw otherwise than they are listed now."""
     from skill_health.router.compare.comparable import changed_skills
 

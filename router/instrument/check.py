@@ -20,7 +20,9 @@ from skill_health.bench import durable
 from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.redact import redacted
 from skill_health.bench.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
-from skill_health.router.instrument.planted import ModelVerdict, Planted, from_json, judge_planted, plant, to_record
+from skill_health.documents._record import record_values
+from skill_health.documents.router_check import ModelVerdict
+from skill_health.router.instrument.planted import Planted, judge_planted, plant, to_record
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
 from skill_health.router.records import Catalogue, Prompt, RoutingRequest, RoutingResult
@@ -189,10 +191,8 @@ class DirectAsker:
 
 def stored_verdicts(folder: str) -> tuple[ModelVerdict, ...]:
     """The verdicts on what was planted that an earlier process wrote down; () where there is no sound record."""
-    try:
-        return tuple(from_json(record) for record in (read_check(folder) or {}).get("planted", ()))
-    except (KeyError, TypeError):
-        return ()
+    record = read_check(folder)
+    return record.planted if record else ()
 
 
 def write_check(
@@ -200,6 +200,6 @@ def write_check(
 ) -> str:
     """Write the record, without the keys; its path. Raises OSError. Only for a folder that is locked."""
     path = os.path.join(folder, CHECK)
-    text = redacted(durable.to_json(to_record(planted, finished)), keys) + "\n"
+    text = redacted(durable.to_json(record_values(to_record(planted, finished))), keys) + "\n"
     durable.replace(path, text.encode("utf-8", "backslashreplace"))
     return path

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from skill_health.documents.router_check import InstrumentFinding, ModelVerdict
 from skill_health.router.instrument.planted import (
     ALWAYS_NONE,
     FIRST_POSITION,
@@ -15,8 +16,6 @@ from skill_health.router.instrument.planted import (
     NO_ANSWER,
     ONE_ANSWER,
     RECALL_ZERO,
-    InstrumentFinding,
-    ModelVerdict,
     failures,
     quote_model,
 )

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
 
+from skill_health.documents.router_check import InstrumentFinding, InstrumentRecord, ModelVerdict
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingResult
 from skill_health.text.similarity import STOP, terms
 from skill_health.text.terminal import clean
-
-VERSION = 1
-
 
 SENTINEL_MISSED, FALSE_FIRES, ALWAYS_NONE, ONE_ANSWER = "sentinel_missed", "false_fires", "always_none", "one_answer"
 
@@ -28,48 +25,6 @@ FAILURES: Mapping[str, str] = {
     "format_failure": "format_failures", "truncated": "truncations", "refusal": "refusals",
 }  # fmt: skip
 """The keys of the findings, the last three by the status that they count."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstrumentFinding:
-    """What speaks against trusting a model (`level` "fail"), or is worth knowing about it ("note").
-
-    `hits` of `n` calls showed it. `text` is one sentence in plain words, safe to print.
-    """
-
-    key: str
-    text: str
-    hits: int
-    n: int
-    level: Literal["fail", "note"] = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelVerdict:
-    """What a check found of one model.
-
-    `asked` calls were planned and `answered` came back with an answer, well or badly formed. `tested` is False where
-    too few did to say anything; `untested` names what could not be looked for, and why. `cost_usd` is what the check
-    itself cost, None where that is not known.
-    """
-
-    model: str
-    asked: int
-    answered: int
-    tested: bool
-    findings: tuple[InstrumentFinding, ...] = ()
-    untested: tuple[str, ...] = ()
-    cost_usd: float | None = None
-
-    @property
-    def failed(self) -> bool:
-        """Whether something speaks against the model."""
-        return any(finding.level == "fail" for finding in self.findings)
-
-    @property
-    def trusted(self) -> bool:
-        """Whether there were answers, and nothing speaks against the model."""
-        return self.tested and not self.failed
 
 
 def quote_model(name: str) -> str:
@@ -88,40 +43,16 @@ def lines(verdicts: Iterable[ModelVerdict]) -> list[str]:
     return found
 
 
-def to_json(verdict: ModelVerdict) -> dict[str, Any]:
-    """A verdict as a record holds it."""
-    words = {"trusted": verdict.trusted, "failed": verdict.failed}
-    lists = {"findings": [asdict(each) for each in verdict.findings], "untested": list(verdict.untested)}
-    return asdict(verdict) | lists | words
-
-
-def from_json(record: Mapping[str, Any]) -> ModelVerdict:
-    """The verdict that a record holds. Raises KeyError or TypeError where it is none of ours."""
-    return ModelVerdict(
-        record["model"],
-        record["asked"],
-        record["answered"],
-        record["tested"],
-        tuple(InstrumentFinding(**each) for each in record["findings"]),
-        tuple(record["untested"]),
-        record["cost_usd"],
-    )
-
-
-def to_record(planted: Iterable[ModelVerdict], finished: Iterable[ModelVerdict] = ()) -> dict[str, Any]:
+def to_record(planted: Iterable[ModelVerdict], finished: Iterable[ModelVerdict] = ()) -> InstrumentRecord:
     """What check.json holds: the verdicts from before the run, those on the finished run, and what they come to.
 
     `trusted` maps each model of the finished run (before it is finished: each that was asked) to whether its figures
     are to be trusted: its calls look sound, and it did not fail on what was planted.
     """
-    before, after = list(planted), list(finished)
+    before, after = tuple(planted), tuple(finished)
     failed = {verdict.model for verdict in before if verdict.failed}
-    return {
-        "version": VERSION,
-        "planted": [to_json(each) for each in before],
-        "finished": [to_json(each) for each in after],
-        "trusted": {each.model: each.trusted and each.model not in failed for each in after or before},
-    }
+    trusted = {each.model: each.trusted and each.model not in failed for each in after or before}
+    return InstrumentRecord(planted=before, finished=after, trusted=trusted)
 
 
 NAME = "zorbulent-quaffler-tuning"

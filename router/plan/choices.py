@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from datetime import datetime
+from typing import cast
 
 from skill_health.config.settings import RouterSettings
+from skill_health.documents.router_manifest import RouterIndex
 from skill_health.router.plan.orders import Orders
 from skill_health.router.records import Mode
 
@@ -21,24 +22,53 @@ class RouterChoices:
     mode: Mode
     listing: str
     template: str
-    index: str
+    index: RouterIndex
     orders: Orders
 
 
-def choices(options: Mapping[str, Any], routing: RouterSettings) -> RouterChoices:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouterOptions:
+    """What a command line says of a run; None or () where it leaves that to the configuration."""
+
+    paths: tuple[str, ...] = ()
+    config_file: str | None = None
+    prompt_files: tuple[str, ...] = ()
+    prompt_ids: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    split: tuple[str, ...] = ()
+    skip_bad: bool = False
+    skip_namesakes: bool = False
+    models: tuple[str, ...] = ()
+    seed: int | None = None
+    mode: Mode | None = None
+    listing: str | None = None
+    template: str | None = None
+    index: RouterIndex | None = None
+    out: str | None = None
+    reps: int | None = None
+    orders: Orders = "cyclic"
+    max_runs: int | None = None
+    max_budget_usd: float | None = None
+    unsafe_no_cost_cap: bool = False
+    concurrency: int | None = None
+    dry_run: bool = False
+    despite_check: bool = False
+    quiet: bool = False
+    named: str = ""
+    no_resume: bool = False
+    time: datetime | None = None
+    format_: str = "text"
+
+
+def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:
     """The settings in force: the command line's, else the configuration's."""
-
-    def pick(name: str, configured: Any) -> Any:
-        given = options.get(name)
-        return configured if given is None or given == () else given
-
     return RouterChoices(
-        models=tuple(pick("models", routing.models)),
-        reps=pick("reps", routing.reps),
-        seed=pick("seed", routing.seed),
-        mode=cast(Mode, pick("mode", routing.mode)),
-        listing=pick("listing", routing.listing),
-        template=pick("template", routing.template),
-        index=pick("index", routing.indexing),
-        orders=cast(Orders, pick("orders", "cyclic")),
+        models=given.models or tuple(routing.models),
+        reps=routing.reps if given.reps is None else given.reps,
+        seed=routing.seed if given.seed is None else given.seed,
+        mode=given.mode or cast(Mode, routing.mode),
+        listing=routing.listing if given.listing is None else given.listing,
+        template=routing.template if given.template is None else given.template,
+        index=given.index or cast(RouterIndex, routing.indexing),
+        orders=given.orders,
     )

@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
@@ -25,10 +24,12 @@ from skill_health.bench.progress import duration
 from skill_health.bench.run_folder import run_ids, runs_folder
 from skill_health.config.settings import Provider
 from skill_health.core.errors import SkillHealthError
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_manifest import RouterManifest
 from skill_health.router.plan.plan import Key, OpenModel, RouterPlan
-from skill_health.router.records import NONE, Mode, Prompt, RoutingRequest, from_line
+from skill_health.router.records import NONE, Mode, Prompt, RoutingRequest
 from skill_health.router.routers._load import PROVIDER
-from skill_health.router.runs import ROUTER
+from skill_health.router.runs import ROUTER, read_result
 from skill_health.router.scores.judge import RoutingRunFacts, read_facts
 from skill_health.router.template import load_template, question_size, schema_size, size_of
 
@@ -210,19 +211,18 @@ def read_earlier(reports: str, specs: Collection[str], mode: Mode) -> dict[str, 
             break
         folder = os.path.join(runs_folder(reports, ROUTER), name)
         try:
-            manifest = read_manifest(folder)
-            asked = {model["spec"] for model in manifest["models"]}
-            if manifest.get("kind") == "router" and manifest.get("mode") == mode and asked.intersection(seen):
-                _read_run(folder, manifest, seen)
-        except (SkillHealthError, KeyError, TypeError, ValueError, AttributeError):
+            manifest = convert_record(read_manifest(folder), RouterManifest)
+        except (SkillHealthError, ValueError):
             continue
+        if manifest.mode == mode and any(model.spec in seen for model in manifest.models):
+            _read_run(folder, manifest, seen)
     return {spec: _earlier(each) for spec, each in seen.items()}
 
 
-def _read_run(folder: str, manifest: Mapping[str, Any], seen: Mapping[str, _Seen]) -> None:
+def _read_run(folder: str, manifest: RouterManifest, seen: Mapping[str, _Seen]) -> None:
     facts = read_facts(manifest)
     size_of = _size(manifest, facts)
-    for result in readable_lines(os.path.join(folder, RESULTS), from_line):
+    for result in readable_lines(os.path.join(folder, RESULTS), read_result):
         mine = seen.get(result.model)
         if mine is None or len(mine.times) >= CALLS or not result.scored or result.attempts != 1:
             continue
@@ -237,15 +237,15 @@ def _read_run(folder: str, manifest: Mapping[str, Any], seen: Mapping[str, _Seen
             mine.times.append(took / 1000)
 
 
-def _size(manifest: Mapping[str, Any], facts: RoutingRunFacts) -> Callable[[str], int] | None:
+def _size(manifest: RouterManifest, facts: RoutingRunFacts) -> Callable[[str], int] | None:
     """The bytes of that run's questions by the text of the prompt; None where its template is no longer there."""
     try:
-        template = load_template(str(manifest["template"]["name"]))
+        template = load_template(manifest.template.name)
     except SkillHealthError:
         return None
-    if template.digest != manifest["template"]["digest"]:
+    if template.digest != manifest.template.digest:
         return None
-    return question_size(template, list(facts.shown.values()), manifest["mode"])
+    return question_size(template, list(facts.shown.values()), manifest.mode)
 
 
 def _earlier(seen: _Seen) -> EarlierCalls:

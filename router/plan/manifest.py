@@ -6,15 +6,14 @@ What may differ between the beginning of a run and its resumption is in VOLATILE
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from skill_health.bench.manifest import digest
 from skill_health.config.settings import RouterSettings
-from skill_health.router.records import PROMPT_FIELDS, Catalogue, ListedSkill, Prompt
+from skill_health.documents.router_manifest import CatalogueSkill
+from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
 # Where a label stands, and why it is right, changes nothing about a run.
-_HASHED = tuple(name for name in PROMPT_FIELDS if name not in ("source", "reason"))
-_LISTED = ("name", "text", "state", "description", "path")
+_HASHED = tuple(name for name in Prompt.__struct_fields__ if name not in ("source", "reason"))
 
 
 def bodies_digest(catalogue: Catalogue) -> str:
@@ -36,11 +35,11 @@ def config_digest(routing: RouterSettings, providers: Iterable[str]) -> str:
     return digest({name: [each.protocol, each.base_url, each.max_output_tokens] for name, each in used.items()})
 
 
-def prompt_record(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as a manifest holds it."""
-    return {name: getattr(prompt, name) for name in PROMPT_FIELDS}
-
-
-def listed_record(skill: ListedSkill) -> dict[str, Any]:
-    """A listed skill as a manifest holds it."""
-    return {name: getattr(skill, name) for name in _LISTED}
+def freeze_listing(skills: Iterable[ListedSkill]) -> tuple[CatalogueSkill, ...]:
+    """Listed skills as a manifest holds them."""
+    return tuple(
+        CatalogueSkill(
+            name=skill.name, text=skill.text, state=skill.state, description=skill.description, path=skill.path
+        )
+        for skill in skills
+    )

@@ -15,9 +15,7 @@ from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choic
 from skill_health.router.template import Template
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
+    from skill_health.documents.router_manifest import RouterManifest
     from skill_health.router.plan.choices import RouterChoices
 
 
@@ -68,12 +66,12 @@ def _opened(
     return OpenModel(choice, router, choices.reps if router.replicates else 1, price)
 
 
-def with_prices_of(models: Sequence[OpenModel], manifest: Mapping[str, Any]) -> tuple[OpenModel, ...]:
+def with_prices_of(models: Sequence[OpenModel], manifest: RouterManifest) -> tuple[OpenModel, ...]:
     """The models at the prices that a run began with. Raises UsageError where its manifest holds none of ours."""
     from dataclasses import replace
 
     try:
-        stored = {each["spec"]: each["price"] for each in manifest["models"]}
+        stored = {each.spec: each.price for each in manifest.models}
         return tuple(
             replace(model, price=None if (price := stored[model.spec]) is None else price_from(price))
             for model in models

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from skill_health import __version__
 from skill_health.bench.prices import PriceTable, TieredPrice
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
+from skill_health.documents.router_manifest import (
+    FrozenRouter,
+    FrozenSelection,
+    FrozenTemplate,
+    LabelGap,
+    RouterManifest,
+)
 from skill_health.router.listing import catalogue_digest
 from skill_health.router.plan.choices import RouterChoices
-from skill_health.router.plan.manifest import bodies_digest, config_digest, listed_record, prompt_record, prompts_digest
+from skill_health.router.plan.manifest import bodies_digest, config_digest, freeze_listing, prompts_digest
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice
 from skill_health.router.template import Template, answer_schema, render
 
-LOCAL = "local"
 MOST_AT_ONCE = 64
+UNNAMED = "unnamed"
+"""The id of a run that has no folder yet."""
 Key = tuple[str, str, int]
 
 
@@ -53,7 +60,7 @@ class OpenModel:
     @property
     def wired(self) -> bool:
         """Whether its attempts count against caps: everything but what is computed here."""
-        return self.choice.kind != LOCAL
+        return self.choice.kind != "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +144,17 @@ class Questions:
 
 
 def to_manifest(
-    plan: RouterPlan, routing: RouterSettings, prices: PriceTable, selection: Mapping[str, Any], revision: Revision
-) -> dict[str, Any]:
-    """The manifest of a run but for `run_id` and `created`."""
+    plan: RouterPlan,
+    routing: RouterSettings,
+    prices: PriceTable,
+    selection: FrozenSelection,
+    revision: Revision,
+    gaps: tuple[LabelGap, ...] = (),
+    run_id: str = UNNAMED,
+) -> RouterManifest:
+    """The manifest of a run; what gives it its folder sets `run_id` and `created`."""
     choices, template = plan.choices, plan.template
-    hashes = {
+    hashes: dict[str, str | None] = {
         "catalogue": catalogue_digest(plan.catalogue),
         "prompts": prompts_digest(plan.prompts),
         "template": template.digest,
@@ -150,38 +163,40 @@ def to_manifest(
     }
     if not all(model.wired for model in plan.models):
         hashes["bodies"] = bodies_digest(plan.catalogue)
-    return {
-        "version": 1,
-        "kind": "router",
-        "tool_version": __version__,
-        "python": platform.python_version(),
-        "commit": revision.commit,
-        "dirty": revision.dirty,
-        "seed": choices.seed,
-        "replications": choices.reps,
-        "mode": choices.mode,
-        "listing": choices.listing,
-        "orders": choices.orders,
-        "index": choices.index,
-        "template": {
-            "name": template.name, "version": template.version, "digest": template.digest,
-            "none_allowed": template.none_allowed,
-        },
-        "hashes": hashes,
-        "models": [_model_record(model) for model in plan.models],
-        "price_table": prices.version,
-        "catalogue": [listed_record(skill) for skill in plan.catalogue.shown],
-        "omitted": [listed_record(skill) for skill in plan.catalogue.omitted],
-        "prompts": [prompt_record(prompt) for prompt in plan.prompts],
-        "selection": dict(selection),
-    }  # fmt: skip
+    return RouterManifest(
+        version=1,
+        kind="router",
+        run_id=run_id,
+        created=None,
+        tool_version=__version__,
+        python=platform.python_version(),
+        commit=revision.commit,
+        dirty=revision.dirty,
+        seed=choices.seed,
+        replications=choices.reps,
+        mode=choices.mode,
+        listing=choices.listing,
+        orders=choices.orders,
+        index=choices.index,
+        template=FrozenTemplate(
+            name=template.name, version=template.version, digest=template.digest, none_allowed=template.none_allowed
+        ),
+        hashes=hashes,
+        models=tuple(_freeze_model(model) for model in plan.models),
+        price_table=prices.version,
+        catalogue=freeze_listing(plan.catalogue.shown),
+        omitted=freeze_listing(plan.catalogue.omitted),
+        prompts=plan.prompts,
+        selection=selection,
+        gaps=gaps,
+    )
 
 
-def _model_record(model: OpenModel) -> dict[str, Any]:
-    return {
-        "spec": model.spec,
-        "kind": model.choice.kind,
-        "replications": model.replications,
-        "settings": dict(model.router.describe()),
-        "price": model.price.to_json() if model.price else None,
-    }
+def _freeze_model(model: OpenModel) -> FrozenRouter:
+    return FrozenRouter(
+        spec=model.spec,
+        kind=model.choice.kind,
+        replications=model.replications,
+        settings=model.router.describe(),
+        price=model.price.to_json() if model.price else None,
+    )

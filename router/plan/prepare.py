@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from skill_health.bench.budget import beyond_caps
 from skill_health.bench.prices import PriceTable, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.router_manifest import FrozenSelection, LabelGap, MissedPrompt, RouterManifest
 from skill_health.router.inputs import RouterInputs, load_inputs
 from skill_health.router.instrument.planted import plant
 from skill_health.router.plan.forecast import CallForecast, forecast_plan, read_earlier, reservations, study_notes
@@ -28,37 +30,13 @@ from skill_health.text.similarity import STOP, terms, vectors
 from skill_health.text.terminal import clean
 
 if TYPE_CHECKING:
-    from skill_health.router.plan.choices import RouterChoices
+    from skill_health.router.plan.choices import RouterChoices, RouterOptions
 
 MOST_WORDS = 12
 """How many words a gap names at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """One prompt that only the body finds, and what the description's search puts first; None where nothing fits."""
-
-    prompt_id: str
-    instead: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """What one skill's description lacks.
-
-    Of `prompts` that expect the skill, the searches find `by_description` and `by_body`; `missed` are those that only
-    the latter finds. `words` stand in the body and in those prompts and not in what is listed, the weightiest first.
-    """
-
-    skill: str
-    prompts: int
-    by_description: int
-    by_body: int
-    missed: tuple[Missed, ...]
-    words: tuple[str, ...]
-
-
-def description_gap(catalogue: Catalogue, prompts: Sequence[Prompt]) -> tuple[Gap, ...]:
+def description_gap(catalogue: Catalogue, prompts: Sequence[Prompt]) -> tuple[LabelGap, ...]:
     """The skills with a gap, in the order of their names. Prompts that expect no skill of the catalogue do not count.
 
     The words come from the prompts: pass those that authors may look at. A description that takes up the words of a
@@ -84,14 +62,14 @@ class _Found(NamedTuple):
     wide: str | None
 
 
-def _gap(name: str, found: Sequence[_Found], lacking: dict[str, float]) -> Gap:
+def _gap(name: str, found: Sequence[_Found], lacking: dict[str, float]) -> LabelGap:
     lost = [one for one in found if one.wide == name != one.narrow]
-    return Gap(
+    return LabelGap(
         skill=name,
         prompts=len(found),
         by_description=sum(one.narrow == name for one in found),
         by_body=sum(one.wide == name for one in found),
-        missed=tuple(Missed(one.prompt.prompt_id, one.narrow) for one in lost),
+        missed=tuple(MissedPrompt(prompt_id=one.prompt.prompt_id, instead=one.narrow) for one in lost),
         words=_weightiest(lacking, (one.prompt.text for one in lost)),
     )
 
@@ -146,7 +124,7 @@ def prepare(
     time: datetime,
     *,
     train: tuple[Prompt, ...],
-    selection: Mapping[str, Any],
+    selection: FrozenSelection,
     named: str = "",
     anew: bool = False,
     keyless: bool = False,
@@ -163,10 +141,10 @@ def prepare(
     models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless)
     plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template)
     keys = secrets_of(models)
-    manifest = {**to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports)), "gaps": _gaps(plan)}
-    place = find_place(reports, manifest, time, OF_ROUTER, named, anew, keys)
+    manifest = to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports), _gaps(plan))
+    place = find_place(reports, record_values(manifest), time, OF_ROUTER, named, anew, keys)
     if place.stored is not None:
-        plan = replace(plan, models=with_prices_of(models, place.stored))
+        plan = replace(plan, models=with_prices_of(models, convert_record(place.stored, RouterManifest)))
     earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
     done = {(str(name), str(spec), int(number)) for name, spec, number in place.done}
     notes = [*study_notes(plan, train), *_check_note(plan)]
@@ -174,11 +152,11 @@ def prepare(
     return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
 
 
-def _gaps(plan: RouterPlan) -> list[dict[str, Any]]:
+def _gaps(plan: RouterPlan) -> tuple[LabelGap, ...]:
     """What descriptions lack, where routers took part that may read bodies; sealed prompts give nothing away."""
     if all(model.wired for model in plan.models):
-        return []
-    return [asdict(gap) for gap in description_gap(plan.catalogue, [p for p in plan.prompts if p.split != TEST])]
+        return ()
+    return description_gap(plan.catalogue, [prompt for prompt in plan.prompts if prompt.split != TEST])
 
 
 def _check_note(plan: RouterPlan) -> list[str]:
@@ -196,28 +174,26 @@ def short_caps(prepared: PreparedSweep, max_runs: int | None, max_usd: float | N
     return beyond_caps(calls, told.usd_low, max_runs, max_usd)
 
 
-def read_inputs(
-    paths: Sequence[str], options: Mapping[str, Any], listing: str | None
-) -> tuple[RouterInputs, tuple[Prompt, ...]]:
+def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]:
     """The inputs that a command line asks for, and the prompts of the split train, whatever the filters leave.
 
     Raises UsageError as `load_inputs` does.
     """
-    where = (paths, options["config_file"], options["prompt_files"], listing)
-    filters = {"prompt_ids": options["prompt_ids"], "skills": options["skills"], "splits": options["split"]}
-    skip = options["skip_namesakes"]
-    inputs = load_inputs(*where, **filters, skip_namesakes=skip)
-    everything = load_inputs(*where, skip_namesakes=skip) if any(filters.values()) else inputs
+    where = (given.paths, given.config_file, given.prompt_files, given.listing)
+    skip = given.skip_namesakes
+    inputs = everything = load_inputs(
+        *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, skip_namesakes=skip
+    )
+    if given.prompt_ids or given.skills or given.split:
+        everything = load_inputs(*where, skip_namesakes=skip)
     return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
 
 
-def selection_of(inputs: RouterInputs, options: Mapping[str, Any]) -> dict[str, Any]:
+def selection_of(inputs: RouterInputs, given: RouterOptions) -> FrozenSelection:
     """Which of the collection's prompts a run asks, as its manifest says it."""
-    filters = {name: list(options[name]) for name in ("prompt_ids", "skills", "split") if options.get(name)}
-    if not filters:
-        return {"kind": "all"}
-    return {
-        "kind": "filter",
-        "of": inputs.total,
-        **{name: [clean(each) for each in given] for name, given in filters.items()},
-    }
+    prompt_ids, skills, split = (tuple(map(clean, each)) for each in (given.prompt_ids, given.skills, given.split))
+    if not (prompt_ids or skills or split):
+        return FrozenSelection(kind="all")
+    return FrozenSelection(
+        kind="filter", of=inputs.total, prompt_ids=prompt_ids or None, skills=skills or None, split=split or None
+    )

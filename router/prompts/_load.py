@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from typing import cast
+
+from msgspec.structs import replace
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_bytes

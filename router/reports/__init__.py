@@ -6,9 +6,13 @@ A module has EXTENSION (".md"), and `render(report, look) -> str`, which sees no
 from __future__ import annotations
 
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from skill_health.bench import report_formats
-from skill_health.bench.report_formats import Report, format_names, load_format
+from skill_health.bench.report_formats import format_names, load_format
+
+if TYPE_CHECKING:
+    from skill_health.documents.router_report import RouterReport
 
 TABLES = ("leaderboard", "skills", "prompts", "confusion")
 """What a format that holds one table at a time can show."""
@@ -24,6 +28,6 @@ def load(name: str) -> ModuleType:
     return load_format(__name__, name)
 
 
-def write_reports(folder: str, report: Report) -> list[str]:
+def write_reports(folder: str, report: RouterReport) -> list[str]:
     """Put report.json and report.md into the folder of a run; their paths. Raises UsageError where that fails."""
     return report_formats.write_reports(__name__, folder, report)

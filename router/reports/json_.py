@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from skill_health.bench.report_formats import PLAIN, RenderOptions, Report, render_json
+from skill_health.bench.report_formats import PLAIN, RenderOptions
+from skill_health.documents._record import encode_record
+from skill_health.documents.router_report import RouterReport
 
 EXTENSION = ".json"
 
 
-def render(report: Report, look: RenderOptions = PLAIN) -> str:
+def render(report: RouterReport, look: RenderOptions = PLAIN) -> str:
     """Sorted keys, two spaces, a new line at the end."""
-    return render_json(report)
+    return encode_record(report)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from skill_health.bench.report_formats import PLAIN, RenderOptions, Report
+from skill_health.bench.report_formats import PLAIN, RenderOptions
+from skill_health.documents._record import Figure
+from skill_health.documents.router_report import ModelRoutingReport, RouterReport
 from skill_health.router.reports import _cells
 from skill_health.text import numbers
 from skill_health.text.numbers import share
@@ -15,7 +16,7 @@ EXTENSION = ".txt"
 _MOST, _MODELS, _NARROW = 5, 20, 40
 
 
-def render(report: Report, look: RenderOptions = PLAIN) -> str:
+def render(report: RouterReport, look: RenderOptions = PLAIN) -> str:
     """At most `look.width` columns; the leaderboard loses columns before it loses names."""
     width = max(look.width, _NARROW)
     lines = [
@@ -48,32 +49,32 @@ def _padded(text: str, width: int, right: bool = False) -> str:
     return blank + text if right else text + blank
 
 
-def _head(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
-    run, counts = report["run"], report["counts"]
-    yield paint(_cut(f"router run {run['run_id']}", width), "bold", look.color)
+def _head(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
+    run, counts = report.run, report.counts
+    yield paint(_cut(f"router run {run.run_id}", width), "bold", look.color)
     yield _cut(
-        f"{numbers.count(counts['prompts'], 'prompt')} ({counts['null']} for no skill), {numbers.count(counts['listed'], 'skill')}, "
-        f"mode {run['mode']}, listing {run['listing']}",
+        f"{numbers.count(counts.prompts, 'prompt')} ({counts.null} for no skill), {numbers.count(counts.listed, 'skill')}, "
+        f"mode {run.mode}, listing {run.listing}",
         width,
     )
     verdict = _cells.trust(report)
     if verdict:
-        yield from (paint(line, "red" if report["check"] else "dim", look.color) for line in _wrapped(verdict, width))
+        yield from (paint(line, "red" if report.check else "dim", look.color) for line in _wrapped(verdict, width))
     yield ""
 
 
-def _leaderboard(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
+def _leaderboard(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
     head = ("model", "n", "top-1 %", "top-3 %", "false fire %")
     rows = [
         (
-            model["model"], str(model["metrics"]["top1"]["n"]),
-            *(share(model["metrics"][key]) for key in ("top1", "top3", "false_fire")),
+            model.model, str(model.metrics.top1.n),
+            *map(share, (model.metrics.top1, model.metrics.top3, model.metrics.false_fire)),
         )
-        for model in report["models"][:_MODELS]
+        for model in report.models[:_MODELS]
     ]  # fmt: skip
     yield from _table(head, rows, look, width)
-    if len(report["models"]) > _MODELS:
-        yield f"and {len(report['models']) - _MODELS} more models"
+    if len(report.models) > _MODELS:
+        yield f"and {len(report.models) - _MODELS} more models"
     yield ""
 
 
@@ -91,37 +92,35 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: RenderOptio
         yield paint(line, "bold", look.color and number == 0) if number == 0 else line
 
 
-def _skills(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
-    worst = [skill for skill in _cells.rank_skills(report) if skill["recall"]["value"] < 1][:_MOST]
-    lines = [f"{_share(skill['recall'])}  {skill['name']}" for skill in worst]
+def _skills(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
+    worst = [skill for skill in _cells.rank_skills(report) if skill.recall.value != 1][:_MOST]
+    lines = [f"{_share(skill.recall)}  {skill.name}" for skill in worst]
     yield from _section(f"Lowest recall{_together(report)}", lines, look, width)
 
 
-def _pairs(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
+def _pairs(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
     lines = []
-    for pair in report["pairs"][:_MOST]:
-        words = f" (both say {', '.join(pair['shared_words'][:4])})" if pair["shared_words"] else ""
-        lines.append(f"{pair['calls']} of {pair['rate']['n']}  {pair['expected']} -> {pair['picked']}{words}")
+    for pair in report.pairs[:_MOST]:
+        words = f" (both say {', '.join(pair.shared_words[:4])})" if pair.shared_words else ""
+        lines.append(f"{pair.calls} of {pair.rate.n}  {pair.expected} -> {pair.picked}{words}")
     yield from _section(f"Most confused{_together(report)}", lines, look, width)
 
 
-def _thieves(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
-    lines = [f"{_share(thief['rate'])}  {thief['skill']}" for thief in report["steals"]["thieves"][:3]]
+def _thieves(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
+    lines = [f"{_share(thief.rate)}  {thief.skill}" for thief in report.steals.thieves[:3]]
     yield from _section(f"Picked where they should not be{_together(report)}", lines, look, width)
 
 
-def _share(number: numbers.Number) -> str:
+def _share(number: Figure) -> str:
     """A share with all that belongs to it, in words."""
     interval = (
-        "no interval"
-        if number["low"] is None
-        else f"{numbers.percent(number['low'])} to {numbers.percent(number['high'])}"
+        "no interval" if number.low is None else f"{numbers.percent(number.low)} to {numbers.percent(number.high)}"
     )
-    return f"{numbers.percent(number['value'])} % of {numbers.count(number['n'], 'call')} ({interval})"
+    return f"{numbers.percent(number.value)} % of {numbers.count(number.n, 'call')} ({interval})"
 
 
-def _together(report: Report) -> str:
-    return ", all models" if len(report["models"]) > 1 else ""
+def _together(report: RouterReport) -> str:
+    return ", all models" if len(report.models) > 1 else ""
 
 
 def _section(title: str, lines: Sequence[str], look: RenderOptions, width: int) -> Iterator[str]:
@@ -131,25 +130,25 @@ def _section(title: str, lines: Sequence[str], look: RenderOptions, width: int) 
         yield ""
 
 
-def _careful(report: Report, look: RenderOptions, width: int) -> Iterator[str]:
+def _careful(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
     yield paint("Mind", "bold", look.color)
     preliminary = (
-        f"preliminary ({', '.join(names)}): {reason}" for reason, names in _cells.preliminary(report["models"]).items()
+        f"preliminary ({', '.join(names)}): {reason}" for reason, names in _cells.preliminary(report.models).items()
     )
-    for line in (*preliminary, *_failures(report["models"]), *report["notes"], report["statements"][0]):
+    for line in (*preliminary, *_failures(report.models), *report.notes, report.statements[0]):
         for at, part in enumerate(_wrapped(line, width - 2)):
             yield f"{'- ' if at == 0 else '  '}{part}"
 
 
-def _failures(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _failures(models: Sequence[ModelRoutingReport]) -> Iterator[str]:
     """Answers of no use, which count as wrong, and calls without an answer, which count as nothing."""
     for model in models:
-        failed, calls = model["failures"]["after_retry"], model["coverage"]
-        if failed["kinds"]:
-            yield f"{model['model']}: no usable answer in {_share(failed['rate'])}, counted as wrong: {_cells.kinds(failed)}"
-        if calls["missing"]:
-            absent = calls["planned"] - calls["scored"]
-            yield f"{model['model']}: {absent} of {numbers.count(calls['planned'], 'call')} missing: {_cells.missing(calls)}"
+        failed, calls = model.failures.after_retry, model.coverage
+        if failed.kinds:
+            yield f"{model.model}: no usable answer in {_share(failed.rate)}, counted as wrong: {_cells.kinds(failed)}"
+        if calls.missing:
+            absent = calls.planned - calls.scored
+            yield f"{model.model}: {absent} of {numbers.count(calls.planned, 'call')} missing: {_cells.missing(calls)}"
 
 
 def _wrapped(text: str, width: int) -> list[str]:

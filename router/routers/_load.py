@@ -14,6 +14,7 @@ from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation, missing_modules
 from skill_health.core.plugins import LONGEST_NAME, plugin_names, quote_name
+from skill_health.documents.router_manifest import RouterKind
 from skill_health.router import routers
 from skill_health.router.records import Catalogue, Mode, Prompt
 from skill_health.router.routers._api import Router, Setup
@@ -36,9 +37,9 @@ class RouterChoice:
     protocol: ProviderProtocol | None = None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> RouterKind:
         """The KIND of the module: local, provider or simulated."""
-        return cast(str, self.module.KIND)
+        return cast(RouterKind, self.module.KIND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,21 @@ from dataclasses import dataclass, replace
 from typing import TextIO
 
 from skill_health.bench.budget import Budget, spent_on
-from skill_health.bench.journal import RESULTS, Journal, read_manifest
+from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.progress import Progress, write_progress
 from skill_health.bench.run_folder import drop_reports
 from skill_health.bench.schedule import GRACE, INTERRUPTED, RunOutcome, interruptible
 from skill_health.core.errors import GateError
+from skill_health.documents.router_check import ModelVerdict
 from skill_health.router.history import record_run
 from skill_health.router.instrument.check import InstrumentCheck, check_plan, stored_verdicts, write_check
 from skill_health.router.instrument.finished import judge_finished
-from skill_health.router.instrument.planted import ModelVerdict, lines
+from skill_health.router.instrument.planted import lines
 from skill_health.router.plan.prepare import PreparedSweep
 from skill_health.router.report import build_report
 from skill_health.router.reports import write_reports
 from skill_health.router.run.run import RouterRunner
-from skill_health.router.runs import CHECK, read_check, read_results
+from skill_health.router.runs import CHECK, load_manifest, read_check, read_results
 from skill_health.router.scores.judge import judge, read_facts
 
 AT_ONCE = 64
@@ -150,7 +151,7 @@ class _Conductor:
 def _written(prepared: PreparedSweep, journal: Journal, planted: Sequence[ModelVerdict], left: int) -> RunOutcome:
     """What is written of a run from its files, so that it is the same however often the run was interrupted."""
     folder = journal.folder
-    manifest = read_manifest(folder)
+    manifest = load_manifest(folder)
     results = read_results(os.path.join(folder, RESULTS))
     finished = () if left else judge_finished(judge(read_facts(manifest), results), planted)
     check = write_check(folder, planted, finished, prepared.keys)

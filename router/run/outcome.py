@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
+
+from msgspec.structs import asdict
 
 from skill_health.bench.http.messages import Usage, add_usage
 from skill_health.bench.prices import TieredPrice, cost
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_attempt import AttemptReply, RoutingAttempt
+from skill_health.documents.router_result import RoutingUsage
 from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.text.patterns import lazy
 
@@ -97,7 +102,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 TRUNCATED = "truncated"
-_REPLY = ("model", "request_id", "stop_reason", "duration_ms", "requests", "error", "stop")
+_REPLY = ("status", "model", "request_id", "stop_reason", "duration_ms", "requests", "error", "stop")
 # What the provider certainly did not charge for: it had no such model, or refused to serve this account.
 _UNCHARGED = ("model_unavailable",)
 
@@ -162,7 +167,9 @@ def to_result(
         resolved_model=last.reply.model,
         request_id=last.reply.request_id,
         stop_reason=last.reply.stop_reason,
-        usage=replace(add_usage([each.reply.usage for each in attempts]), raw=last.reply.usage.raw),
+        usage=RoutingUsage(
+            **replace(add_usage([each.reply.usage for each in attempts]), raw=last.reply.usage.raw).to_json()
+        ),
         duration_ms=last.reply.duration_ms,
         cost_usd=None if any(each.usd is None for each in attempts) else sum(each.usd or 0.0 for each in attempts),
         error=last.reply.error,
@@ -177,27 +184,26 @@ def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> Routi
     )
 
 
-def to_event(attempt: Attempt) -> dict[str, Any]:
+def to_event(attempt: Attempt) -> AttemptReply:
     """What the journal keeps of an attempt, from which `from_event` has the reply again."""
     reply = attempt.reply
-    return {name: getattr(reply, name) for name in _REPLY} | {
-        "status": reply.status,
-        "outcome": attempt.status,
-        "kinds": list(attempt.answer.kinds),
-        "raw_text": reply.text,
-        "usage": reply.usage.to_json(),
-        "cost_usd": attempt.usd,
-    }
+    return AttemptReply(
+        **{name: getattr(reply, name) for name in _REPLY},
+        outcome=attempt.status,
+        kinds=attempt.answer.kinds,
+        raw_text=reply.text,
+        usage=RoutingUsage(**reply.usage.to_json()),
+        cost_usd=attempt.usd,
+    )
 
 
-def from_event(event: Mapping[str, Any]) -> Reply | None:
-    """The reply of a recorded attempt; None where the record does not hold one."""
-    if event.get("status") not in get_args(Status) or not isinstance(event.get("raw_text"), str):
-        return None
+def from_event(event: Mapping[str, Any]) -> tuple[int, Reply] | None:
+    """A recorded attempt's number and its reply; None where the record does not hold one."""
     try:
-        usage = Usage(**event.get("usage") or {})
-        return Reply(
-            status=event["status"], text=event["raw_text"], usage=usage, **{name: event[name] for name in _REPLY}
-        )
-    except (TypeError, KeyError):
+        told = convert_record(event, RoutingAttempt)
+    except ValueError:
         return None
+    if told.status is None or told.raw_text is None:
+        return None
+    usage = Usage(**asdict(told.usage))
+    return told.attempt, Reply(text=told.raw_text, usage=usage, **{name: getattr(told, name) for name in _REPLY})

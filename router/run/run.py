@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.journal import Journal, read_clock
 from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
+from skill_health.documents._record import record_values
+from skill_health.documents.router_attempt import RoutingAttempt
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
-from skill_health.router.records import RoutingRequest, RoutingResult, to_line
+from skill_health.router.records import RoutingRequest, RoutingResult
 from skill_health.router.routers._load import PROVIDER
 from skill_health.router.run.outcome import Attempt, from_event, not_asked, read_attempt, to_event, to_result
 
@@ -65,7 +67,7 @@ class RouterRunner(RunnerWork[PlannedCall]):
         await self._settle(not_asked(call.prompt, spec, call.replication, self._gone[spec]))
 
     async def _settle(self, result: RoutingResult) -> None:
-        await self.journal.add(to_line(result))
+        await self.journal.add(record_values(result))
         self.on_result(result)
 
     async def ask(
@@ -96,10 +98,11 @@ class RouterRunner(RunnerWork[PlannedCall]):
         """The attempts that an earlier process has seen end, and whose result it did not live to write."""
         found: dict[int, Attempt] = {}
         for event in self.journal.past.ends.get(key, ()):
-            if reply := from_event(event):
+            if told := from_event(event):
+                number, reply = told
                 attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price)
                 if attempt.answered:
-                    found.setdefault(event.get("attempt", 0), attempt)
+                    found.setdefault(number, attempt)
         return found
 
     def give_up(self, spec: str) -> None:
@@ -120,11 +123,14 @@ class RouterRunner(RunnerWork[PlannedCall]):
         self, key: Key, number: int, model: OpenModel, request: RoutingRequest, names: Sequence[str], usd: float
     ) -> tuple[Attempt, bool]:
         """The attempt, and whether a cap kept it from being sent again; `usd` is reserved for it."""
-        name: dict[str, Any] = {"key": list(key), "attempt": number}
+
+        def line(event: Literal["start", "end"], **more: Any) -> dict[str, Any]:
+            made = RoutingAttempt(event=event, key=key, attempt=number, at=read_clock(), **more)
+            return record_values(made)
 
         async def begin() -> None:
             if model.wired:
-                await self.journal.append({"event": "start", **name, "at": read_clock(), "reserved_usd": usd})
+                await self.journal.append(line("start", reserved_usd=usd))
 
         async def again(usd: float) -> bool:
             if admitted := await self.admitted(usd):
@@ -142,12 +148,12 @@ class RouterRunner(RunnerWork[PlannedCall]):
                 attempt = replace(attempt, usd=0.0)
             actual = attempt.usd
         except asyncio.CancelledError:
-            self.journal.note({"event": "end", **name, "at": read_clock(), "status": "cancelled", "cost_usd": None})
+            self.journal.note(line("end", status="cancelled") | {"cost_usd": None})
             raise
         finally:
             if model.wired:
                 meter.end(actual)
-        record = {"event": "end", **name, "at": read_clock(), **to_event(attempt)}
+        record = line("end") | record_values(to_event(attempt))
         if reply.stop:
             await self.journal.append(record)
             raise StopRun(f"{reply.stop}: {reply.error}")

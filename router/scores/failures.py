@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
+from skill_health.documents.router_report import FailureKind, FailureShare, RouterCoverage, RouterFailures
 from skill_health.router.records import ANSWERED, RoutingResult, Status
 from skill_health.router.scores.judge import ModelScores, RoutingRunFacts, missing
 from skill_health.router.scores.numbers import number, share
@@ -13,22 +13,22 @@ from skill_health.router.scores.numbers import number, share
 _FORMAT = "format_failure"
 
 
-def failures(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
+def failures(column: ModelScores, facts: RoutingRunFacts) -> RouterFailures:
     """The share of failed answers over all prompts, and how many of each kind; one answer may be of several."""
     first = [result for result in column.results if result.first_status in ANSWERED and result.status != "dry_run"]
     final = [row.result for row in column.scored]
     planned = column.planned(facts.prompts.values())
-    return {
-        "first_attempt": _part(facts, planned, [(each, each.first_status, each.first_kinds) for each in first]),
-        "after_retry": _part(facts, planned, [(each, each.status, each.kinds) for each in final]),
-        "second_attempts": sum(result.attempts > 1 for result in column.results),
-        "tolerated": dict(sorted(Counter(note for each in final for note in each.notes).items())),
-    }
+    return RouterFailures(
+        first_attempt=_part(facts, planned, [(each, each.first_status, each.first_kinds) for each in first]),
+        after_retry=_part(facts, planned, [(each, each.status, each.kinds) for each in final]),
+        second_attempts=sum(result.attempts > 1 for result in column.results),
+        tolerated=dict(sorted(Counter(note for each in final for note in each.notes).items())),
+    )
 
 
 def _part(
     facts: RoutingRunFacts, planned: int, rows: Sequence[tuple[RoutingResult, Status, Iterable[str]]]
-) -> dict[str, Any]:
+) -> FailureShare:
     sums: dict[int, list[float]] = {}
     kinds: Counter[str] = Counter()
     for result, status, named in rows:
@@ -39,18 +39,18 @@ def _part(
             kinds.update((named or (_FORMAT,)) if status == _FORMAT else (status,))
     rate = share([sums[cluster] for cluster in sorted(sums)], "no call was answered")
     calls = len(rows)
-    return {
-        "rate": number(rate, planned, calls),
-        "kinds": [{"kind": kind, "calls": n, "rate": n / calls} for kind, n in sorted(kinds.items())],
-    }
+    return FailureShare(
+        rate=number(rate, planned, calls),
+        kinds=tuple(FailureKind(kind=kind, calls=n, rate=n / calls) for kind, n in sorted(kinds.items())),
+    )
 
 
-def coverage(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
+def coverage(column: ModelScores, facts: RoutingRunFacts) -> RouterCoverage:
     """How many calls were planned and scored, and what became of the others."""
     planned = column.planned(facts.prompts.values())
-    return {
-        "planned": planned,
-        "scored": len(column.scored),
-        "share": len(column.scored) / planned if planned else None,
-        "missing": dict(missing(column, len(facts.prompts))),
-    }
+    return RouterCoverage(
+        planned=planned,
+        scored=len(column.scored),
+        share=len(column.scored) / planned if planned else None,
+        missing=missing(column, len(facts.prompts)),
+    )

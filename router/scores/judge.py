@@ -6,29 +6,21 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from skill_health.discovery.hosts import FULL, OMITTED
-from skill_health.router.records import NONE, PROMPT_FIELDS, ListedSkill, Prompt, RoutingResult
+from skill_health.documents.router_manifest import CatalogueSkill, FrozenRouter, RouterManifest
+from skill_health.documents.router_report import Untested
+from skill_health.router.plan.orders import Orders
+from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult
 
-LABEL_ONLY, NULL, UNKNOWN = "label_only", "null_not_allowed", "unknown_skill"
-WHY = {
+LABEL_ONLY: Untested = "label_only"
+NULL: Untested = "null_not_allowed"
+UNKNOWN: Untested = "unknown_skill"
+WHY: Mapping[Untested, str] = {
     LABEL_ONLY: "the label only says which skills must not fire",
     NULL: "no skill applies, which this template gives no way to answer; take --template none",
     UNKNOWN: "the collection does not have the skill that is expected",
 }
 """Why a prompt has no right answer to count, as a report says it."""
-_TUPLES = ("acceptable", "rejected", "tags")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """One model of a run. `kind` is local, provider or simulated; `settings` what it said of itself."""
-
-    spec: str
-    kind: str
-    replications: int
-    settings: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +34,13 @@ class RoutingRunFacts:
 
     prompts: Mapping[str, Prompt]
     clusters: Mapping[str, int]
-    models: tuple[ModelFacts, ...]
+    models: tuple[FrozenRouter, ...]
     shown: Mapping[str, ListedSkill]
     omitted: Mapping[str, ListedSkill]
-    untested: Mapping[str, str]
+    untested: Mapping[str, Untested]
     none_allowed: bool
     seed: int
-    orders: str
+    orders: Orders
 
     @property
     def tested(self) -> tuple[Prompt, ...]:
@@ -56,13 +48,11 @@ class RoutingRunFacts:
         return tuple(prompt for name, prompt in self.prompts.items() if name not in self.untested)
 
 
-def read_facts(manifest: Mapping[str, Any]) -> RoutingRunFacts:
-    """The facts of a manifest. Raises KeyError or TypeError where it is none of ours."""
-    prompts = {prompt.prompt_id: prompt for prompt in map(_prompt, manifest["prompts"])}
-    shown = {skill.name: skill for skill in map(_listed, manifest["catalogue"])}
-    left_out = (_listed(record, OMITTED) for record in manifest.get("omitted") or ())
-    omitted = {skill.name: skill for skill in left_out}
-    none_allowed = bool((manifest.get("template") or {}).get("none_allowed", True))
+def read_facts(manifest: RouterManifest) -> RoutingRunFacts:
+    """The facts of a manifest."""
+    prompts = {prompt.prompt_id: prompt for prompt in manifest.prompts}
+    shown, omitted = _listed(manifest.catalogue), _listed(manifest.omitted)
+    none_allowed = manifest.template.none_allowed
     known = {*shown, *omitted}
     numbers: dict[str, int] = {}
     for prompt in prompts.values():
@@ -70,41 +60,29 @@ def read_facts(manifest: Mapping[str, Any]) -> RoutingRunFacts:
     return RoutingRunFacts(
         prompts=prompts,
         clusters={name: numbers[prompt.cluster] for name, prompt in prompts.items()},
-        models=tuple(map(_model, manifest["models"])),
+        models=manifest.models,
         shown=shown,
         omitted=omitted,
         untested={name: why for name, prompt in prompts.items() if (why := _untested(prompt, known, none_allowed))},
         none_allowed=none_allowed,
-        seed=int(manifest.get("seed") or 0),
-        orders=str(manifest.get("orders") or "cyclic"),
+        seed=manifest.seed or 0,
+        orders=manifest.orders,
     )
 
 
-def _untested(prompt: Prompt, known: set[str], none_allowed: bool) -> str:
+def _listed(skills: Iterable[CatalogueSkill]) -> dict[str, ListedSkill]:
+    return {
+        skill.name: ListedSkill(skill.name, skill.text, skill.state, skill.description, path=skill.path)
+        for skill in skills
+    }
+
+
+def _untested(prompt: Prompt, known: set[str], none_allowed: bool) -> Untested | None:
     if prompt.target is None:
         return LABEL_ONLY
     if prompt.target == NONE:
-        return "" if none_allowed else NULL
-    return "" if prompt.target in known else UNKNOWN
-
-
-def _prompt(record: Mapping[str, Any]) -> Prompt:
-    values = {name: record[name] for name in PROMPT_FIELDS if name in record}
-    return Prompt(**values | {name: tuple(values.get(name) or ()) for name in _TUPLES})
-
-
-def _listed(record: Mapping[str, Any], state: str = FULL) -> ListedSkill:
-    name, text, description, path = (str(record.get(key) or "") for key in ("name", "text", "description", "path"))
-    return ListedSkill(name, text, str(record.get("state") or state), description, path=path)
-
-
-def _model(record: Mapping[str, Any]) -> ModelFacts:
-    return ModelFacts(
-        spec=str(record["spec"]),
-        kind=str(record.get("kind") or ""),
-        replications=int(record.get("replications") or 1),
-        settings=record.get("settings") or {},
-    )
+        return None if none_allowed else NULL
+    return None if prompt.target in known else UNKNOWN
 
 
 DEEP = 3
@@ -147,9 +125,14 @@ class Judged:
 class ModelScores:
     """All of one model: what was planned, every result, and those that are scored, in the manifest's order."""
 
-    model: ModelFacts
+    model: FrozenRouter
     results: tuple[RoutingResult, ...]
     scored: tuple[Judged, ...]
+
+    @property
+    def resolved(self) -> tuple[str, ...]:
+        """The ids of the models that the provider named."""
+        return tuple(sorted({result.resolved_model for result in self.results if result.resolved_model}))
 
     def planned(self, prompts: Iterable[Prompt]) -> int:
         """How many calls were planned for these prompts."""

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from skill_health.bench.http.messages import TOKENS
+from skill_health.documents._record import Figure
+from skill_health.documents.router_report import (
+    CostFigures,
+    LatencyFigures,
+    RouterMetrics,
+    TokenFigures,
+    TokenUse,
+    UsageFigures,
+)
 from skill_health.router.records import NONE, Prompt, RoutingResult
 from skill_health.router.scores.judge import DEEP, Judged, ModelScores, RoutingRunFacts, ndcg
-from skill_health.router.scores.numbers import Number, clustered, mean, not_testable, number, share
+from skill_health.router.scores.numbers import clustered, mean, not_testable, number, share
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.intervals import clustered_quantile
 
@@ -94,16 +103,15 @@ METRICS: Mapping[str, Metric] = {
     "steals": Metric("steals", "a skill comes first that is neither right nor acceptable", _stolen),
 }  # fmt: skip
 """All metrics but F1, by their key in a report."""
-F1 = "abstention_f1"
 
 
-def measure(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Number]:
+def measure(column: ModelScores, facts: RoutingRunFacts) -> RouterMetrics:
     """Every metric of one model."""
     found = {key: _measure(column, facts, metric) for key, metric in METRICS.items()}
-    return found | {F1: _f1(column, facts)}
+    return RouterMetrics(**found, abstention_f1=_f1(column, facts))
 
 
-def _measure(column: ModelScores, facts: RoutingRunFacts, metric: Metric) -> Number:
+def _measure(column: ModelScores, facts: RoutingRunFacts, metric: Metric) -> Figure:
     if metric.none and not facts.none_allowed:
         return not_testable("the template does not let a model abstain")
     if metric.null and not any(map(_null, facts.tested)):
@@ -117,7 +125,7 @@ def _measure(column: ModelScores, facts: RoutingRunFacts, metric: Metric) -> Num
     return number(estimate, column.planned(prompts), len(rows))
 
 
-def _f1(column: ModelScores, facts: RoutingRunFacts) -> Number:
+def _f1(column: ModelScores, facts: RoutingRunFacts) -> Figure:
     """F1 of abstaining, NONE being the positive class: 2 TP over (abstentions + prompts without a skill)."""
     if not facts.none_allowed:
         return not_testable("the template does not let a model abstain")
@@ -136,33 +144,36 @@ def _hit(row: Judged) -> bool:
 _Points = Sequence[tuple[float, int]]
 
 
-def usage(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
+def usage(column: ModelScores, facts: RoutingRunFacts) -> UsageFigures:
     """Cost and latency as median and 95th percentile of the calls, cost and tokens as totals."""
     # What a failed call took says nothing about an answer, but its dollars are spent.
     cost = _points(column, facts, lambda result: result.cost_usd if result.scored else None)
     latency = _points(column, facts, lambda result: result.duration_ms if result.scored else None)
     spent = [result.cost_usd for result in column.results if result.cost_usd is not None]
-    return {
-        "cost_usd": {
-            "total": math.fsum(spent) if spent else None, "known": len(spent),
-            "calls": len(column.results), "median": quantile(cost, 0.5), "p95": quantile(cost, 0.95),
-        },
-        "latency_ms": {"median": quantile(latency, 0.5), "p95": quantile(latency, 0.95)},
-        "tokens": {name: _tokens(column, name) for name in TOKENS},
-        "attempts": sum(result.attempts for result in column.results),
-    }  # fmt: skip
+    return UsageFigures(
+        cost_usd=CostFigures(
+            total=math.fsum(spent) if spent else None,
+            known=len(spent),
+            calls=len(column.results),
+            median=quantile(cost, 0.5),
+            p95=quantile(cost, 0.95),
+        ),
+        latency_ms=LatencyFigures(median=quantile(latency, 0.5), p95=quantile(latency, 0.95)),
+        tokens=TokenUse(**{name: _tokens(column, name) for name in TOKENS}),
+        attempts=sum(result.attempts for result in column.results),
+    )
 
 
 def _points(column: ModelScores, facts: RoutingRunFacts, of: Callable[[RoutingResult], float | None]) -> _Points:
     return [(value, facts.clusters[each.prompt_id]) for each in column.results if (value := of(each)) is not None]
 
 
-def _tokens(column: ModelScores, name: str) -> dict[str, Any]:
+def _tokens(column: ModelScores, name: str) -> TokenFigures:
     known = [value for each in column.results if (value := getattr(each.usage, name)) is not None]
-    return {"total": sum(known) if known else None, "known": len(known)}
+    return TokenFigures(total=sum(known) if known else None, known=len(known))
 
 
-def quantile(points: _Points, share: float) -> Number:
+def quantile(points: _Points, share: float) -> Figure:
     """A quantile of values with their clusters, and its interval."""
     if not points:
         return number(Estimate(None, note="not known"))

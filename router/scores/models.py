@@ -6,11 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+
+import msgspec
 
 from skill_health import stats
+from skill_health.documents._record import Figure
+from skill_health.documents.router_report import ConfidenceBin, ConfidenceCalibration, ModelPair
 from skill_health.router.scores.judge import Judged, ModelScores, RoutingRunFacts, RunScores
-from skill_health.router.scores.numbers import Number, difference, left_out, not_testable, number
+from skill_health.router.scores.numbers import difference, left_out, not_testable, number
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.multiplicity import holm
 
@@ -18,15 +21,15 @@ _NOBODY = "not testable: no prompt was answered by both"
 _Shares = Mapping[str, tuple[int, float]]
 
 
-def compare_models(sheet: RunScores) -> list[dict[str, Any]]:
+def compare_models(sheet: RunScores) -> tuple[ModelPair, ...]:
     """Every pair of models in the manifest's order, the difference being the first's less the second's."""
     shares = {column.model.spec: _shares(column) for column in sheet.columns}
     found = [_pair(one, other, shares, sheet.facts.seed) for one, other in combinations(shares, 2)]
-    adjusted = holm([pair["difference"].p for pair in found])
-    return [
-        pair | {"difference": number(replace(pair["difference"], p_adjusted=p))}
+    adjusted = holm([pair.difference.p for pair in found])
+    return tuple(
+        msgspec.structs.replace(pair, difference=msgspec.structs.replace(pair.difference, p_adjusted=p))
         for pair, p in zip(found, adjusted, strict=True)
-    ]
+    )
 
 
 def _shares(column: ModelScores) -> _Shares:
@@ -40,7 +43,7 @@ def _shares(column: ModelScores) -> _Shares:
     return {prompt: (cluster, right / calls) for prompt, (cluster, right, calls) in totals.items()}
 
 
-def _pair(one: str, other: str, shares: Mapping[str, _Shares], seed: int) -> dict[str, Any]:
+def _pair(one: str, other: str, shares: Mapping[str, _Shares], seed: int) -> ModelPair:
     first, second = shares[one], shares[other]
     sums: defaultdict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for prompt, (cluster, value) in first.items():
@@ -50,16 +53,16 @@ def _pair(one: str, other: str, shares: Mapping[str, _Shares], seed: int) -> dic
     # Sums of thirds that cancel must be 0, not a rounding error with a sign.
     rows = [(round(total, 9), n) for total, n in (sums[cluster] for cluster in sorted(sums))]
     estimate = difference(rows, seed, "Student's") if rows else Estimate(None, note=_NOBODY)
-    return {
-        "first": one,
-        "second": other,
-        "difference": replace(estimate, n=round(sum(n for _, n in rows)), clusters=len(rows)),
-        "better": sum(total > 0 for total, _ in rows),
-        "worse": sum(total < 0 for total, _ in rows),
-    }
+    return ModelPair(
+        first=one,
+        second=other,
+        difference=number(replace(estimate, n=round(sum(n for _, n in rows)), clusters=len(rows))),
+        better=sum(total > 0 for total, _ in rows),
+        worse=sum(total < 0 for total, _ in rows),
+    )
 
 
-def agreement(sheet: RunScores) -> Number:
+def agreement(sheet: RunScores) -> Figure:
     """Fleiss' kappa, a model's rating of a prompt being its most frequent first answer (of equals, the earliest).
 
     Models without any scored call are left out; an answer without a valid ranking is a class of its own.
@@ -95,7 +98,7 @@ BINS = 10
 """Of equal width from 0 to 1; a lower edge belongs to its bin."""
 
 
-def calibration(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
+def calibration(column: ModelScores, facts: RoutingRunFacts) -> ConfidenceCalibration:
     """Brier, ECE and the table of bins, over the valid answers that state a confidence, where the right one is known.
 
     The ECE has no interval: it errs upwards on average, the more the fewer answers there are.
@@ -104,20 +107,20 @@ def calibration(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
     planned = column.planned(facts.tested)
     if not rows:
         why = not_testable("no scored answer states a confidence")
-        return {"brier": why, "ece": why, "bins": []}
+        return ConfidenceCalibration(brier=why, ece=why, bins=())
     if not stats.installed():
-        return {"brier": left_out(planned), "ece": left_out(planned), "bins": []}
+        return ConfidenceCalibration(brier=left_out(planned), ece=left_out(planned), bins=())
     from skill_health.stats.agreement import brier_score, expected_calibration_error
 
     stated, right = [_confidence(row) for row in rows], [row.right for row in rows]
     score = brier_score(stated, right, [row.cluster for row in rows])
     value, bins = expected_calibration_error(stated, right, BINS)
     error = Estimate(value, n=len(rows), clusters=score.clusters, note="no interval: it errs upwards on average")
-    return {
-        "brier": number(score, planned),
-        "ece": number(error, planned),
-        "bins": [row._asdict() for row in bins],
-    }
+    return ConfidenceCalibration(
+        brier=number(score, planned),
+        ece=number(error, planned),
+        bins=tuple(ConfidenceBin(**row._asdict()) for row in bins),
+    )
 
 
 def _confidence(row: Judged) -> float:

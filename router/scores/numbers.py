@@ -1,34 +1,29 @@
-"""Judged calls -> one published number: a mapping with the value, its interval, what it rests on and how it was had."""
+"""Judged calls -> one published number: its value and interval, what it rests on and how it was had."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Literal
 
 from skill_health import stats
+from skill_health.documents._record import Figure
 from skill_health.router.scores.judge import Judged
 from skill_health.stats.distributions import round_figure
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.intervals import clustered_mean, clustered_proportion
 
-Number = Mapping[str, Any]
-"""An estimate as a report holds it; what is empty in it is left out, `value`, `low`, `high`, `n`, `clusters` never."""
-
-_ALWAYS = ("value", "low", "high", "n", "clusters")
-_WHERE_KNOWN = ("p", "p_adjusted", "method", "note")
+_SHARED = tuple(field.name for field in fields(Estimate))
 
 
-def number(estimate: Estimate, planned: int | None = None, scored: int | None = None) -> Number:
+def number(estimate: Estimate, planned: int | None = None, scored: int | None = None) -> Figure:
     """An estimate as a report holds it, with the share of planned calls that are scored (of those it is about)."""
-    found = {name: getattr(estimate, name) for name in _ALWAYS}
-    if planned:
-        found["coverage"] = (estimate.n if scored is None else scored) / planned
-    return found | {name: value for name in _WHERE_KNOWN if (value := getattr(estimate, name)) not in (None, "")}
+    coverage = (estimate.n if scored is None else scored) / planned if planned else None
+    return Figure(coverage=coverage, **{name: getattr(estimate, name) for name in _SHARED})
 
 
-def not_testable(why: str, n: int = 0, clusters: int = 0) -> Number:
+def not_testable(why: str, n: int = 0, clusters: int = 0) -> Figure:
     """A number that cannot be had, and why."""
     return number(Estimate(None, n=n, clusters=clusters, note=f"not testable: {why}"))
 
@@ -44,7 +39,7 @@ def clustered(rows: Iterable[Judged], *values: Callable[[Judged], float]) -> lis
     return [sums[cluster] for cluster in sorted(sums)]
 
 
-def left_out(planned: int | None = None) -> Number:
+def left_out(planned: int | None = None) -> Figure:
     """A number that needs libraries that are not installed."""
     return number(Estimate(None, note=stats.LEFT_OUT), planned)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from skill_health import stats
-from skill_health.router.plan.orders import Orders, presentation
+from skill_health.documents._record import Figure
+from skill_health.documents.router_report import AnswerStability, PositionBias, PositionShare
+from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, RoutingResult
 from skill_health.router.scores.judge import Judged, ModelScores, RoutingRunFacts, RunScores
-from skill_health.router.scores.numbers import Number, left_out, mean, not_testable, number, proportion
+from skill_health.router.scores.numbers import left_out, mean, not_testable, number, proportion
 
 SINGLE = 12
 """So many listed skills have a place each; more share ten groups of places that are as even as can be."""
@@ -20,8 +21,8 @@ _NOBODY = "no right skill was listed there"
 Tables = Sequence[Sequence[Sequence[int]]]
 
 
-def places(listed: int, tables: Tables, rows: Sequence[Judged]) -> list[dict[str, Any]]:
-    """The places from the top of the list down, one by one or in groups, `first` to `last`; [] where none is listed.
+def places(listed: int, tables: Tables, rows: Sequence[Judged]) -> tuple[PositionShare, ...]:
+    """The places from the top of the list down, one by one or in groups, `first` to `last`; () where none is listed.
 
     `picked` is the share of the first answers that stood there, `calls` how many those are, and `expected` the share if
     the orders of each prompt were exchanged among its calls: all over the calls of `tables` (see `position.positions`),
@@ -37,12 +38,17 @@ def places(listed: int, tables: Tables, rows: Sequence[Judged]) -> list[dict[str
         here = range(before + 1, last + 1)
         there = [row for row in rows if row.result.target_position in here]
         n = sum(picked[place] for place in here)
-        found.append({
-            "first": before + 1, "last": last, "calls": n, "picked": n / calls if calls else None,
-            "expected": _expected(expected, here) / calls if calls else None,
-            "right": number(proportion(there, lambda row: row.right, _NOBODY)),
-        })  # fmt: skip
-    return found
+        found.append(
+            PositionShare(
+                first=before + 1,
+                last=last,
+                calls=n,
+                picked=n / calls if calls else None,
+                expected=_expected(expected, here) / calls if calls else None,
+                right=number(proportion(there, lambda row: row.right, _NOBODY)),
+            )
+        )
+    return tuple(found)
 
 
 def _picked(tables: Tables) -> tuple[Counter[int], Counter[tuple[int, int]]]:
@@ -64,7 +70,6 @@ def _expected(counts: Counter[tuple[int, int]], here: Iterable[int]) -> float:
     return sum(sum(counts[size, place] for place in among) / size for size in sizes)
 
 
-LOCAL = "local"
 _LOCAL = "it is computed here, and does not depend on the order"
 
 
@@ -76,14 +81,11 @@ def positions(sheet: RunScores) -> dict[str, Tables]:
     where they do not agree with the places in its results, as may be in a run of another program.
     """
     facts = sheet.facts
-    kinds: dict[str, Orders] = {"cyclic": "cyclic", "plan": "plan"}
-    if facts.orders not in kinds:
-        return {}
     tables: dict[str, list[list[list[int]]]] = {column.model.spec: [] for column in sheet.columns}
     picks: defaultdict[str, dict[str, list[RoutingResult]]] = defaultdict(dict)
     for column in sheet.columns:
         for row in column.scored:
-            if row.picked in facts.shown and column.model.kind != LOCAL:
+            if row.picked in facts.shown and column.model.kind != "local":
                 picks[row.prompt.prompt_id].setdefault(column.model.spec, []).append(row.result)
     names = tuple(facts.shown)
     for prompt_id, by_model in picks.items():
@@ -97,7 +99,7 @@ def positions(sheet: RunScores) -> dict[str, Tables]:
             keys = [(spec if facts.orders == "plan" else "", result.replication) for result in results]
             for key in keys:
                 if key not in places:
-                    order = presentation(names, prompt_id, key[0], key[1], facts.seed, kinds[facts.orders])
+                    order = presentation(names, prompt_id, key[0], key[1], facts.seed, facts.orders)
                     places[key] = {name: at for at, name in enumerate(order, 1)}
             own.append([[places[key][result.ranking[0]] for key in keys] for result in results])
             if any(own[-1][at][at] != result.picked_position for at, result in enumerate(results)):
@@ -105,22 +107,22 @@ def positions(sheet: RunScores) -> dict[str, Tables]:
     return dict(tables)
 
 
-def position(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, Tables]) -> dict[str, Any]:
+def position(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, Tables]) -> PositionBias:
     """The distance of the places picked from those expected without bias, the slope of being right by place, and more.
 
     That is what both rest on, place by place (see `places`); nothing where the order does not matter.
     """
-    if column.model.kind == LOCAL:
-        return {"tv": not_testable(_LOCAL), "slope": not_testable(_LOCAL), "places": []}
+    if column.model.kind == "local":
+        return PositionBias(tv=not_testable(_LOCAL), slope=not_testable(_LOCAL), places=())
     rows = column.tested(lambda row: row.prompt.target != NONE and row.result.target_position is not None)
-    return {
-        "tv": _distance(column, facts, tables),
-        "slope": _slope(rows),
-        "places": places(len(facts.shown), tables.get(column.model.spec, ()), rows),
-    }
+    return PositionBias(
+        tv=_distance(column, facts, tables),
+        slope=_slope(rows),
+        places=places(len(facts.shown), tables.get(column.model.spec, ()), rows),
+    )
 
 
-def _distance(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, Tables]) -> Number:
+def _distance(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, Tables]) -> Figure:
     if column.model.spec not in tables:
         return not_testable("its orders of presentation cannot be made again")
     if not stats.installed():
@@ -130,7 +132,7 @@ def _distance(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, 
     return number(tv_position_test(tables[column.model.spec], len(facts.shown), seed=facts.seed))
 
 
-def _slope(rows: Sequence[Judged]) -> Number:
+def _slope(rows: Sequence[Judged]) -> Figure:
     """The change of the log odds of a right answer for each place further down, on prompts whose skill is listed."""
     if not stats.installed():
         return left_out()
@@ -143,7 +145,7 @@ def _slope(rows: Sequence[Judged]) -> Number:
 _ONCE = "each prompt was asked once"
 
 
-def stability(column: ModelScores) -> dict[str, Any]:
+def stability(column: ModelScores) -> AnswerStability:
     """Modal share and flip rate of the first answer, over all prompts that were answered more than once.
 
     The modal share of a prompt is that of its most frequent first answer; the flip rate is the share of pairs of its
@@ -151,7 +153,8 @@ def stability(column: ModelScores) -> dict[str, Any]:
     together. `changed` counts the prompts whose first answers are not all the same.
     """
     if column.model.replications < 2:
-        return {"modal_share": not_testable(_ONCE), "flip_rate": not_testable(_ONCE), "prompts": 0, "changed": 0}
+        once = not_testable(_ONCE)
+        return AnswerStability(modal_share=once, flip_rate=once, prompts=0, changed=0)
     answers: defaultdict[str, list[str | None]] = defaultdict(list)
     clusters: dict[str, int] = {}
     for row in column.scored:
@@ -169,15 +172,15 @@ def stability(column: ModelScores) -> dict[str, Any]:
         flips[cluster][0] += 1 - sum(n * (n - 1) / 2 for n in counts.values()) / pairs
         flips[cluster][1] += 1
     calls = sum(map(len, repeated.values()))
-    return {
-        "modal_share": _mean(modal, calls),
-        "flip_rate": _mean(flips, calls),
-        "prompts": len(repeated),
-        "changed": sum(len(set(each)) > 1 for each in repeated.values()),
-    }
+    return AnswerStability(
+        modal_share=_mean(modal, calls),
+        flip_rate=_mean(flips, calls),
+        prompts=len(repeated),
+        changed=sum(len(set(each)) > 1 for each in repeated.values()),
+    )
 
 
-def _mean(sums: Mapping[int, Sequence[float]], calls: int) -> Number:
+def _mean(sums: Mapping[int, Sequence[float]], calls: int) -> Figure:
     return number(mean([sums[cluster] for cluster in sorted(sums)], calls, "no prompt was answered twice"))
 
 
@@ -185,7 +188,7 @@ PER = 100
 LEAST = 10
 
 
-def length_slope(rows: Iterable[Judged], facts: RoutingRunFacts) -> Number:
+def length_slope(rows: Iterable[Judged], facts: RoutingRunFacts) -> Figure:
     """The change of the log odds of a right first answer for each 100 characters more of the listed description.
 
     All prompts of a skill share its length, so that skills are the clusters: with a handful of them there is no

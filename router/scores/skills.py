@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from skill_health import stats
+from skill_health.documents._record import Figure
+from skill_health.documents.router_report import (
+    ConfusedPair,
+    ConfusionCell,
+    RoutingCalls,
+    SkillModelRouting,
+    SkillRoutingReport,
+    SkillThief,
+    StealCounts,
+    StolenFrom,
+)
 from skill_health.router.records import NONE
 from skill_health.router.scores.judge import Judged, RoutingRunFacts, RunScores
-from skill_health.router.scores.numbers import Number, number, share
+from skill_health.router.scores.numbers import number, share
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.multiplicity import benjamini_hochberg
+from skill_health.text.numbers import count
 from skill_health.text.similarity import STOP, cosine, frequencies, terms, vectors
 
 FEW = 5
@@ -27,7 +40,7 @@ class _Tally:
     picked: list[Judged] = field(default_factory=list)
 
 
-def skills(sheet: RunScores) -> list[dict[str, Any]]:
+def skills(sheet: RunScores) -> tuple[SkillRoutingReport, ...]:
     """Every skill of the collection that is listed, expected or picked, in the catalogue's order."""
     facts = sheet.facts
     prompts = Counter(prompt.expected for prompt in facts.tested if prompt.expected is not None)
@@ -37,16 +50,24 @@ def skills(sheet: RunScores) -> list[dict[str, Any]]:
     found = []
     for name, skill in {**facts.shown, **facts.omitted}.items():
         planned = {column.model.spec: prompts[name] * column.model.replications for column in sheet.columns}
-        recall, precision, counts = _numbers(pooled.get(name, _Tally()), sum(planned.values()), tests.get(name))
-        found.append({
-            "name": name, "path": skill.path, "state": skill.state,
-            "prompts": prompts[name], "length": len(skill.text),
-            "recall": recall, "precision": precision, **counts, "notes": _notes(prompts[name], recall, precision),
-            "models": [
-                _of_model(spec, tally[name], planned[spec]) for spec, tally in tallies.items() if name in tally
-            ],
-        })  # fmt: skip
-    return found
+        calls = _count(pooled.get(name, _Tally()), sum(planned.values()), tests.get(name))
+        found.append(
+            SkillRoutingReport(
+                name=name,
+                path=skill.path,
+                state=skill.state,
+                prompts=prompts[name],
+                length=len(skill.text),
+                notes=tuple(_notes(prompts[name], calls)),
+                models=tuple(
+                    SkillModelRouting(model=spec, **msgspec.structs.asdict(_count(tally[name], planned[spec])))
+                    for spec, tally in tallies.items()
+                    if name in tally
+                ),
+                **msgspec.structs.asdict(calls),
+            )
+        )
+    return tuple(found)
 
 
 def _tallies(rows: Iterable[Judged]) -> Mapping[str, _Tally]:
@@ -60,40 +81,25 @@ def _tallies(rows: Iterable[Judged]) -> Mapping[str, _Tally]:
     return dict(found)
 
 
-def _of_model(spec: str, tally: _Tally, planned: int) -> dict[str, Any]:
-    recall, precision, counts = _numbers(tally, planned, None)
-    return {"model": spec, "recall": recall, "precision": precision, **counts}
-
-
-def _numbers(
-    tally: _Tally, planned: int, test: tuple[float | None, float | None] | None
-) -> tuple[Number, Number, dict[str, int]]:
+def _count(tally: _Tally, planned: int, test: tuple[float | None, float | None] | None = None) -> RoutingCalls:
     """Recall, precision, and what both are made of."""
     recall = _share(tally.expected, "no prompt expects it" if not planned else "no call is scored")
     if test and recall.value is not None:
-        recall = Estimate(
-            recall.value, recall.low, recall.high, recall.n, recall.clusters, *test, recall.method, recall.note
-        )
-    precision = _share(tally.picked, "it was never picked")
-    outcomes = Counter(_outcome(row) for row in tally.expected)
-    return (
-        number(recall, planned),
-        number(precision),
-        {
-            "planned": planned,
-            "missing": planned - len(tally.expected),
-            **{name: outcomes[name] for name in ("right", "other_skill", "abstained", "no_answer")},
-            "picked": len(tally.picked),
-            "picked_right": sum(row.right for row in tally.picked),
-            "picked_acceptable": sum(row.accepted and not row.right for row in tally.picked),
-        },
+        recall = replace(recall, p=test[0], p_adjusted=test[1])
+    wrong = [row for row in tally.expected if not row.right]
+    return RoutingCalls(
+        recall=number(recall, planned),
+        precision=number(_share(tally.picked, "it was never picked")),
+        planned=planned,
+        missing=planned - len(tally.expected),
+        right=len(tally.expected) - len(wrong),
+        other_skill=sum(row.fired for row in wrong),
+        abstained=sum(row.picked == NONE for row in wrong),
+        no_answer=sum(row.picked is None for row in wrong),
+        picked=len(tally.picked),
+        picked_right=sum(row.right for row in tally.picked),
+        picked_acceptable=sum(row.accepted and not row.right for row in tally.picked),
     )
-
-
-def _outcome(row: Judged) -> str:
-    if row.picked is None:
-        return "no_answer"
-    return "right" if row.right else "abstained" if row.picked == NONE else "other_skill"
 
 
 def _share(rows: Sequence[Judged], why: str) -> Estimate:
@@ -134,16 +140,14 @@ def _by_model(rows: Sequence[Judged]) -> list[tuple[float, int]]:
     return [(right / calls, cluster) for (cluster, _), (right, calls) in totals.items()]
 
 
-def _notes(prompts: int, recall: Number, precision: Number) -> list[str]:
-    notes = []
+def _notes(prompts: int, calls: RoutingCalls) -> Iterator[str]:
+    independent = calls.recall.clusters
     if not prompts:
-        notes.append("no prompt expects it, so its recall is not testable")
-    elif recall["clusters"] < FEW:
-        plural = "s" * (recall["clusters"] != 1)
-        notes.append(f"only {recall['clusters']} independent prompt{plural}: far from a verdict")
-    if precision["value"] is None and prompts:
-        notes.append("never picked, so its precision is not testable")
-    return notes
+        yield "no prompt expects it, so its recall is not testable"
+    elif independent < FEW:
+        yield f"only {count(independent, 'independent prompt')}: far from a verdict"
+    if calls.precision.value is None and prompts:
+        yield "never picked, so its precision is not testable"
 
 
 PAIRS = 200
@@ -152,7 +156,7 @@ _FEW = 2
 """A word in so many texts may tell two of them apart from the rest; in more, only if most do not have it."""
 
 
-def matrix(rows: Iterable[Judged]) -> list[dict[str, Any]]:
+def matrix(rows: Iterable[Judged]) -> tuple[ConfusionCell, ...]:
     """The cells that are not 0, by the expected class and then the picked one.
 
     Both may be "none"; a picked null stands for an answer without a valid ranking. `prompts` counts distinct ones.
@@ -165,12 +169,12 @@ def matrix(rows: Iterable[Judged]) -> list[dict[str, Any]]:
             calls[cell] += 1
             prompts[cell].add(row.prompt.prompt_id)
     order = sorted(calls, key=lambda cell: (cell[0], cell[1] is None, cell[1] or ""))
-    return [
-        {"expected": cell[0], "picked": cell[1], "calls": calls[cell], "prompts": len(prompts[cell])} for cell in order
-    ]
+    return tuple(
+        ConfusionCell(expected=cell[0], picked=cell[1], calls=calls[cell], prompts=len(prompts[cell])) for cell in order
+    )
 
 
-def pairs(sheet: RunScores) -> list[dict[str, Any]]:
+def pairs(sheet: RunScores) -> tuple[ConfusedPair, ...]:
     """Two skills of which one was picked where the other was expected, over all models, the most frequent first.
 
     `rate` is over the calls that expect `expected`; `similarity` is the cosine of the two texts as they are listed.
@@ -184,21 +188,28 @@ def pairs(sheet: RunScores) -> list[dict[str, Any]]:
                 wrong[row.prompt.expected, row.picked].append(row)
     texts = _Texts(sheet.facts)
     order = sorted(wrong, key=lambda pair: (-len(wrong[pair]), pair))
-    return [
-        {
-            "expected": expected, "picked": picked, "calls": len(wrong[expected, picked]),
-            "prompts": len({row.prompt.prompt_id for row in wrong[expected, picked]}),
-            "acceptable": sum(row.accepted for row in wrong[expected, picked]),
-            "rate": number(_rate(wrong[expected, picked], calls[expected])),
-            **texts.compare(expected, picked),
-        }
-        for expected, picked in order[:PAIRS]
-    ]  # fmt: skip
+    found = []
+    for expected, picked in order[:PAIRS]:
+        rows = wrong[expected, picked]
+        similarity, shared = texts.compare(expected, picked)
+        found.append(
+            ConfusedPair(
+                expected=expected,
+                picked=picked,
+                calls=len(rows),
+                prompts=len({row.prompt.prompt_id for row in rows}),
+                acceptable=sum(row.accepted for row in rows),
+                rate=_rate(rows, calls[expected]),
+                similarity=similarity,
+                shared_words=shared,
+            )
+        )
+    return tuple(found)
 
 
-def _rate(rows: Iterable[Judged], calls: Mapping[int, int]) -> Any:
+def _rate(rows: Iterable[Judged], calls: Mapping[int, int]) -> Figure:
     hits = Counter(row.cluster for row in rows)
-    return share([(hits[cluster], calls[cluster]) for cluster in sorted(calls)])
+    return number(share([(hits[cluster], calls[cluster]) for cluster in sorted(calls)]))
 
 
 class _Texts:
@@ -209,22 +220,22 @@ class _Texts:
         self._vectors = dict(zip(facts.shown, vectors(texts), strict=True))
         self._usual = {word for word, n in frequencies(texts).items() if n > max(_FEW, len(texts) / 2)}
 
-    def compare(self, one: str, other: str) -> dict[str, Any]:
+    def compare(self, one: str, other: str) -> tuple[float | None, tuple[str, ...]]:
         """Similarity and the words that weigh most in it; None where a text is not listed or has no words.
 
         Words that most of the texts have, such as "use", are no reason to take one skill for another.
         """
         a, b = self._vectors.get(one) or {}, self._vectors.get(other) or {}
         if not a or not b:
-            return {"similarity": None, "shared_words": []}
+            return None, ()
         shared = sorted((-a[word] * b[word], word) for word in a.keys() & b.keys() - self._usual)
-        return {"similarity": cosine(a, b), "shared_words": [word for _, word in shared[:WORDS]]}
+        return cosine(a, b), tuple(word for _, word in shared[:WORDS])
 
 
 MOST = 20
 
 
-def thieves(rows: Iterable[Judged]) -> dict[str, Any]:
+def thieves(rows: Iterable[Judged]) -> StealCounts:
     """Who steals how often, the worst first.
 
     A skill's rate is over the calls in which it is neither expected nor acceptable, on prompts with a known answer.
@@ -237,8 +248,8 @@ def thieves(rows: Iterable[Judged]) -> dict[str, Any]:
     calls = Counter(row.cluster for row in rows)
     own = _own(rows)
     order = sorted(taken, key=lambda skill: (-len(taken[skill]), skill))
-    found = [_thief(skill, taken[skill], calls, own.get(skill, {})) for skill in order[:MOST]]
-    return {"skills": len(taken), "thieves": found}
+    found = (_thief(skill, taken[skill], calls, own.get(skill, {})) for skill in order[:MOST])
+    return StealCounts(skills=len(taken), thieves=tuple(found))
 
 
 def _own(rows: Sequence[Judged]) -> Mapping[str, Counter[int]]:
@@ -250,18 +261,17 @@ def _own(rows: Sequence[Judged]) -> Mapping[str, Counter[int]]:
     return found
 
 
-def _thief(skill: str, taken: Sequence[Judged], calls: Mapping[int, int], own: Mapping[int, int]) -> dict[str, Any]:
+def _thief(skill: str, taken: Sequence[Judged], calls: Mapping[int, int], own: Mapping[int, int]) -> SkillThief:
     hits = Counter(row.cluster for row in taken)
     sums = [(hits[at], chances) for at in sorted(calls) if (chances := calls[at] - own.get(at, 0)) > 0]
-    return {
-        "skill": skill,
-        "calls": len(taken),
-        "prompts": len({row.prompt.prompt_id for row in taken}),
-        "rate": number(share(sums)),
-        "from": [
-            {"expected": expected, "calls": n}
-            for expected, n in sorted(
-                Counter(row.prompt.target or NONE for row in taken).items(), key=lambda item: (-item[1], item[0])
-            )[:5]
-        ],
-    }
+    expected = Counter(row.prompt.target or NONE for row in taken)
+    return SkillThief(
+        skill=skill,
+        calls=len(taken),
+        prompts=len({row.prompt.prompt_id for row in taken}),
+        rate=number(share(sums)),
+        from_=tuple(
+            StolenFrom(expected=name, calls=n)
+            for name, n in sorted(expected.items(), key=lambda item: (-item[1], item[0]))[:5]
+        ),
+    )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from skill_health import stats
+from skill_health.documents._record import Figure
+from skill_health.documents.router_manifest import RouterManifest
+from skill_health.documents.router_report import DetectableDifference
+from skill_health.router.records import Mode
 from skill_health.router.scores.judge import NULL, WHY, ModelScores, RoutingRunFacts, RunScores
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.splits import TRAIN
@@ -16,7 +19,6 @@ EFFECT = 0.10
 """The difference in top-1 that a run is declared to be about; an interval whose half is wider is preliminary."""
 LEAST_NULL = 0.2
 
-_SIMULATED = "simulated"
 _BOUND = (
     "Ranking accuracy bounds the quality of the descriptions: a skill that is not picked from its description will hardly "
     "be loaded. Whether a live agent loads a skill, and is better for it, is another question."
@@ -33,43 +35,46 @@ _PRIMARY = (
     "Top-1 is the one metric declared beforehand. Pairs of models are compared on the prompts that both answered, with "
     "Holm's correction; skills with that of Benjamini and Hochberg. All other intervals stand for themselves."
 )
-_MODES = {
+_MODES: Mapping[Mode, str] = {
     "text": "Answers were asked for in words (mode text), so that failures of the format show.",
     "json_schema": "Answers were held to a JSON Schema (mode json_schema), which hides failures of the format.",
 }
 
 
-def statements(manifest: Mapping[str, Any]) -> list[str]:
+def statements(manifest: RouterManifest) -> tuple[str, ...]:
     """What holds for every report of this run."""
-    mode = str(manifest.get("mode") or "text")
-    asked = _MODES.get(mode, f"Answers were asked for in mode {mode}.")
-    return [_BOUND, f"{asked} Figures of the two modes must never be compared.", _INTERVALS, _MISSING, _PRIMARY]
+    return (
+        _BOUND,
+        f"{_MODES[manifest.mode]} Figures of the two modes must never be compared.",
+        _INTERVALS,
+        _MISSING,
+        _PRIMARY,
+    )
 
 
-def notes(sheet: RunScores, manifest: Mapping[str, Any]) -> list[str]:
+def notes(sheet: RunScores, manifest: RouterManifest) -> tuple[str, ...]:
     """What is particular about this run."""
-    return list(_notes(sheet, manifest))
+    return tuple(_notes(sheet, manifest))
 
 
-def _notes(sheet: RunScores, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _notes(sheet: RunScores, manifest: RouterManifest) -> Iterator[str]:
     facts = sheet.facts
     if not stats.installed():
         yield (
             "Differences without intervals: tests, agreement, calibration and slopes need numpy and scipy, which are not "
             "installed. With them `router report` adds them to this run."
         )
-    if manifest.get("imported"):
+    if manifest.imported:
         yield "These are the results of another program, read again by the rules of this one."
-    simulated = [model.spec for model in facts.models if model.kind == _SIMULATED]
+    simulated = [model.spec for model in facts.models if model.kind == "simulated"]
     if simulated:
         yield f"Simulated, no model of anybody's: {', '.join(simulated)}. Such figures say something about this tool only."
     for column in sheet.columns:
         if not column.scored:
             yield f"{column.model.spec}: not testable, because no call has a score."
     yield from _tuned(facts)
-    selection = manifest.get("selection") or {}
-    if selection.get("kind", "all") != "all":
-        yield f"Only a part of the prompts was asked ({selection['kind']}); the figures are those of that part."
+    if manifest.selection.kind != "all":
+        yield f"Only a part of the prompts was asked ({manifest.selection.kind}); the figures are those of that part."
     for why, n in sorted(Counter(facts.untested.values()).items()):
         verb = "is" if n == 1 else "are"
         yield (
@@ -126,23 +131,23 @@ def _prompts(n: int) -> str:
     return f"{n} prompt{'s' * (n != 1)}"
 
 
-def reasons(column: ModelScores, facts: RoutingRunFacts, top1: Mapping[str, Any], effect: float) -> list[str]:
-    """Why a model's figures are preliminary; [] where they are not."""
-    if top1["value"] is None:
-        return [str(top1.get("note") or "not testable")]
-    half = None if top1["low"] is None else (top1["high"] - top1["low"]) / 2
+def reasons(column: ModelScores, facts: RoutingRunFacts, top1: Figure, effect: float) -> tuple[str, ...]:
+    """Why a model's figures are preliminary; () where they are not."""
+    if top1.value is None:
+        return (top1.note or "not testable",)
+    half = None if top1.low is None or top1.high is None else (top1.high - top1.low) / 2
     planned = _planned(column, facts)
     missing = (planned - len(column.scored)) / planned if planned else 0.0
-    found = list(preliminary_reasons(top1["clusters"], half, missing))
+    found = list(preliminary_reasons(top1.clusters, half, missing))
     if half is not None and half > effect:
         # Without the width itself, which the interval shows, models share the sentence.
         found.append(f"half of the interval is wider than the declared effect of {100 * effect:.1f} points")
-    return found
+    return tuple(found)
 
 
-def detectable(column: ModelScores, facts: RoutingRunFacts) -> dict[str, Any]:
+def detectable(column: ModelScores, facts: RoutingRunFacts) -> DetectableDifference:
     """The least true difference in top-1, paired with another run or model, that would be found 4 times in 5."""
     clusters = len({facts.clusters[prompt.prompt_id] for prompt in facts.tested})
     replications = column.model.replications
     found = mde_paired(clusters, replications) if clusters else None
-    return {"metric": PRIMARY, "value": found, "clusters": clusters, "replications": replications}
+    return DetectableDifference(metric=PRIMARY, value=found, clusters=clusters, replications=replications)

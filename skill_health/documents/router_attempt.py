@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from skill_health.documents._record import Amount, Count, OpenRecord
+from skill_health.documents.router_result import RoutingUsage, Status
 
 
-class RoutingAttempt(OpenRecord, frozen=True, kw_only=True):
+class AttemptReply(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
+    """What the end of an attempt keeps of the reply, from which a lost result is had again."""
+
+    status: Status | None = None
+    """end: the status of the reply."""
+    outcome: Status | None = None
+    """end: the status after the answer was read."""
+    kinds: tuple[str, ...] = ()
+    """end: what is wrong with the format of the answer."""
+    raw_text: str | None = None
+    """end: the answer, word by word."""
+    model: str | None = None
+    """end: the id of the model that the provider named."""
+    request_id: str | None = None
+    """end: the provider's id of the request."""
+    stop_reason: str | None = None
+    """end: why the answer ended, in the provider's word."""
+    usage: RoutingUsage = field(default_factory=RoutingUsage)
+    """end: tokens of this attempt."""
+    duration_ms: Amount | None = None
+    """end: the time of the answered request."""
+    requests: Count = 1
+    """end: how many requests were sent for it, repeated ones included."""
+    cost_usd: Amount | None = None
+    """end: what it cost; null where nobody knows, and then what was reserved counts."""
+    error: str = ""
+    """end: why there is no answer, in one line."""
+    stop: Literal["", "quota", "auth"] = ""
+    """end: what ends the whole run (quota, auth), or empty."""
+
+
+class RoutingAttempt(AttemptReply, frozen=True, kw_only=True, omit_defaults=True):
     """One line of attempts.jsonl: the start or the end of one request to a model.
 
     From the ends a lost result is had again.
@@ -28,69 +59,3 @@ class RoutingAttempt(OpenRecord, frozen=True, kw_only=True):
     """When, in UTC."""
     reserved_usd: Amount | None = None
     """start: what the request can cost at most; it counts as spent until the end is known."""
-    status: (
-        Literal[
-            "finished",
-            "format_failure",
-            "refusal",
-            "truncated",
-            "model_unavailable",
-            "provider_error",
-            "cancelled",
-            "dry_run",
-        ]
-        | None
-    ) = None
-    """end: the status of the reply."""
-    outcome: (
-        Literal[
-            "finished",
-            "format_failure",
-            "refusal",
-            "truncated",
-            "model_unavailable",
-            "provider_error",
-            "cancelled",
-            "dry_run",
-        ]
-        | None
-    ) = None
-    """end: the status after the answer was read."""
-    kinds: tuple[str, ...] = ()
-    """end: what is wrong with the format of the answer."""
-    raw_text: str = ""
-    """end: the answer, word by word."""
-    model: str | None = None
-    """end: the id of the model that the provider named."""
-    request_id: str | None = None
-    """end: the provider's id of the request."""
-    stop_reason: str | None = None
-    """end: why the answer ended, in the provider's word."""
-    usage: RoutingAttemptUsage | None = None
-    duration_ms: Amount | None = None
-    """end: the time of the answered request."""
-    requests: Count | None = None
-    """end: how many requests were sent for it, repeated ones included."""
-    cost_usd: Amount | None = None
-    """end: what it cost; null where nobody knows, and then what was reserved counts."""
-    error: str = ""
-    """end: why there is no answer, in one line."""
-    stop: Literal["", "quota", "auth"] | None = None
-    """end: what ends the whole run (quota, auth), or empty."""
-
-
-class RoutingAttemptUsage(OpenRecord, frozen=True, kw_only=True):
-    """end: tokens; null where the provider did not say."""
-
-    input_tokens: Count | None = None
-    """All that was read, from a cache or not."""
-    output_tokens: Count | None = None
-    """All that was written."""
-    cached_tokens: Count | None = None
-    """The part of input_tokens that was read from a cache."""
-    cache_write_tokens: Count | None = None
-    """The part of input_tokens that was written to a cache."""
-    reasoning_tokens: Count | None = None
-    """The part of output_tokens that was thought and not said."""
-    raw: Mapping[str, Any] | None = None
-    """What the provider said of the usage, word by word."""

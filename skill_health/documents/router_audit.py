@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from skill_health.documents._record import Count, Record
 
+AuditSeverity = Literal["error", "warning", "info"]
 KindText = Annotated[str, Meta(pattern="^[a-z]+(-[a-z]+)*$")]
 
 
@@ -39,9 +40,14 @@ class PromptAudit(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     """What was read from where, and how the collection was listed."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether anything is an error."""
+        return any(remark.severity == "error" for remark in self.remarks)
+
 
 class AuditedSkill(Record, frozen=True, kw_only=True):
-    """skill."""
+    """How many prompts name one skill."""
 
     skill: str
     """The name."""
@@ -54,9 +60,9 @@ class AuditedSkill(Record, frozen=True, kw_only=True):
 
 
 class AuditRemark(Record, frozen=True, kw_only=True):
-    """remark."""
+    """One thing to know of the prompts."""
 
-    severity: Literal["error", "warning", "info"]
+    severity: AuditSeverity
     kind: KindText
     """A stable word."""
     message: str
@@ -70,7 +76,7 @@ class AuditRemark(Record, frozen=True, kw_only=True):
 
 
 class AuditProblem(Record, frozen=True, kw_only=True):
-    """problem."""
+    """A record that is no prompt."""
 
     path: str
     line: Annotated[int, Meta(ge=1)]

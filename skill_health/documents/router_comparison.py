@@ -7,7 +7,11 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from skill_health.documents._record import Count, OpenRecord, Record
+from skill_health.documents._record import Count, Figure, OpenRecord, Record
+from skill_health.documents.router_manifest import RouterKind, SweepSelection
+from skill_health.documents.router_report import RouterCoverage
+
+FlipKind = Literal["lost", "won", "moved"]
 
 
 class RouterComparisonReport(Record, frozen=True, kw_only=True):
@@ -34,7 +38,7 @@ class RouterComparisonReport(Record, frozen=True, kw_only=True):
     """What to be careful about."""
     models: tuple[ComparedRouter, ...]
     """The models of both runs."""
-    lost: tuple[LostSkill, ...]
+    lost: tuple[RoutingLoss, ...]
     """Losses beyond max_loss: the comparison fails."""
     powerless: tuple[PowerlessGroup, ...]
     """Groups with losses that are too small for any loss in them to be significant."""
@@ -46,7 +50,7 @@ class RouterComparisonReport(Record, frozen=True, kw_only=True):
 
 
 class ComparedRouterRun(Record, frozen=True, kw_only=True):
-    """side."""
+    """One of the two runs."""
 
     run_id: str
     created: str | None
@@ -56,7 +60,7 @@ class ComparedRouterRun(Record, frozen=True, kw_only=True):
 
 
 class ComparedSkill(Record, frozen=True, kw_only=True):
-    """skill."""
+    """A skill of which another text is listed."""
 
     name: str
     kind: Literal["edited", "added", "removed"]
@@ -82,40 +86,31 @@ class ComparedPrompts(Record, frozen=True, kw_only=True):
 
 
 class ComparedRouter(Record, frozen=True, kw_only=True):
-    """model."""
+    """One model of both runs."""
 
     model: str
-    kind: str
+    kind: RouterKind
     resolved: ResolvedIdsChange
     coverage: CoverageChange
     groups: tuple[ComparedGroup, ...]
 
 
 class ResolvedIdsChange(OpenRecord, frozen=True, kw_only=True):
-    """resolved."""
+    """The ids of the models that the provider named."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
 
 
 class CoverageChange(OpenRecord, frozen=True, kw_only=True):
-    """coverage."""
+    """What became of the calls."""
 
-    before: CallCoverage
-    after: CallCoverage
-
-
-class CallCoverage(OpenRecord, frozen=True, kw_only=True):
-    """before."""
-
-    planned: Count
-    scored: Count
-    share: float | None
-    missing: Mapping[str, int]
+    before: RouterCoverage
+    after: RouterCoverage
 
 
 class ComparedGroup(Record, frozen=True, kw_only=True):
-    """group."""
+    """One model on one group of prompts."""
 
     group: str
     """all; in a sweep affected and controls."""
@@ -136,58 +131,40 @@ class ComparedGroup(Record, frozen=True, kw_only=True):
 
 
 class FigureChange(Record, frozen=True, kw_only=True):
-    """change."""
+    """The mean of one metric before and after."""
 
     before: float | None
     after: float | None
-    difference: DifferenceFigure
+    difference: Figure
+    """The mean difference, each prompt counting once; n prompts, p of the sign-flip test, p_adjusted by Holm."""
     moved: Count
     """Independent prompts whose difference is not 0."""
 
 
-class DifferenceFigure(Record, frozen=True, kw_only=True):
-    """difference."""
-
-    value: float | None
-    """The mean difference, each prompt counting once; null where no prompt has a score in both runs."""
-    low: float | None
-    """The lower end of the 95 % interval."""
-    high: float | None
-    """The upper end."""
-    n: Count
-    """Prompts."""
-    clusters: Count
-    """Independent ones (families)."""
-    p: float | None = None
-    """Of the sign-flip test."""
-    p_adjusted: float | None = None
-    """Corrected: by Holm over models and groups, by Benjamini and Hochberg over skills."""
-    method: str = ""
-    note: str = ""
-
-
 class SkillMetricChange(Record, frozen=True, kw_only=True):
-    """skill."""
+    """The change of top-1 where one skill is right."""
 
     skill: str
     before: float | None
     after: float | None
-    difference: DifferenceFigure
+    difference: Figure
+    """The same of its prompts; p_adjusted by Benjamini and Hochberg over the skills."""
     moved: Count
+    """Independent prompts whose difference is not 0."""
 
 
 class PromptFlip(Record, frozen=True, kw_only=True):
-    """flip."""
+    """A prompt whose most frequent answer is another one."""
 
     prompt_id: str
     expected: str | None
-    kind: Literal["lost", "won", "moved"]
+    kind: FlipKind
     before: FlippedAnswer
     after: FlippedAnswer
 
 
 class FlippedAnswer(Record, frozen=True, kw_only=True):
-    """answer."""
+    """The most frequent answer to a prompt, or the kind of failure."""
 
     answer: str
     """The most frequent answer: a skill or none, or the kind of failure."""
@@ -199,8 +176,8 @@ class FlippedAnswer(Record, frozen=True, kw_only=True):
     """How many there were."""
 
 
-class LostSkill(Record, frozen=True, kw_only=True):
-    """lost."""
+class RoutingLoss(Record, frozen=True, kw_only=True):
+    """A loss beyond what is allowed."""
 
     model: str
     group: str
@@ -218,7 +195,7 @@ class LostSkill(Record, frozen=True, kw_only=True):
 
 
 class PowerlessGroup(Record, frozen=True, kw_only=True):
-    """powerless."""
+    """A group in which no loss can be significant."""
 
     model: str
     group: str
@@ -226,28 +203,3 @@ class PowerlessGroup(Record, frozen=True, kw_only=True):
     """Independent prompts on which top-1 changed."""
     p: float
     """The corrected p if all of them had been lost."""
-
-
-class SweepSelection(Record, frozen=True, kw_only=True):
-    """What a sweep selected, and why; only there."""
-
-    since: str
-    """What the descriptions are compared with: a revision, or the run of the baseline."""
-    changed: tuple[str, ...]
-    """Skills whose listed text has changed since."""
-    affected: tuple[AffectedPrompt, ...]
-    """Prompts that can tell what the change did."""
-    controls: tuple[str, ...]
-    """A fixed sample of the others."""
-    of: Count
-    """How many prompts there were to select from."""
-    testable: Count
-    """How many of those have a right answer to count."""
-
-
-class AffectedPrompt(Record, frozen=True, kw_only=True):
-    """affected."""
-
-    prompt_id: str
-    why: tuple[str, ...]
-    """Which skill of its label changed, or with which one it was confused."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
-from skill_health.documents._record import CommitText, Count, Name, OpenRecord, RunIdText, TimeText
+from skill_health.documents._record import CommitText, Count, Name, OpenRecord, Record, RunIdText, TimeText
+
+NONE = "none"
+"""The answer "no skill applies". It is a class of its own, beside the names of the skills."""
+
+RouterKind = Literal["local", "provider", "simulated"]
+RouterIndex = Literal["description", "body"]
 
 
-class RouterManifest(OpenRecord, frozen=True, kw_only=True):
+class RouterManifest(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     """manifest.json of a run: what was asked, frozen before the first call.
 
     Reports need it and the results, nothing else.
@@ -51,20 +57,20 @@ class RouterManifest(OpenRecord, frozen=True, kw_only=True):
     """The models, in the order of the results."""
     catalogue: tuple[CatalogueSkill, ...]
     """The skills that are shown, in the order of their paths."""
-    prompts: tuple[FrozenPrompt, ...]
+    prompts: tuple[Prompt, ...]
     """The prompts, in the order of the results."""
     selection: FrozenSelection
-    imported: bool = False
+    imported: bool | UnsetType = UNSET
     """True for a run of another program; what it did not keep is null."""
     python: str | None = None
     """The version of Python."""
-    index: Literal["description", "body"] | None = None
+    index: RouterIndex | None = None
     """What local routers read of a skill."""
     price_table: str | None = None
     """The version of the table of prices."""
     omitted: tuple[CatalogueSkill, ...] = ()
     """The skills of the collection that are not shown."""
-    gaps: tuple[FrozenGap, ...] = ()
+    gaps: tuple[LabelGap, ...] | UnsetType = UNSET
     """Skills whose files say what their descriptions lack."""
 
 
@@ -81,11 +87,11 @@ class FrozenTemplate(OpenRecord, frozen=True, kw_only=True):
 
 
 class FrozenRouter(OpenRecord, frozen=True, kw_only=True):
-    """model."""
+    """One model of a run."""
 
     spec: Name
     """The name as it was given."""
-    kind: Literal["local", "provider", "simulated"]
+    kind: RouterKind
     """Where its answers come from."""
     replications: Annotated[int, Meta(ge=1)]
     """How often each prompt is asked of it: once where its answers cannot differ."""
@@ -96,7 +102,7 @@ class FrozenRouter(OpenRecord, frozen=True, kw_only=True):
 
 
 class CatalogueSkill(OpenRecord, frozen=True, kw_only=True):
-    """catalogue."""
+    """One skill of the collection, as it is listed or left out."""
 
     name: str
     text: str
@@ -109,26 +115,61 @@ class CatalogueSkill(OpenRecord, frozen=True, kw_only=True):
     """SKILL.md, relative to the root."""
 
 
-class FrozenPrompt(OpenRecord, frozen=True, kw_only=True):
-    """prompt."""
+class Prompt(OpenRecord, frozen=True, omit_defaults=False):
+    """One labelled request."""
 
     prompt_id: Name
     text: str
     expected: str | None
     """The skill that must come first; null where none applies, or where that is not known."""
-    known: bool
-    """False where the label only says which skills must not fire."""
-    acceptable: tuple[str, ...]
+    known: bool = True
+    """False where the label only says which skills must not fire: there is no right answer to count."""
+    acceptable: tuple[str, ...] = ()
     """Skills that may come first without harm."""
-    rejected: tuple[str, ...]
+    rejected: tuple[str, ...] = ()
     """Skills that must not fire."""
-    family: str
-    """Paraphrases of one request share it; empty: a family of its own."""
+    family: str = ""
+    """Paraphrases of one request share it, and are resampled and split together; empty: a family of its own."""
     tags: tuple[str, ...] = ()
     split: str = ""
     reason: str = ""
     source: str = ""
     """path:line of the label."""
+
+    @property
+    def target(self) -> str | None:
+        """The class that is right: a skill's name, NONE, or None where that is not known."""
+        return (self.expected or NONE) if self.known else None
+
+    @property
+    def cluster(self) -> str:
+        """What is resampled as a whole: the family, else the prompt itself."""
+        return f"family:{self.family}" if self.family else f"prompt:{self.prompt_id}"
+
+
+class SweepSelection(Record, frozen=True, kw_only=True):
+    """What a sweep selected, and why; only there."""
+
+    since: str
+    """What the descriptions are compared with: a revision, or the run of the baseline."""
+    changed: tuple[str, ...]
+    """Skills whose listed text has changed since."""
+    affected: tuple[AffectedPrompt, ...]
+    """Prompts that can tell what the change did."""
+    controls: tuple[str, ...]
+    """A fixed sample of the others."""
+    of: Count
+    """How many prompts there were to select from."""
+    testable: Count
+    """How many of those have a right answer to count."""
+
+
+class AffectedPrompt(Record, frozen=True, kw_only=True):
+    """A prompt that can tell what a change did."""
+
+    prompt_id: str
+    why: tuple[str, ...]
+    """Which skill of its label changed, or with which one it was confused."""
 
 
 class FrozenSelection(OpenRecord, frozen=True, kw_only=True):
@@ -136,19 +177,45 @@ class FrozenSelection(OpenRecord, frozen=True, kw_only=True):
 
     kind: Literal["all", "sweep", "filter"]
     """all, filter (some prompts, as asked), or sweep (those that an edit of descriptions called for)."""
+    of: Count | None = None
+    """filter, sweep: how many prompts there were to select from."""
+    prompt_ids: tuple[str, ...] | None = None
+    """filter: only these prompts."""
+    skills: tuple[str, ...] | None = None
+    """filter: only prompts labelled with these skills."""
+    split: tuple[str, ...] | None = None
+    """filter: only prompts of these splits."""
+    since: str | None = None
+    """sweep: what the descriptions were compared with."""
+    changed: tuple[str, ...] | None = None
+    """sweep: the skills whose listed text had changed."""
+    affected: tuple[AffectedPrompt, ...] | None = None
+    """sweep: the prompts that can tell what the change did."""
+    controls: tuple[str, ...] | None = None
+    """sweep: a fixed sample of the others."""
+    testable: Count | None = None
+    """sweep: how many of all prompts have a right answer to count."""
 
 
-class FrozenGap(OpenRecord, frozen=True, kw_only=True):
-    """gap."""
+class LabelGap(OpenRecord, frozen=True, kw_only=True):
+    """What the description of one skill lacks, by two searches for words."""
 
     skill: str
-    prompts: Count | None = None
+    prompts: Count
     """Prompts that expect it."""
-    by_description: Count | None = None
-    """Those that a search by the listed text finds."""
-    by_body: Count | None = None
-    """Those that a search of the whole file finds."""
-    missed: tuple[Mapping[str, Any], ...] = ()
-    """Prompts that only the latter finds."""
-    words: tuple[str, ...] = ()
-    """What the file and those prompts say and the listed text does not."""
+    by_description: Count
+    """Those that a search of the listed descriptions finds."""
+    by_body: Count
+    """Those that a search of the whole files finds."""
+    missed: tuple[MissedPrompt, ...]
+    """Those that only the latter finds."""
+    words: tuple[str, ...]
+    """In the file and in those prompts and not in what is listed, the weightiest first."""
+
+
+class MissedPrompt(OpenRecord, frozen=True, kw_only=True):
+    """A prompt that only a search of the whole file finds."""
+
+    prompt_id: str
+    instead: str | None
+    """What the description's search puts first; null where nothing fits."""

@@ -8,6 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta, field
 
 from skill_health.documents._record import Count, Figure, Record, Share
+from skill_health.documents.router_manifest import FrozenSelection, FrozenTemplate, LabelGap, RouterKind
+
+Untested = Literal["label_only", "null_not_allowed", "unknown_skill"]
 
 
 class RouterReport(Record, frozen=True, kw_only=True):
@@ -35,7 +38,7 @@ class RouterReport(Record, frozen=True, kw_only=True):
     """Skills whose file says what their description does not; empty where that was not looked for."""
     length: Figure
     """Change of the log odds of a right answer for each 100 characters more of the right description, all models."""
-    steals: StealPair
+    steals: StealCounts
     skills: tuple[SkillRoutingReport, ...]
     confusion: tuple[ConfusionCell, ...]
     """Over all models, the cells that are not 0."""
@@ -64,12 +67,11 @@ class ReportedRun(Record, frozen=True, kw_only=True):
     orders: str | None
     index: str | None
     """What local routers read."""
-    template: Mapping[str, Any] | None
-    """Name, version, digest and whether none is allowed."""
-    hashes: Mapping[str, Any] | None
+    template: FrozenTemplate | None
+    hashes: Mapping[str, str | None] | None
     """Of catalogue, prompts, template, configuration and prices."""
     price_table: str | None
-    selection: Mapping[str, Any] | None
+    selection: FrozenSelection | None
     """Which prompts were asked."""
 
 
@@ -82,7 +84,7 @@ class CheckVerdicts(Record, frozen=True, kw_only=True):
 
 
 class CheckFinding(Record, frozen=True, kw_only=True):
-    """finding."""
+    """One thing that the instrument check found of a model."""
 
     model: str
     level: str
@@ -91,7 +93,7 @@ class CheckFinding(Record, frozen=True, kw_only=True):
 
 
 class RouterCounts(Record, frozen=True, kw_only=True):
-    """counts."""
+    """How much the run is made of."""
 
     prompts: Count
     clusters: Count
@@ -113,11 +115,11 @@ class RouterCounts(Record, frozen=True, kw_only=True):
 
 
 class ModelRoutingReport(Record, frozen=True, kw_only=True):
-    """model."""
+    """All figures of one model."""
 
     model: str
     """The name as the user gave it."""
-    kind: str
+    kind: RouterKind
     """local, provider or simulated."""
     replications: Count
     """How often each prompt was asked."""
@@ -132,7 +134,7 @@ class ModelRoutingReport(Record, frozen=True, kw_only=True):
     metrics: RouterMetrics
     failures: RouterFailures
     usage: UsageFigures
-    steals: StealPair
+    steals: StealCounts
     position: PositionBias
     stability: AnswerStability
     calibration: ConfidenceCalibration
@@ -169,7 +171,7 @@ class DetectableDifference(Record, frozen=True, kw_only=True):
 
 
 class RouterMetrics(Record, frozen=True, kw_only=True):
-    """metrics."""
+    """What is counted of a model's answers."""
 
     top1: Figure
     """The right answer comes first: a skill, or none where no skill applies. The primary metric."""
@@ -187,8 +189,6 @@ class RouterMetrics(Record, frozen=True, kw_only=True):
     """Of the abstentions, the share on prompts for which no skill applies."""
     abstention_recall: Figure
     """Of the calls for which no skill applies, the share of abstentions."""
-    abstention_f1: Figure
-    """The harmonic mean of the two."""
     false_fire: Figure
     """Of the calls for which no skill applies, the share that picked one which is not acceptable."""
     false_abstention: Figure
@@ -199,6 +199,8 @@ class RouterMetrics(Record, frozen=True, kw_only=True):
     """A skill that the label rejects is among the first three."""
     steals: Figure
     """A skill comes first that is neither right nor acceptable."""
+    abstention_f1: Figure
+    """The harmonic mean of the precision and the recall of abstaining."""
 
 
 class RouterFailures(Record, frozen=True, kw_only=True):
@@ -213,7 +215,7 @@ class RouterFailures(Record, frozen=True, kw_only=True):
 
 
 class FailureShare(Record, frozen=True, kw_only=True):
-    """first_attempt."""
+    """The share of failed answers, and their kinds."""
 
     rate: Figure
     """The share of answers that could not be used."""
@@ -222,7 +224,7 @@ class FailureShare(Record, frozen=True, kw_only=True):
 
 
 class FailureKind(Record, frozen=True, kw_only=True):
-    """kind."""
+    """How many answers failed in one way."""
 
     kind: str
     """A kind of format failure, refusal or truncated."""
@@ -241,7 +243,7 @@ class UsageFigures(Record, frozen=True, kw_only=True):
 
 
 class CostFigures(Record, frozen=True, kw_only=True):
-    """cost_usd."""
+    """Dollars, in all and for each call."""
 
     total: float | None
     """Of the calls whose cost is known."""
@@ -263,7 +265,7 @@ class LatencyFigures(Record, frozen=True, kw_only=True):
 
 
 class TokenUse(Record, frozen=True, kw_only=True):
-    """tokens."""
+    """Tokens of all calls, by what they were for."""
 
     input_tokens: TokenFigures
     output_tokens: TokenFigures
@@ -273,7 +275,7 @@ class TokenUse(Record, frozen=True, kw_only=True):
 
 
 class TokenFigures(Record, frozen=True, kw_only=True):
-    """tokens."""
+    """Tokens of one sort."""
 
     total: int | None
     """null where no call says."""
@@ -281,7 +283,7 @@ class TokenFigures(Record, frozen=True, kw_only=True):
     """How many calls say."""
 
 
-class StealPair(Record, frozen=True, kw_only=True):
+class StealCounts(Record, frozen=True, kw_only=True):
     """Skills that came first though they are neither expected nor acceptable."""
 
     skills: Count
@@ -291,7 +293,7 @@ class StealPair(Record, frozen=True, kw_only=True):
 
 
 class SkillThief(Record, frozen=True, kw_only=True):
-    """thief."""
+    """One skill that came first where it should not."""
 
     skill: str
     calls: Count
@@ -305,13 +307,13 @@ class SkillThief(Record, frozen=True, kw_only=True):
 
 
 class StolenFrom(Record, frozen=True, kw_only=True):
-    """from."""
+    """What such a skill came first instead of."""
 
     expected: str
     calls: Count
 
 
-class PositionBias(Record, frozen=True, kw_only=True):
+class PositionBias(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether places matter."""
 
     tv: Figure
@@ -328,7 +330,7 @@ class PositionBias(Record, frozen=True, kw_only=True):
 
 
 class PositionShare(Record, frozen=True, kw_only=True):
-    """place."""
+    """One place of the list, or a group of places."""
 
     first: Annotated[int, Meta(ge=1)]
     """The first place of the group, from 1."""
@@ -369,7 +371,7 @@ class ConfidenceCalibration(Record, frozen=True, kw_only=True):
 
 
 class ConfidenceBin(Record, frozen=True, kw_only=True):
-    """bin."""
+    """Answers of about one stated confidence."""
 
     low: float
     high: float
@@ -381,7 +383,7 @@ class ConfidenceBin(Record, frozen=True, kw_only=True):
 
 
 class SplitFigures(Record, frozen=True, kw_only=True):
-    """split."""
+    """The prompts of one split."""
 
     split: str
     prompts: Count
@@ -390,7 +392,7 @@ class SplitFigures(Record, frozen=True, kw_only=True):
 
 
 class ConfusionCell(Record, frozen=True, kw_only=True):
-    """cell."""
+    """One cell of the matrix of what was expected and what came first."""
 
     expected: str
     """The class that is right; none where no skill applies."""
@@ -403,7 +405,7 @@ class ConfusionCell(Record, frozen=True, kw_only=True):
 
 
 class ModelPair(Record, frozen=True, kw_only=True):
-    """comparison."""
+    """Two models, paired by prompt."""
 
     first: str
     second: str
@@ -417,32 +419,38 @@ class ModelPair(Record, frozen=True, kw_only=True):
     """Those that it does worse."""
 
 
-class LabelGap(Record, frozen=True, kw_only=True):
-    """gap."""
+class RoutingCalls(Record, frozen=True, kw_only=True):
+    """How often one skill was found where it is expected, and right where it was picked."""
 
-    skill: str
-    prompts: Count
-    """Prompts that expect it."""
-    by_description: Count
-    """Those that a search of the descriptions finds."""
-    by_body: Count
-    """Those that a search of the whole files finds."""
-    missed: tuple[MissedPrompts, ...]
-    """Those that only the latter finds."""
-    words: tuple[str, ...]
-    """In the file and in those prompts, and not in the description."""
+    recall: Figure
+    """Where it is expected, the share of calls in which it comes first.
+
+    p: whether that differs from the other skills'; p_adjusted by Benjamini and Hochberg.
+    """
+    precision: Figure
+    """Where it comes first, the share of calls in which that is right."""
+    planned: Count
+    """Planned calls that expect it."""
+    missing: Count
+    """Those of them that are not scored."""
+    right: Count
+    """Those that picked it."""
+    other_skill: Count
+    """Those that picked another skill."""
+    abstained: Count
+    """Those that picked none."""
+    no_answer: Count
+    """Those without a valid ranking."""
+    picked: Count
+    """Calls that picked it."""
+    picked_right: Count
+    """Those of them that expect it."""
+    picked_acceptable: Count
+    """Those of them for which it is acceptable."""
 
 
-class MissedPrompts(Record, frozen=True, kw_only=True):
-    """missed."""
-
-    prompt_id: str
-    instead: str | None
-    """What the description's search puts first."""
-
-
-class SkillRoutingReport(Record, frozen=True, kw_only=True):
-    """skill."""
+class SkillRoutingReport(RoutingCalls, frozen=True, kw_only=True):
+    """One skill over all models."""
 
     name: str
     path: str
@@ -452,68 +460,19 @@ class SkillRoutingReport(Record, frozen=True, kw_only=True):
     """Prompts that expect it."""
     length: Count
     """Characters of its description as listed."""
-    recall: Figure
-    """Where it is expected, the share of calls in which it comes first.
-
-    p: whether that differs from the other skills'; p_adjusted by Benjamini and Hochberg.
-    """
-    precision: Figure
-    """Where it comes first, the share of calls in which that is right."""
-    planned: Count
-    """Planned calls that expect it."""
-    missing: Count
-    """Those of them that are not scored."""
-    right: Count
-    """Those that picked it."""
-    other_skill: Count
-    """Those that picked another skill."""
-    abstained: Count
-    """Those that picked none."""
-    no_answer: Count
-    """Those without a valid ranking."""
-    picked: Count
-    """Calls that picked it."""
-    picked_right: Count
-    """Those of them that expect it."""
-    picked_acceptable: Count
-    """Those of them for which it is acceptable."""
     notes: tuple[str, ...]
+    """Why its figures say little."""
     models: tuple[SkillModelRouting, ...]
 
 
-class SkillModelRouting(Record, frozen=True, kw_only=True):
-    """model."""
+class SkillModelRouting(RoutingCalls, frozen=True, kw_only=True):
+    """One skill as one model found it."""
 
     model: str
-    recall: Figure
-    """Where it is expected, the share of calls in which it comes first.
-
-    p: whether that differs from the other skills'; p_adjusted by Benjamini and Hochberg.
-    """
-    precision: Figure
-    """Where it comes first, the share of calls in which that is right."""
-    planned: Count
-    """Planned calls that expect it."""
-    missing: Count
-    """Those of them that are not scored."""
-    right: Count
-    """Those that picked it."""
-    other_skill: Count
-    """Those that picked another skill."""
-    abstained: Count
-    """Those that picked none."""
-    no_answer: Count
-    """Those without a valid ranking."""
-    picked: Count
-    """Calls that picked it."""
-    picked_right: Count
-    """Those of them that expect it."""
-    picked_acceptable: Count
-    """Those of them for which it is acceptable."""
 
 
 class ConfusedPair(Record, frozen=True, kw_only=True):
-    """pair."""
+    """Two skills of which one was picked where the other was expected."""
 
     expected: str
     picked: str
@@ -530,7 +489,7 @@ class ConfusedPair(Record, frozen=True, kw_only=True):
 
 
 class PromptReport(Record, frozen=True, kw_only=True):
-    """prompt."""
+    """One prompt, and what each model chose for it."""
 
     prompt_id: str
     text: str
@@ -545,7 +504,7 @@ class PromptReport(Record, frozen=True, kw_only=True):
     reason: str
     source: str
     """Path and line."""
-    untested: Literal["label_only", "null_not_allowed", "unknown_skill"] | None
+    untested: Untested | None
     """Why it has no right answer to count; null where it has."""
     failing: bool
     """Whether some call got it wrong."""
@@ -565,7 +524,7 @@ class ListedLength(Record, frozen=True, kw_only=True):
 
 
 class PromptModelPicks(Record, frozen=True, kw_only=True):
-    """model."""
+    """What one model chose for a prompt."""
 
     model: str
     missing: Count
@@ -575,7 +534,7 @@ class PromptModelPicks(Record, frozen=True, kw_only=True):
 
 
 class PromptPick(Record, frozen=True, kw_only=True):
-    """pick."""
+    """One answer to a prompt, and how often it was given."""
 
     picked: str | None
     """null where there was no valid answer."""

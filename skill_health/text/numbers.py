@@ -73,9 +73,9 @@ def _tidy(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 
-def bare(number: Number) -> str:
+def bare(number: Ranged) -> str:
     """A number that cannot have an interval."""
-    return NOTHING if number["value"] is None else f"{number['value']:.3f}"
+    return NOTHING if number.value is None else f"{number.value:.3f}"
 
 
 def points(number: Ranged | Number) -> str:
@@ -98,9 +98,9 @@ def _with_interval(number: Ranged | Number, shown: Callable[[float | None], str]
     return f"{shown(found.value)} [{shown(found.low)}, {shown(found.high)}]"
 
 
-def with_n(shown: str, number: Number) -> str:
+def with_n(shown: str, number: Ranged) -> str:
     """A number with the calls behind it: "71.3 [64.2, 77.6] n 60"."""
-    return f"{shown} n {number['n']:,}" if number["value"] is not None else shown
+    return f"{shown} n {number.n:,}" if number.value is not None else shown
 
 
 def p_value(p: float | None) -> str:

@@ -18,8 +18,8 @@ from typing import Any
 
 import report_runs
 from effects_made import replace
+from made_runs import checked, frozen, prompt, report_record, simulate, values
 from made_runs import manifest as router_manifest
-from made_runs import prompt, simulate
 
 from skill_health.config.settings import Config
 from skill_health.daily.run import run_daily, write
@@ -33,8 +33,6 @@ from skill_health.page.data.gather import read_page
 from skill_health.page.model import Page
 from skill_health.router.history import record_run as record_router
 from skill_health.router.records import NONE
-from skill_health.router.records import to_line as result_line
-from skill_health.router.report import build_report as router_report
 from skill_health.router.reports import write_reports
 from skill_health.status.join import digests_now
 
@@ -160,12 +158,12 @@ def add_router(
     results = simulate(given, dict.fromkeys(names, answer), 1, confidence)
     passed = [{"model": name, "trusted": True, "failed": False, "findings": []} for name in names]
     told = {"planted": [*(planted or passed)], "finished": []}
-    report = router_report(given, results, told)
+    report = report_record(given, results, told)
     folder = root / "reports" / "router" / run_id
     _write(folder, "manifest.json", json.dumps(given))
-    _write(folder, "results.jsonl", "".join(json.dumps(result_line(each)) + "\n" for each in results))
+    _write(folder, "results.jsonl", "".join(json.dumps(values(each)) + "\n" for each in results))
     write_reports(str(folder), report)
-    record_router(str(root / "reports"), given, report, told)
+    record_router(str(root / "reports"), frozen(given), report, checked(told))
 
 
 def add_effects(

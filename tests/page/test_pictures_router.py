@@ -17,7 +17,7 @@ import pytest
 from filled_records import documents, filled, page_over, resolve
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import manifest, prompt, simulate
+from made_runs import build_report, checked, frozen, manifest, prompt, report_record, simulate, values
 from picture_parts import marks, shapes, size, texts
 
 from skill_health.documents._record import record_values
@@ -31,7 +31,6 @@ from skill_health.page.pictures._routers import STATES
 from skill_health.page.pictures.router_history import KINDS, runs_by_model
 from skill_health.router.history import history_lines
 from skill_health.router.records import Prompt
-from skill_health.router.report import build_report
 
 MODULES = (leaderboard, router_history, confusion, position, calibration)
 HOSTILE = (
@@ -77,8 +76,8 @@ def made(
 
     stated = (lambda rng, right: 0.55 + 0.4 * rng.random()) if confident else None
     results = simulate(given_, dict.fromkeys(models, answer), seed, stated)
-    report = build_report(given_, results, check)
-    return report, history_lines(given_, report, check)
+    report = report_record(given_, results, check)
+    return values(report), values(history_lines(frozen(given_), report, checked(check)))
 
 
 def page_of(reports: Sequence[Report], lines: Sequence[Report] = (), routing: Sequence[Report] = ()) -> Page:

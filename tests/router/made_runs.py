@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from skill_health.bench.http.messages import Usage
+import msgspec
+
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_check import InstrumentRecord
+from skill_health.documents.router_manifest import RouterManifest
+from skill_health.documents.router_report import RouterReport
+from skill_health.documents.router_result import RoutingUsage
+from skill_health.router import report
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, Prompt, RoutingResult
 
@@ -65,6 +74,49 @@ def result(
     return RoutingResult(prompt_id, model, replication, status, tuple(ranking), **{**given, **more})
 
 
+def frozen(given: dict[str, Any]) -> RouterManifest:
+    """A manifest as it is read."""
+    return convert_record(given, RouterManifest)
+
+
+def checked(check: dict[str, Any] | None) -> InstrumentRecord | None:
+    """The record of an instrument check whose verdicts say who failed, and no more than a test needs."""
+    if check is None:
+        return None
+    usual = {"asked": 6, "answered": 6, "tested": True, "cost_usd": None}
+    wrong = [{"key": "always_none", "text": "every answer is none", "hits": 6, "n": 6, "level": "fail"}]
+    planted = [
+        usual | each | {"findings": each.get("findings") or (wrong if each["failed"] else [])}
+        for each in check["planted"]
+    ]
+    return convert_record({**check, "planted": planted}, InstrumentRecord)
+
+
+def report_record(
+    given: dict[str, Any], results: Sequence[RoutingResult], check: dict[str, Any] | None = None, **more: Any
+) -> RouterReport:
+    """The report of a run."""
+    return report.build_report(frozen(given), results, checked(check), **more)
+
+
+def build_report(
+    given: dict[str, Any], results: Sequence[RoutingResult], check: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    """The report of a run, as JSON holds it."""
+    return values(report_record(given, results, check, **more))
+
+
+def values(record: Any) -> Any:
+    """What JSON holds of a record, or of several."""
+    return json.loads(json.dumps(msgspec.to_builtins(record)))
+
+
+def replace(record: Any, **more: Any) -> Any:
+    """The same record with other values, whichever way it is made."""
+    kind = msgspec.structs if isinstance(record, msgspec.Struct) else dataclasses
+    return kind.replace(record, **more)
+
+
 Answer = Callable[[random.Random, Prompt, tuple[str, ...]], Sequence[str]]
 
 
@@ -75,10 +127,7 @@ def simulate(
     confidence: Callable[[random.Random, bool], float] | None = None,
 ) -> list[RoutingResult]:
     """Every result of a run whose models answer by a function of their own, with the positions filled in."""
-    prompts = [
-        Prompt(**{**record, **{name: tuple(record[name]) for name in ("acceptable", "rejected", "tags")}})
-        for record in given["prompts"]
-    ]
+    prompts = [convert_record(record, Prompt) for record in given["prompts"]]
     names = [skill["name"] for skill in given["catalogue"]]
     found = []
     for model in given["models"]:
@@ -93,6 +142,6 @@ def simulate(
                     each.prompt_id, ranking, model["spec"], replication,
                     target_position=place.get(each.expected or ""), picked_position=place.get(ranking[0]) if ranking else None,
                     confidence=confidence(rng, right) if confidence and ranking else None,
-                    usage=Usage(input_tokens=100, output_tokens=10), duration_ms=10.0 + 5 * rng.random(), cost_usd=0.001,
+                    usage=RoutingUsage(input_tokens=100, output_tokens=10), duration_ms=10.0 + 5 * rng.random(), cost_usd=0.001,
                 ))  # fmt: skip
     return found

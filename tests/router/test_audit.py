@@ -15,8 +15,9 @@ from skill_health.config.settings import Config, RuleLimits
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.validation import load_schema
 from skill_health.discovery.corpus import discover
+from skill_health.documents.router_audit import PromptAudit
 from skill_health.registries.records import BadRecord
-from skill_health.router.audit import Audit, as_json, as_text, audit
+from skill_health.router.audit import as_json, as_text, audit
 from skill_health.router.commands.prompts import command
 from skill_health.router.inputs import load_inputs
 from skill_health.router.prompts._api import Known
@@ -35,7 +36,7 @@ CATALOGUE = Catalogue(
 )
 
 
-def found(*prompts: Prompt, limits: RuleLimits = RuleLimits(positives=0, negatives=0)) -> Audit:  # noqa: B008 - a tuple
+def found(*prompts: Prompt, limits: RuleLimits = RuleLimits(positives=0, negatives=0)) -> PromptAudit:  # noqa: B008 - a tuple
     return audit(prompts, CATALOGUE, limits)
 
 

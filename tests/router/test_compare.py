@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +14,28 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from made_runs import SKILLS, manifest, prompt, result, simulate
+from made_runs import SKILLS, checked, frozen, manifest, prompt, result, simulate, values
 
 from skill_health.commands.router import command
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_comparison import RouterComparisonReport
+from skill_health.documents.router_manifest import SweepSelection
 from skill_health.router.compare.comparable import changed_skills
 from skill_health.router.compare.compare import compare, contrast
 from skill_health.router.compare.document import apart, document
-from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult, to_line
+from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult
 from skill_health.router.runs import RouterRun
 from skill_health.router.scores.judge import read_facts
-from skill_health.text.blocks import Items, Sentence, Table, TitleBlock, as_markdown, as_text
+from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock, as_markdown, as_text
 
 Answer = Callable[[random.Random, Prompt, tuple[str, ...]], Sequence[str]]
 
 
 def made(given: dict[str, Any], results: Sequence[RoutingResult], check: dict[str, Any] | None = None) -> RouterRun:
-    return RouterRun(str(given["run_id"]), given, read_facts(given), tuple(results), check)
+    manifest_ = frozen(given)
+    return RouterRun(manifest_.run_id, manifest_, read_facts(manifest_), tuple(results), checked(check))
 
 
 def later(given: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -57,9 +61,13 @@ def prompts(n: int, family: int = 1) -> list[Prompt]:
 
 def compared(run: RouterRun, baseline: RouterRun, max_loss: float = 0.02, **more: Any) -> dict[str, Any]:
     """A comparison, checked against the published schema."""
-    found = compare(run, baseline, max_loss, **more)
+    found = values(compare(run, baseline, max_loss, **more))
     Draft202012Validator(load_schema("router-comparison")).validate(json.loads(json.dumps(found, allow_nan=False)))
     return found
+
+
+def blocks(found: dict[str, Any]) -> Iterator[Block]:
+    return document(convert_record(found, RouterComparisonReport))
 
 
 def group(found: dict[str, Any], at: int = 0) -> dict[str, Any]:
@@ -136,7 +144,7 @@ def test_a_failure_is_an_answer_that_flips() -> None:
     found = group(compared(made(later(base), [result("a")]), made(base, [result("a", ["alpha"])])))
     assert found["flips"][0]["after"] == {"answer": "format_failure", "valid": False, "calls": 1, "of": 1}
     assert "a: alpha -> format failure\n" in as_text(
-        document(compared(made(later(base), [result("a")]), made(base, [result("a", ["alpha"])])))
+        document(compare(made(later(base), [result("a")]), made(base, [result("a", ["alpha"])]), 0.02))
     )
 
 
@@ -179,7 +187,7 @@ def test_a_loss_that_counts() -> None:
     assert found["lost"][0]["by"] == -top1["value"] > 0.2
     assert top1["low"] < top1["value"] < top1["high"] < 0
     assert top1["p"] <= top1["p_adjusted"] <= 0.05
-    assert "Loss: maker:one loses" in as_text(document(found))
+    assert "Loss: maker:one loses" in as_text(blocks(found))
     assert compared(made(later(base), after), made(base, before), max_loss=0.9)["lost"] == []
     # The same gain is no loss.
     assert compared(made(later(base), before), made(base, after))["lost"] == []
@@ -216,7 +224,7 @@ def test_equal_models_are_seldom_told_apart() -> None:
     for trial in range(40):
         before = simulate(base, {"maker:one": hard}, seed=trial)
         after = simulate(base, {"maker:one": hard}, seed=1000 + trial)
-        found = group(compare(made(later(base), after), made(base, before), 0.0))
+        found = group(values(compare(made(later(base), after), made(base, before), 0.0)))
         false += (found["metrics"]["top1"]["difference"].get("p") or 1.0) <= 0.05
     # Expected 2 of 40; 7 or more have a chance below 0.4 %.
     assert false < 7
@@ -316,7 +324,7 @@ def test_too_few_prompts_for_any_test_are_said_in_the_verdict() -> None:
     assert found["lost"] == [] and found["cautions"] == []
     assert found["powerless"] == [{"model": "maker:0", "group": "all", "moved": 3, "p": 0.25}]
     assert group(found)["metrics"]["top1"]["difference"]["low"] is None
-    shown = as_text(document(found))
+    shown = as_text(blocks(found))
     assert "top-1 changed on too few independent prompts: maker:0 (3). Read the flips." in shown.partition("Verdict")[2]
 
 
@@ -339,7 +347,7 @@ def test_what_a_local_router_loses_is_no_chance(count: int, n: int, fails: bool)
         [("computed", count, 0, n)] if fails else []
     )
     assert lost_of(count, "provider", n)["lost"] == []
-    shown = as_text(document(found)).partition("Verdict")[2]
+    shown = as_text(blocks(found)).partition("Verdict")[2]
     assert (f"Loss: maker:0 has {count} prompts fewer right ({count} lost, 0 won)" in shown) == fails
     assert f"maker:0 {f'{count} lost, 0 won' if count else 'no change'}." in shown
     assert "Not testable" not in shown
@@ -362,14 +370,21 @@ def test_groups_of_a_local_router_are_counted_together_over_what_they_were_selec
     parts = {"affected": ["p000", "p002"], "controls": ["p001", "p004"]}
     runs = made(later(base), after), made(base, before)
     for testable, fails in ((200, False), (99, True)):
-        found = contrast(*runs, 0.02, parts, testable)
+        found = values(
+            contrast(
+                *runs,
+                0.02,
+                parts,
+                SweepSelection(since="x", changed=(), affected=(), controls=(), of=testable, testable=testable),
+            )
+        )
         assert [each["of"] for each in found["lost"]] == ([testable] if fails else [])
         assert not fails or (found["lost"][0]["lost"], found["lost"][0]["group"]) == (2, "all")
 
 
 def test_nothing_new_takes_one_line() -> None:
     found = lost_of(0, "local", 10)
-    shown = as_text(document(found))
+    shown = as_text(blocks(found))
     assert "The same as before: top-1 1.000, top-3 1.000, MRR 1.000, abstained 0.200.\n" in shown
     assert "p corrected" not in shown
 
@@ -397,7 +412,7 @@ def test_labels_beside_the_right_answer_may_change_between_sweeps() -> None:
     other = later(base)
     other["prompts"][1]["rejected"], other["prompts"][2]["expected"] = ["alpha"], "delta"
     both = [result(each.prompt_id, ["alpha"]) for each in asked]
-    found = contrast(made(other, both), made(base, both), 0.02)
+    found = values(contrast(made(other, both), made(base, both), 0.02))
     assert (found["prompts"]["common"], found["prompts"]["only_run"]) == (2, ["c"])
 
 
@@ -460,7 +475,7 @@ def put(folder: Path, given: dict[str, Any], results: Sequence[RoutingResult]) -
     place = folder / "router" / given["run_id"]
     place.mkdir(parents=True)
     (place / "manifest.json").write_text(json.dumps(given), encoding="utf-8")
-    lines = (json.dumps(to_line(each)) for each in results)
+    lines = (json.dumps(values(each)) for each in results)
     (place / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
@@ -513,11 +528,14 @@ def test_nothing_of_a_run_is_markup_or_control() -> None:
     other = later(base)
     other["catalogue"][0]["text"] = evil
     found = compared(made(other, [result(evil, ["beta"])]), made(base, [result(evil, [evil])]))
-    for text in (as_text(document(found)), as_markdown(document(found))):
+    for text in (
+        as_text(blocks(found)),
+        as_markdown(blocks(found)),
+    ):
         assert "\x1b" not in text
         assert "\n# head" not in text
-    assert "<b>" not in as_markdown(document(found))
-    assert "](http" not in as_markdown(document(found))
+    assert "<b>" not in as_markdown(blocks(found))
+    assert "](http" not in as_markdown(blocks(found))
 
 
 def test_blocks() -> None:

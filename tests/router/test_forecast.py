@@ -13,11 +13,14 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_runs import values
 
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import FREE, Rates, TieredPrice, cost, price_table
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
+from skill_health.documents.router_manifest import FrozenSelection
+from skill_health.documents.router_result import RoutingUsage
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.forecast import (
     MARGIN,
@@ -35,7 +38,7 @@ from skill_health.router.plan.forecast import (
     tokens_at_most,
 )
 from skill_health.router.plan.plan import OpenModel, Questions, RouterPlan, to_manifest
-from skill_health.router.records import Catalogue, ListedSkill, Mode, Prompt, RoutingResult, Status, to_line
+from skill_health.router.records import Catalogue, ListedSkill, Mode, Prompt, RoutingResult, Status
 from skill_health.router.routers._load import RouterChoice
 from skill_health.router.template import load_template, question_size, size_of
 
@@ -217,17 +220,18 @@ def write_run(
     status: Status = "finished",
 ) -> None:
     """A finished run in which each call read `tokens` for 4 bytes."""
-    manifest = to_manifest(plan, RouterSettings(), price_table(RouterSettings()), {"kind": "all"}, Revision())
+    prices, whole = price_table(RouterSettings()), FrozenSelection(kind="all")
+    manifest = values(to_manifest(plan, RouterSettings(), prices, whole, Revision()))
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text(
-        json.dumps({**manifest, "run_id": folder.name, "created": "x"}), encoding="utf-8"
+        json.dumps({**manifest, "run_id": folder.name, "created": "2026-01-01T00:00:00Z"}), encoding="utf-8"
     )
     size = question_size(plan.template, plan.catalogue.shown, plan.choices.mode)
-    results = [
-        RoutingResult(*call.key, status, attempts=attempts, usage=Usage(round(size(call.prompt.text) / 4 * tokens), output), duration_ms=ms)
-        for call in plan.calls()
-    ]  # fmt: skip
-    lines = "".join(json.dumps(to_line(result)) + "\n" for result in results)
+    results = []
+    for call in plan.calls():
+        usage = RoutingUsage(input_tokens=round(size(call.prompt.text) / 4 * tokens), output_tokens=output)
+        results.append(RoutingResult(*call.key, status, attempts=attempts, usage=usage, duration_ms=ms))
+    lines = "".join(json.dumps(values(result)) + "\n" for result in results)
     (folder / "results.jsonl").write_text(lines, encoding="utf-8")
 
 

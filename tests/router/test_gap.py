@@ -7,7 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.router.plan.prepare import MOST_WORDS, Gap, Missed, description_gap
+from skill_health.documents.router_manifest import LabelGap, MissedPrompt
+from skill_health.router.plan.prepare import MOST_WORDS, description_gap
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
 
 CSV = ListedSkill(
@@ -34,12 +35,12 @@ def test_what_only_the_body_finds_is_named_with_the_words_that_are_lacking() -> 
     )
     gaps = description_gap(CATALOGUE, asked)
     assert gaps == (
-        Gap(
+        LabelGap(
             skill="csv-cleaning",
             prompts=3,
             by_description=1,
             by_body=3,
-            missed=(Missed("p0", None), Missed("p1", "handoff-notes")),
+            missed=(MissedPrompt(prompt_id="p0", instead=None), MissedPrompt(prompt_id="p1", instead="handoff-notes")),
             words=("spreadsheet", "duplicates", "encodings", "dates"),
         ),
     )

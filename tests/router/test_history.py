@@ -8,25 +8,29 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from made_runs import manifest, prompt, result
+from made_runs import checked, frozen, manifest, prompt, report_record, result, values
 
 from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 from skill_health.documents.router_history import read_routing
+from skill_health.documents.router_manifest import RouterManifest
+from skill_health.documents.router_report import RouterReport
 from skill_health.router.history import HISTORY, history_lines, record_run
 from skill_health.router.report import build_report
 
-CHECK: dict[str, Any] = {
-    "planted": [
-        {"model": "maker:one", "trusted": True, "failed": False, "findings": []},
-        {"model": "scripted", "trusted": False, "failed": True, "findings": []},
-    ],
-    "finished": [],
-}
+CHECK = checked(
+    {
+        "planted": [
+            {"model": "maker:one", "trusted": True, "failed": False, "findings": []},
+            {"model": "scripted", "trusted": False, "failed": True, "findings": []},
+        ],
+        "finished": [],
+    }
+)
 
 
-def made(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def made(**more: Any) -> tuple[RouterManifest, RouterReport]:
     """A manifest of three models and its report; one prompt of the first has no answer."""
     asked = [prompt(f"p{n}", ["alpha", "beta", None][n % 3]) for n in range(12)]
     models = ["maker:one", {"spec": "scripted", "kind": "simulated"}, {"spec": "lexical:bm25", "kind": "local"}]
@@ -38,7 +42,7 @@ def made(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     ]
     results[0] = result("p0", model="maker:one", status="provider_error")
     results[1] = result("p1", model="maker:one", kinds=("prose",))
-    return given, build_report(given, results, CHECK)
+    return frozen(given), build_report(frozen(given), results, CHECK)
 
 
 def valid(line: Any) -> None:
@@ -47,14 +51,14 @@ def valid(line: Any) -> None:
 
 def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
     given, report = made()
-    lines = history_lines(given, report, CHECK)
+    lines = list(map(values, history_lines(given, report, CHECK)))
     assert [line["model"] for line in lines] == ["maker:one", "scripted", "lexical:bm25"]
     for line in lines:
         valid(line)
     one, simulated, local = lines
-    assert one["manifest"] == digest(given)
+    assert one["manifest"] == digest(values(given))
     assert (one["time"], one["run_id"], one["commit"], one["dirty"]) == (
-        given["created"], given["run_id"], given["commit"], False,
+        given.created, given.run_id, given.commit, False,
     )  # fmt: skip
     assert (one["prompts"], one["catalogue"], one["template"]["digest"]) == ("p", "c", "d")
     assert (one["planned"], one["n"], one["missing"]) == (12, 11, {"provider_error": 1})
@@ -68,13 +72,13 @@ def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
     assert (one["resolved"], one["cost_usd"], one["latency_ms"]["median"]) == (["one-1"], 5.0, 10.0)
     assert [line["simulated"] for line in lines] == [False, True, False]
     assert [line["trusted"] for line in lines] == [True, False, None]
-    assert [line["trusted"] for line in history_lines(given, report, None)] == [None, None, None]
+    assert [line.trusted for line in history_lines(given, report, None)] == [None, None, None]
     assert (simulated["kind"], local["kind"]) == ("simulated", "local")
 
 
 def test_nothing_scored_is_null_and_not_zero() -> None:
     given = manifest([prompt("a", "alpha")])
-    (line,) = history_lines(given, build_report(given, []), None)
+    line = values(history_lines(frozen(given), report_record(given, []), None)[0])
     valid(line)
     assert (line["n"], line["coverage"], line["cost_usd"], line["latency_ms"]["median"]) == (0, 0, None, None)
     assert line["metrics"]["top1"]["value"] is None
@@ -90,13 +94,13 @@ def test_a_run_is_recorded_once(tmp_path: Path) -> None:
     again = made(run_id="20260516T120000Z-def")
     assert record_run(str(tmp_path), *again, None) == 3
     lines = [json.loads(line) for line in (tmp_path / HISTORY).read_text(encoding="utf-8").splitlines()]
-    assert [line["run_id"] for line in lines] == [given["run_id"]] * 3 + ["20260516T120000Z-def"] * 3
+    assert [line["run_id"] for line in lines] == [given.run_id] * 3 + ["20260516T120000Z-def"] * 3
 
 
 def test_what_a_killed_writer_left_is_made_up_for(tmp_path: Path) -> None:
     """One of three lines was there: the other two are added, and what is not ours stays as it is."""
     given, report = made()
-    first = json.dumps(history_lines(given, report, CHECK)[0], separators=(",", ":"))
+    first = json.dumps(values(history_lines(given, report, CHECK)[0]), separators=(",", ":"))
     foreign = '{"timestamp":"2026-05-15T14:08:51Z","note":"20260515T120000Z-abc"}'
     torn = '{"run_id":"20260515T120000Z-abc","model":"scri'
     (tmp_path / HISTORY).write_text(f"{foreign}\n{first}\n{torn}", encoding="utf-8")
@@ -117,7 +121,7 @@ def test_the_daily_report_reads_these_lines(tmp_path: Path) -> None:
     assert list(by_name) == ["lexical:bm25", "maker:one", "scripted"]
     one = by_name["maker:one"]
     assert (one.run_id, one.n, one.planned, one.selection, one.simulated, one.trusted) == (
-        given["run_id"], 11, 12, "filter", False, True,
+        given.run_id, 11, 12, "filter", False, True,
     )  # fmt: skip
     assert one.top1 == pytest.approx(3 / 11, abs=1e-6)
 

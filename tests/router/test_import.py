@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from made_runs import values
 
 from skill_health.commands.router import command
 from skill_health.core.errors import UsageError
@@ -18,7 +19,6 @@ from skill_health.core.validation import problems
 from skill_health.router.plan.orders import plan_seed, shuffled
 from skill_health.router.published import (
     NO_RAW_TEXT,
-    STATUSES,
     CallRecord,
     PlanRun,
     RunDescription,
@@ -104,13 +104,13 @@ def test_a_whole_folder_becomes_a_run(tmp_path: Path, write: Write) -> None:
     assert "imported 7 results of 2 models on 2 prompts" in done.stdout
     assert "the run names other prompts" in done.stderr
     run = imported(root)
-    assert problems("router-manifest", run.manifest) == []
+    assert problems("router-manifest", values(run.manifest)) == []
     assert run.run_id.startswith("20260515T140851Z-imported-")
-    assert (run.manifest["imported"], run.manifest["orders"], run.manifest["seed"]) == (True, "plan", SEED)
-    assert run.manifest["template"] == {"name": "plan", "version": None, "digest": None, "none_allowed": False}
-    assert run.manifest["hashes"]["catalogue"] is None
-    assert run.manifest["commit"] == summary["repo_sha"]
-    assert [model["spec"] for model in run.manifest["models"]] == ["gpt-5.5", "composer-2"]
+    assert (run.manifest.imported, run.manifest.orders, run.manifest.seed) == (True, "plan", SEED)
+    assert values(run.manifest.template) == {"name": "plan", "version": None, "digest": None, "none_allowed": False}
+    assert run.manifest.hashes["catalogue"] is None
+    assert run.manifest.commit == summary["repo_sha"]
+    assert [model.spec for model in run.manifest.models] == ["gpt-5.5", "composer-2"]
     found = {result.key: result for result in run.results}
     assert [result.key for result in run.results] == [
         ("p-001", "gpt-5.5", 0), ("p-001", "gpt-5.5", 1), ("p-001", "composer-2", 0), ("p-001", "composer-2", 1),
@@ -144,8 +144,8 @@ def test_importing_twice_is_importing_once(tmp_path: Path, write: Write) -> None
     before = lines(root)
     assert call(root, folder).exception is None
     assert lines(root) == before
-    assert imported(root).manifest["created"] == "2026-05-15T00:00:00Z"
-    assert imported(root).manifest["seed"] == 1
+    assert imported(root).manifest.created == "2026-05-15T00:00:00Z"
+    assert imported(root).manifest.seed == 1
 
 
 def test_abstentions_stay_in_the_denominator(tmp_path: Path, write: Write) -> None:
@@ -166,9 +166,9 @@ def test_abstentions_stay_in_the_denominator(tmp_path: Path, write: Write) -> No
     assert "counted as finished, and that are format failures: empty_ranking 3" in done.stderr
     run = imported(root)
     assert [result.kinds for result in run.results if result.status != "finished"] == [("empty_ranking",)] * 3
-    alpha = next(row for row in skills(run.sheet) if row["name"] == "alpha")
-    assert (alpha["recall"]["n"], round(alpha["recall"]["value"], 3)) == (48, 0.458)
-    assert (alpha["right"], alpha["other_skill"], alpha["no_answer"], alpha["missing"]) == (22, 23, 3, 0)
+    alpha = next(row for row in skills(run.sheet) if row.name == "alpha")
+    assert (alpha.recall.n, round(alpha.recall.value, 3)) == (48, 0.458)
+    assert (alpha.right, alpha.other_skill, alpha.no_answer, alpha.missing) == (22, 23, 3, 0)
 
 
 @pytest.mark.parametrize(
@@ -219,24 +219,24 @@ def imported_results(*records: dict[str, Any]) -> Any:
         ('{"rep": NaN}', "NaN is not JSON"),
         ('{"a": 1, "a": 2}', 'the key "a" stands twice'),
         ("[" * 100_000, "nested deeper"),
-        ({}, "status is null"),
-        (entry("p1", "m", 0, "done"), 'status is "done"'),
-        (entry("p1", "m", 0, ["finished"]), 'status is ["finished"]'),  # type: ignore[arg-type]
-        (entry("", "m", 0), "prompt_id must be a name"),
-        (entry("p1", " ", 0), "model_id must be a name"),
-        (entry("p1", "m" * 201, 0), "model_id must be a name"),
-        (entry("p1", "m", -1), "rep must be a whole number"),
-        (entry("p1", "m", 10**9), "rep must be a whole number"),
-        (entry("p1", "m", True), "rep must be a whole number"),
-        (entry("p1", "m", "0"), "rep must be a whole number"),  # type: ignore[arg-type]
-        (entry("p1", "m", 0, raw_text=7), "raw_text must be text, not a number"),
-        (entry("p1", "m", 0, notes=[]), "notes must be text, not a list"),
-        (entry("p1", "m", 0, predicted_top3="beta"), "predicted_top3 is not a list of names"),
-        (entry("p1", "m", 0, predicted_top3=[1]), "predicted_top3 is not a list of names"),
-        (entry("p1", "m", 0, duration_ms=-5), "duration_ms must be a number"),
-        (entry("p1", "m", 0, duration_ms="fast"), "duration_ms must be a number"),
-        (entry("p1", "m", 0, shuffle_seed=2**32), "shuffle_seed must be a whole number"),
-        (entry("p1", "m", 0, attempts="two"), "attempts must be a whole number"),
+        ({}, "missing required field"),
+        (entry("p1", "m", 0, "done"), "status: invalid enum value 'done'"),
+        (entry("p1", "m", 0, ["finished"]), "status: expected str, got array"),  # type: ignore[arg-type]
+        (entry("", "m", 0), "prompt_id: expected str"),
+        (entry("p1", " ", 0), "model_id: expected str"),
+        (entry("p1", "m" * 201, 0), "model_id: expected str"),
+        (entry("p1", "m", -1), "rep: expected int"),
+        (entry("p1", "m", 10**9), "rep: expected int"),
+        (entry("p1", "m", True), "rep: expected int"),
+        (entry("p1", "m", "0"), "rep: expected int"),  # type: ignore[arg-type]
+        (entry("p1", "m", 0, raw_text=7), "raw_text: expected str | null, got int"),
+        (entry("p1", "m", 0, notes=[]), "notes: expected str | null, got array"),
+        (entry("p1", "m", 0, predicted_top3="beta"), "predicted_top3: expected array | null"),
+        (entry("p1", "m", 0, predicted_top3=[1]), "predicted_top3[0]: expected str"),
+        (entry("p1", "m", 0, duration_ms=-5), "duration_ms: expected float"),
+        (entry("p1", "m", 0, duration_ms="fast"), "duration_ms: expected float"),
+        (entry("p1", "m", 0, shuffle_seed=2**32), "shuffle_seed: expected int"),
+        (entry("p1", "m", 0, attempts="two"), "attempts: expected int"),
         (answered("p1", "good", 0, "beta"), "the same call as call-000.json"),
         (answered("p77", "m", 0, "beta"), "there is no prompt 'p77'"),
     ],
@@ -287,9 +287,9 @@ def test_what_is_not_known_stays_open(tmp_path: Path, write: Write, name: str) -
     done = call(root, folder)
     assert "summary.json: not JSON" in done.stderr
     run = imported(root)
-    assert (run.manifest["created"], run.manifest["commit"], run.manifest["dirty"]) == (None, None, None)
+    assert (run.manifest.created, run.manifest.commit, run.manifest.dirty) == (None, None, None)
     if name != "2026-99-99-1":
-        assert run.manifest["seed"] is None
+        assert run.manifest.seed is None
         assert (run.results[0].target_position, run.results[0].picked_position) == (None, None)
 
 
@@ -310,7 +310,7 @@ def test_a_folder_without_results_is_a_mistake(tmp_path: Path) -> None:
         | st.integers()
         | st.text(max_size=8)
         | st.lists(st.text(max_size=3), max_size=3)
-        | st.sampled_from(STATUSES),
+        | st.sampled_from(get_args(get_type_hints(CallRecord)["status"])),
     )
 )
 def test_any_object_is_a_record_or_a_clear_mistake(data: dict[str, Any]) -> None:

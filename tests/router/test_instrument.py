@@ -6,7 +6,6 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,6 +13,7 @@ from typing import Any, cast
 import pytest
 from click.testing import CliRunner
 from loopback import Loopback, Reaction, Seen, answer, ranking
+from made_runs import frozen, manifest, replace, values
 
 from skill_health.bench.budget import Budget
 from skill_health.bench.http.messages import Usage
@@ -21,6 +21,8 @@ from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.commands.router import command as router_command
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import SkillHealthError
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_check import InstrumentFinding, ModelVerdict
 from skill_health.router.instrument.check import DirectAsker, InstrumentCheck, check_plan
 from skill_health.router.instrument.finished import judge_finished
 from skill_health.router.instrument.planted import (
@@ -28,14 +30,10 @@ from skill_health.router.instrument.planted import (
     NAME,
     UNWANTED,
     WANTED,
-    InstrumentFinding,
-    ModelVerdict,
     Planted,
-    from_json,
     judge_planted,
     lines,
     plant,
-    to_json,
     to_record,
 )
 from skill_health.router.plan.choices import RouterChoices
@@ -211,11 +209,11 @@ def test_records_and_lines() -> None:
     )
     good, unknown = ModelVerdict("n", 6, 6, True), ModelVerdict("o", 6, 0, False)
     for verdict in (bad, good, unknown):
-        assert from_json(json.loads(json.dumps(to_json(verdict)))) == verdict
+        assert convert_record(values(verdict), ModelVerdict) == verdict
     record = to_record([bad, good, unknown])
-    assert record["trusted"] == {"m\x1b": False, "n": True, "o": False}
+    assert record.trusted == {"m\x1b": False, "n": True, "o": False}
     later = to_record([replace(bad, model="n")], [good, unknown])
-    assert later["trusted"] == {"n": False, "o": False}
+    assert later.trusted == {"n": False, "o": False}
     assert lines([bad, good, unknown]) == [
         "m\\x1b: not to be trusted (6 of 6 answered)",
         "  fail  one_answer: said so",
@@ -235,12 +233,9 @@ def finished(
 ) -> ModelVerdict:
     """The verdict on a run whose answers `pick` gives from the prompt, the order and the replication."""
     names = [f"skill-{n}" for n in range(skills)]
-    manifest = {
-        "prompts": [asdict(prompt) for prompt in prompts],
-        "catalogue": [{"name": name, "text": "x"} for name in names],
-        "models": [{"spec": "m", "kind": "provider", "replications": reps, "settings": {}}],
-        "template": {"none_allowed": none_allowed},
-    }  # fmt: skip
+    model = {"spec": "m", "replications": reps}
+    given = manifest(prompts, [model], names, reps)
+    given["template"]["none_allowed"] = none_allowed
     results = []
     for prompt in prompts:
         for replication in range(reps):
@@ -257,7 +252,7 @@ def finished(
                     picked_position=order.index(name) + 1 if name in order else None,
                 )
             )  # fmt: skip
-    return judge_finished(judge(read_facts(manifest), results), planted)[0]
+    return judge_finished(judge(read_facts(frozen(given)), results), planted)[0]
 
 
 def labelled(count: int, targets: Sequence[str | None]) -> list[Prompt]:

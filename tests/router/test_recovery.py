@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from made_runs import manifest, prompt, simulate
+from made_runs import frozen, manifest, prompt, report_record, simulate
 
 from skill_health.config.settings import RouterSettings
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest, RoutingResult
-from skill_health.router.report import build_report
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.run.outcome import read_attempt, to_result
 from skill_health.router.scores.failures import failures
@@ -104,7 +103,7 @@ def sweep(seed: int, count: int = 96, replications: int = 3) -> RunScores:
     rng = random.Random(seed)
     given = manifest(drawn_prompts(rng, count), (MODEL,), NAMES, replications, seed=seed)
     results = simulate(given, {MODEL: answer}, seed, lambda rng, right: CONFIDENCE)
-    return judge(read_facts(given), results)
+    return judge(read_facts(frozen(given)), results)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +112,7 @@ def sweeps() -> list[RunScores]:
 
 
 def covered(number: Any, truth: float) -> bool:
-    return number["low"] is not None and bool(number["low"] <= truth <= number["high"])
+    return number.low is not None and bool(number.low <= truth <= number.high)
 
 
 @pytest.mark.slow
@@ -121,7 +120,7 @@ def test_metrics_hold_the_truth_in_their_intervals(sweeps: list[RunScores]) -> N
     hits: Counter[str] = Counter()
     for sheet in sweeps:
         found = measure(sheet.columns[0], sheet.facts)
-        hits.update(key for key, truth in TRUTH.items() if covered(found[key], truth))
+        hits.update(key for key, truth in TRUTH.items() if covered(getattr(found, key), truth))
     assert set(hits) == set(TRUTH)
     # Of 40 intervals at 95 %, fewer than 34 hold the truth in 1 of 300 cases.
     assert min(hits.values()) >= 34, hits
@@ -147,12 +146,12 @@ def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[RunScore
     for sheet in sweeps:
         column, facts = sheet.columns[0], sheet.facts
         found = {
-            "failures": failures(column, facts)["after_retry"]["rate"],
-            "flips": stability(column)["flip_rate"],
-            "brier": calibration(column, facts)["brier"],
+            "failures": failures(column, facts).after_retry.rate,
+            "flips": stability(column).flip_rate,
+            "brier": calibration(column, facts).brier,
         }
         hits.update(key for key in truth if covered(found[key], truth[key]))
-        assert calibration(column, facts)["ece"]["value"] == pytest.approx(abs(CONFIDENCE - right / valid), abs=0.12)
+        assert calibration(column, facts).ece.value == pytest.approx(abs(CONFIDENCE - right / valid), abs=0.12)
     assert min(hits[key] for key in truth) >= 34, hits
 
 
@@ -160,12 +159,12 @@ def test_failures_stability_and_calibration_hold_the_truth(sweeps: list[RunScore
 def test_skills_and_confusions_hold_the_truth(sweeps: list[RunScores]) -> None:
     recalls = confusions = tried = 0
     for sheet in sweeps:
-        confused = {(pair["expected"], pair["picked"]): pair["rate"] for pair in pairs(sheet)}
+        confused = {(pair.expected, pair.picked): pair.rate for pair in pairs(sheet)}
         for skill in skills(sheet):
-            if skill["prompts"]:
+            if skill.prompts:
                 tried += 1
-                recalls += covered(skill["recall"], RIGHT)
-                rate = confused.get((skill["name"], neighbour(skill["name"])))
+                recalls += covered(skill.recall, RIGHT)
+                rate = confused.get((skill.name, neighbour(skill.name)))
                 confusions += rate is not None and covered(rate, WRONG * CONFUSES)
     assert tried == SWEEPS * 6
     # 12 prompts a skill: right on average over the skills, not for each.
@@ -180,9 +179,9 @@ def test_position_bias_is_found_where_it_is(bias: float) -> None:
     sizes, found = 60, 0
     for seed in range(sizes):
         given = manifest(drawn_prompts(random.Random(seed), 60), (MODEL,), NAMES, 3, seed=seed)
-        sheet = judge(read_facts(given), simulate(given, {MODEL: biased}, seed))
-        tv = position(sheet.columns[0], sheet.facts, positions(sheet))["tv"]
-        found += tv["p"] < 0.05
+        sheet = judge(read_facts(frozen(given)), simulate(given, {MODEL: biased}, seed))
+        tv = position(sheet.columns[0], sheet.facts, positions(sheet)).tv
+        found += tv.p < 0.05
     # 60 tests at 5 %: more than 7 in 1 of 100 cases.
     assert found >= 0.75 * sizes if bias else found <= 7, found
 
@@ -198,8 +197,8 @@ def test_the_slope_by_place_is_recovered() -> None:
 
     for seed in range(SWEEPS):
         given = manifest([prompt(f"p{n}", NAMES[n % 8]) for n in range(80)], (MODEL,), NAMES, 3, seed=seed)
-        sheet = judge(read_facts(given), simulate(given, {MODEL: fading}, seed))
-        hits += covered(position(sheet.columns[0], sheet.facts, positions(sheet))["slope"], slope)
+        sheet = judge(read_facts(frozen(given)), simulate(given, {MODEL: fading}, seed))
+        hits += covered(position(sheet.columns[0], sheet.facts, positions(sheet)).slope, slope)
     assert hits >= 34, hits
 
 
@@ -214,7 +213,7 @@ def compared(seed: int, chances: Sequence[float], count: int = 50) -> RunScores:
         name: lambda rng, asked, order, chance=chance: ["alpha" if rng.random() < chance + ease[asked.prompt_id] else "beta"]
         for name, chance in zip(names, chances, strict=True)
     }  # fmt: skip
-    return judge(read_facts(given), simulate(given, answers, seed))
+    return judge(read_facts(frozen(given)), simulate(given, answers, seed))
 
 
 @pytest.mark.slow
@@ -223,7 +222,7 @@ def test_models_of_equal_skill_do_not_differ(models: int, sweeps_: int) -> None:
     wrong = 0
     for seed in range(sweeps_):
         found = compare_models(compared(seed, [0.7] * models))
-        wrong += any((pair["difference"]["p_adjusted"] or 1) < 0.05 for pair in found)
+        wrong += any((pair.difference.p_adjusted or 1) < 0.05 for pair in found)
     assert wrong <= 0.07 * sweeps_, wrong
 
 
@@ -232,8 +231,8 @@ def test_differences_of_models_are_recovered_and_found() -> None:
     hits = found = 0
     for seed in range(SWEEPS):
         (pair,) = compare_models(compared(seed, [0.7, 0.55]))
-        hits += covered(pair["difference"], 0.15)
-        found += pair["difference"]["p_adjusted"] < 0.05
+        hits += covered(pair.difference, 0.15)
+        found += pair.difference.p_adjusted < 0.05
     # 80 % power were to be had at 9 points in the best case, which this is not.
     assert hits >= 34 and found >= 0.7 * SWEEPS, (hits, found)
 
@@ -298,21 +297,21 @@ def test_the_scripted_router_is_recovered() -> None:
     hits: Counter[str] = Counter()
     for seed in range(12):
         given, results = scripted(script, seed)
-        report = build_report(given, results)
-        (model,) = report["models"]
-        recalls = {skill["name"]: skill["recall"] for skill in report["skills"]}
+        report = report_record(given, results)
+        (model,) = report.models
+        recalls = {skill.name: skill.recall for skill in report.skills}
         numbers = {
-            "abstention_recall": model["metrics"]["abstention_recall"],
-            "false_abstention": model["metrics"]["false_abstention"],
+            "abstention_recall": model.metrics.abstention_recall,
+            "false_abstention": model.metrics.false_abstention,
             "other skills": recalls["skill-6"],
             "skill-1": recalls["skill-1"],
-            "first attempt": model["failures"]["first_attempt"]["rate"],
+            "first attempt": model.failures.first_attempt.rate,
         }
         hits.update(key for key, value in truth.items() if covered(numbers[key], value))
-        assert model["position"]["tv"]["p"] < 0.01 and model["position"]["slope"]["low"] < 0
-        assert report["pairs"][0]["expected"] == "skill-1" and report["pairs"][0]["picked"] == "skill-2"
-        assert 0.96 <= model["coverage"]["share"] <= 1
-        assert any(note.startswith("Simulated") for note in report["notes"])
+        assert model.position.tv.p < 0.01 and model.position.slope.low < 0
+        assert report.pairs[0].expected == "skill-1" and report.pairs[0].picked == "skill-2"
+        assert 0.96 <= model.coverage.share <= 1
+        assert any(note.startswith("Simulated") for note in report.notes)
     assert min(hits[key] for key in truth) >= 9 and sum(hits.values()) >= 0.9 * 12 * len(truth), hits
 
 
@@ -320,5 +319,5 @@ def test_the_scripted_router_is_recovered() -> None:
 def test_stated_probabilities_are_calibrated_and_others_are_not() -> None:
     for text, low, high in (("calibrated=1", 0.0, 0.06), ("confidence=0.99", 0.15, 0.5)):
         given, results = scripted(f"skill=0.7,noise=0.1,{text}", 3, 300)
-        (model,) = build_report(given, results)["models"]
-        assert low <= model["calibration"]["ece"]["value"] <= high
+        (model,) = report_record(given, results).models
+        assert low <= model.calibration.ece.value <= high

@@ -17,14 +17,16 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import SKILLS, manifest, prompt, result, simulate
+from made_runs import SKILLS, checked, frozen, manifest, prompt, replace, report_record, result, simulate, values
 from markdown_it import MarkdownIt
+from msgspec.structs import asdict
 
 from skill_health.bench.report_formats import RenderOptions
 from skill_health.commands.router import command
 from skill_health.core.validation import load_schema, problems
+from skill_health.documents.router_report import RouterReport
 from skill_health.router import reports
-from skill_health.router.records import NONE, Prompt, to_line
+from skill_health.router.records import NONE, Prompt
 from skill_health.router.records import RoutingResult as RunResult
 from skill_health.router.report import build_report
 from skill_health.router.reports import csv_, json_, markdown, text, write_reports
@@ -88,7 +90,7 @@ def usual(replications: int = 3) -> tuple[dict[str, Any], list[RunResult]]:
     return given_, found
 
 
-def hostile() -> dict[str, Any]:
+def hostile() -> RouterReport:
     """A report in which every text that comes from outside is NASTY."""
     names = [f"{NASTY}{n}" for n in range(4)]
     prompts = [
@@ -99,17 +101,7 @@ def hostile() -> dict[str, Any]:
         for n in range(4)
     ]  # fmt: skip
     models = [{"spec": f"{NASTY}:{n}", "settings": {NASTY: NASTY}} for n in range(2)]
-    given_ = manifest(
-        prompts,
-        models,
-        names,
-        run_id=NASTY,
-        mode=NASTY,
-        listing=NASTY,
-        commit=NASTY,
-        hashes={NASTY: NASTY},
-        created=NASTY,
-    )
+    given_ = manifest(prompts, models, names, listing=NASTY, hashes={NASTY: NASTY})
     for skill in given_["catalogue"]:
         skill |= {"text": NASTY, "description": NASTY * 3, "state": "truncated", "path": NASTY}
     given_["omitted"] = [dict(given_["catalogue"][0], name=NASTY, state=NASTY)]
@@ -131,22 +123,23 @@ def hostile() -> dict[str, Any]:
     check = json.loads(json.dumps(CHECK).replace("maker:one", "m"))
     check["planted"][0] |= {"model": NASTY}
     check["planted"][0]["findings"][0]["text"] = NASTY
-    return build_report(given_, results, check)
+    foreign = replace(frozen(given_), run_id=NASTY, commit=NASTY, created=NASTY, python=NASTY)
+    return build_report(foreign, results, checked(check))
 
 
-USUAL, HOSTILE = build_report(*usual(), CHECK), hostile()
+USUAL, HOSTILE = report_record(*usual(), CHECK), hostile()
 
 
-def rows(table: str, report: dict[str, Any] = USUAL) -> list[dict[str, str]]:
+def rows(table: str, report: RouterReport = USUAL) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table=table)), newline="")))
 
 
-@pytest.mark.parametrize("report", [USUAL, HOSTILE, build_report(manifest([]), [])], ids=["usual", "hostile", "empty"])
-def test_the_report_keeps_to_its_schema(report: dict[str, Any]) -> None:
+@pytest.mark.parametrize("report", [USUAL, HOSTILE, report_record(manifest([]), [])], ids=["usual", "hostile", "empty"])
+def test_the_report_keeps_to_its_schema(report: RouterReport) -> None:
     schema = load_schema("router-report")
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert problems("router-report", report) == []
-    assert json.loads(json_.render(report)) == report
+    assert problems("router-report", values(report)) == []
+    assert json.loads(json_.render(report)) == values(report)
 
 
 def test_every_part_of_the_schema_is_used() -> None:
@@ -164,8 +157,8 @@ def test_every_part_of_the_schema_is_used() -> None:
     allowed = {"comparisons", "models[].resolved", "models[].preliminary", "prompts[].acceptable", "skills[].notes"}
     # The skills of these manifests have no words that only some of them share.
     allowed.add("pairs[].shared_words")
-    assert {each.lstrip(".") for each in empty(USUAL, "")} <= allowed | {"models[].failures.after_retry.kinds"}
-    assert USUAL["models"][0]["splits"] and USUAL["steals"]["thieves"] and USUAL["comparisons"] and USUAL["gaps"]
+    assert {each.lstrip(".") for each in empty(values(USUAL), "")} <= allowed | {"models[].failures.after_retry.kinds"}
+    assert USUAL.models[0].splits and USUAL.steals.thieves and USUAL.comparisons and USUAL.gaps
 
 
 @pytest.mark.parametrize("name", [name for name in reports.names() if name != "csv"])
@@ -202,14 +195,14 @@ def test_csv_cells_are_no_formulas(table: str) -> None:
 
 def test_csv_tables_say_what_the_report_says() -> None:
     leaderboard = {(row["model"], row["metric"]): row for row in rows("leaderboard")}
-    for model in USUAL["models"]:
-        for key, number in model["metrics"].items():
-            row = leaderboard[model["model"], key]
-            assert row["value"] == ("" if number["value"] is None else str(number["value"]))
-            assert row["n"] == str(number["n"])
-    assert len(rows("skills")) == len(USUAL["skills"]) + sum(len(skill["models"]) for skill in USUAL["skills"])
+    for model in USUAL.models:
+        for key, number in asdict(model.metrics).items():
+            row = leaderboard[model.model, key]
+            assert row["value"] == ("" if number.value is None else str(number.value))
+            assert row["n"] == str(number.n)
+    assert len(rows("skills")) == len(USUAL.skills) + sum(len(skill.models) for skill in USUAL.skills)
     calls = sum(int(row["calls"]) for row in rows("prompts"))
-    assert calls == USUAL["counts"]["scored"]
+    assert calls == USUAL.counts.scored
     confusion = rows("confusion")
     assert sum(int(row["calls"]) for row in confusion if not row["model"]) == sum(
         int(row["calls"]) for row in confusion if row["model"]
@@ -226,7 +219,7 @@ def test_json_is_canonical() -> None:
             return [each for inner in (value.values() if isinstance(value, dict) else value) for each in floats(inner)]
         return [value] if isinstance(value, float) else []
 
-    assert all(value == float(f"{value:.6g}") for value in floats(USUAL))
+    assert all(value == float(f"{value:.6g}") for value in floats(values(USUAL)))
 
 
 def test_markdown_tables_have_their_columns() -> None:
@@ -261,17 +254,13 @@ def test_markdown_says_what_matters() -> None:
 
 def test_every_number_of_the_markdown_comes_with_its_n() -> None:
     shown = markdown.render(USUAL)
-    metrics = USUAL["models"][0]["metrics"]
-    for key in ("abstention_precision", "false_fire", "rejected_at_3"):
-        number = metrics[key]
-        assert (
-            f"{100 * number['value']:.1f} [{100 * number['low']:.1f}, {100 * number['high']:.1f}] n {number['n']} |"
-            in shown
-        )
+    metrics = USUAL.models[0].metrics
+    for number in (metrics.abstention_precision, metrics.false_fire, metrics.rejected_at_3):
+        assert f"{100 * number.value:.1f} [{100 * number.low:.1f}, {100 * number.high:.1f}] n {number.n} |" in shown
     assert "n / independent | right + other" in shown
-    pair, thief = USUAL["pairs"][0], USUAL["steals"]["thieves"][0]
-    assert f"| {pair['expected']} | {pair['picked']} | {pair['calls']} of {pair['rate']['n']} |" in shown
-    assert f"| {thief['skill']} | {thief['calls']} of {thief['rate']['n']} |" in shown
+    pair, thief = USUAL.pairs[0], USUAL.steals.thieves[0]
+    assert f"| {pair.expected} | {pair.picked} | {pair.calls} of {pair.rate.n} |" in shown
+    assert f"| {thief.skill} | {thief.calls} of {thief.rate.n} |" in shown
 
 
 def test_models_with_one_reason_share_a_line() -> None:
@@ -279,7 +268,7 @@ def test_models_with_one_reason_share_a_line() -> None:
     models = ["maker:one", "maker:two", {"spec": "maker:ten", "replications": 10}]
     results = [result(each.prompt_id, ["alpha"], spec) for each in asked for spec in ("maker:one", "maker:two")]
     results += [result(each.prompt_id, ["beta"], "maker:ten", n) for each in asked for n in range(10)]
-    shown = markdown.render(build_report(manifest(asked, models), results))
+    shown = markdown.render(report_record(manifest(asked, models), results))
     lines = [line for line in shown.splitlines() if "reliminary" in line or "would mostly be missed" in line]
     assert [line.count("maker:") for line in lines] == [3, 2, 1]
     assert lines[0].startswith("- Preliminary (maker:one, maker:two, maker:ten): fewer than 30 independent prompts")
@@ -290,13 +279,13 @@ def test_text_says_what_is_missing_or_failed_at_any_width() -> None:
     asked = [prompt(f"p{n}", "alpha") for n in range(10)]
     results = [result(each.prompt_id, ["alpha"]) for each in asked[:7]]
     results += [result("p7", kinds=("prose",)), result("p8", status="provider_error")]
-    report = build_report(manifest(asked), results)
+    report = report_record(manifest(asked), results)
     for width in (40, 80, 200):
         shown = " ".join(text.render(report, RenderOptions(width=width)).split())
         assert "maker:one: no usable answer in 12.5 % of 8 calls (2.1 to 49.3), counted as wrong: prose 1" in shown
         assert "maker:one: 2 of 10 calls missing: provider_error 1, not_run 1" in shown
         assert "maker:one 8" in shown, "n stands in the leaderboard"
-    fine = text.render(build_report(manifest(asked[:7]), results[:7]))
+    fine = text.render(report_record(manifest(asked[:7]), results[:7]))
     assert "no usable answer" not in fine and "missing" not in fine
 
 
@@ -318,7 +307,7 @@ def test_text_is_coloured_only_when_asked() -> None:
 def test_wide_names_are_counted_as_terminals_do() -> None:
     names = ["数据清理技能", "e\u0301tude", "plain-name", "日本語" * 20]
     prompts = [prompt(f"p{n}", names[n]) for n in range(4)]
-    report = build_report(
+    report = report_record(
         manifest(prompts, ["厂商:模型", "b:1"], names),
         [result("p0", [names[1]], "厂商:模型"), result("p0", [names[0]], "b:1")],
     )
@@ -332,8 +321,8 @@ def test_a_thousand_skills_do_not_explode() -> None:
     names = [f"skill-{n:04}" for n in range(1000)]
     prompts = [prompt(f"p{n}", names[n]) for n in range(0, 1000, 5)]
     results = [result(each.prompt_id, [names[(n * 37 + 1) % 1000]]) for n, each in enumerate(prompts)]
-    report = build_report(manifest(prompts, skills=names), results)
-    assert len(report["confusion"]) == 200 == len(report["pairs"])
+    report = report_record(manifest(prompts, skills=names), results)
+    assert len(report.confusion) == 200 == len(report.pairs)
     shown = markdown.render(report)
     assert len(shown) < 60_000 and "Matrix" not in shown and "more pairs are in the JSON report" in shown
     assert len(json_.render(report)) < 3_000_000
@@ -341,8 +330,8 @@ def test_a_thousand_skills_do_not_explode() -> None:
 
 def test_a_run_without_results_is_a_report_too() -> None:
     for given_ in (manifest([]), manifest([prompt("p1", "alpha")], []), manifest([prompt("p1", None)], skills=())):
-        report = build_report(given_, [])
-        assert problems("router-report", report) == []
+        report = report_record(given_, [])
+        assert problems("router-report", values(report)) == []
         for name in reports.names():
             for table in reports.TABLES if name == "csv" else reports.TABLES[:1]:
                 assert reports.load(name).render(report, RenderOptions(table=table))
@@ -350,12 +339,12 @@ def test_a_run_without_results_is_a_report_too() -> None:
 
 def test_the_check_is_shown_whatever_it_says() -> None:
     given_, results = manifest([prompt("p1", "alpha")]), [result("p1", ["alpha"])]
-    assert "The instrument was not checked" in markdown.render(build_report(given_, results))
-    passed = {"planted": [CHECK["planted"][0] | {"failed": False, "trusted": True, "findings": []}], "finished": []}
+    assert "The instrument was not checked" in markdown.render(report_record(given_, results))
+    passed = {"planted": [CHECK["planted"][0] | {"failed": False, "findings": []}], "finished": []}
     for shown in (markdown, text):
-        said = shown.render(build_report(given_, results, passed))
+        said = shown.render(report_record(given_, results, passed))
         assert "not checked" not in said and "trusted" not in said
-        assert "Not to be trusted" in shown.render(build_report(given_, results, CHECK))
+        assert "Not to be trusted" in shown.render(report_record(given_, results, CHECK))
 
 
 @pytest.mark.slow
@@ -363,11 +352,11 @@ def test_the_check_is_shown_whatever_it_says() -> None:
 def test_any_text_at_all(names: list[str], said: str) -> None:
     names = [f"{name}{n}" for n, name in enumerate(names)]
     prompts = [prompt(f"{said}{n}", name, text=said, acceptable=(names[0],)) for n, name in enumerate(names)]
-    report = build_report(
+    report = report_record(
         manifest(prompts, [f"m:{said}"], names),
         [result(f"{said}{n}", [names[n - 1]], f"m:{said}", rationale=said) for n in range(4)],
     )
-    assert problems("router-report", report) == []
+    assert problems("router-report", values(report)) == []
     for name in ("text", "markdown", "json"):
         assert not UNSAFE.search(reports.load(name).render(report, RenderOptions(width=60)))
     for table in reports.TABLES:
@@ -390,7 +379,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         run = tmp_path / "reports" / "router" / run_id
         run.mkdir(parents=True)
         (run / "manifest.json").write_text(json.dumps(given_), encoding="utf-8")
-        lines = [json.dumps(to_line(each)) + "\n" for each in (result("p1", [first]), result("p2", [NONE]))]
+        lines = [json.dumps(values(each)) + "\n" for each in (result("p1", [first]), result("p2", [NONE]))]
         (run / "results.jsonl").write_text("".join(lines), encoding="utf-8")
     (tmp_path / "reports" / "router" / "20260103T000000Z-torn").mkdir()
     return tmp_path
@@ -418,12 +407,12 @@ def test_the_same_bytes_in_any_process_and_order_of_results(folder: Path) -> Non
     (run / "manifest.json").write_text(json.dumps(given_), encoding="utf-8")
     shown = set()
     for seed, lines in (("1", results), ("2", results[::-1])):
-        text_ = "".join(json.dumps(to_line(each)) + "\n" for each in lines)
+        text_ = "".join(json.dumps(values(each)) + "\n" for each in lines)
         (run / "results.jsonl").write_text(text_, encoding="utf-8")
         argv = [sys.executable, "-m", "skill_health", "router", "report", run.name, "--format", "json"]
         done = subprocess.run(argv, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True)
         shown.add(done.stdout)
-    assert len(shown) == 1 and json.loads(shown.pop()) == build_report(given_, results)
+    assert len(shown) == 1 and json.loads(shown.pop()) == values(report_record(given_, results))
 
 
 def test_mistakes_are_said_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,5 +428,5 @@ def test_mistakes_are_said_in_one_line(folder: Path, monkeypatch: pytest.MonkeyP
 def test_both_reports_are_written_beside_the_run(tmp_path: Path) -> None:
     written = write_reports(str(tmp_path), USUAL)
     assert [Path(path).name for path in written] == ["report.json", "report.md"]
-    assert json.loads((tmp_path / "report.json").read_text("utf-8")) == USUAL
+    assert json.loads((tmp_path / "report.json").read_text("utf-8")) == values(USUAL)
     assert (tmp_path / "report.md").read_text("utf-8") == markdown.render(USUAL)

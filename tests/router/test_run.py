@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from made_runs import replace, values
 
 from skill_health.bench.budget import Budget
 from skill_health.bench.http.messages import Usage
@@ -21,6 +22,7 @@ from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.git import Revision
+from skill_health.documents.router_manifest import FrozenSelection
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.plan import OpenModel, Questions, RouterPlan, to_manifest
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Mode, Prompt, Reply, RoutingRequest, RoutingResult
@@ -94,10 +96,8 @@ def plan_of(*models: OpenModel, mode: Mode = "text", prompts: Sequence[Prompt] =
 
 
 def manifest_of(plan: RouterPlan, routing: RouterSettings = RouterSettings()) -> dict[str, Any]:  # noqa: B008
-    return to_manifest(plan, routing, price_table(routing), {"kind": "all"}, Revision()) | {
-        "run_id": "r",
-        "created": "c",
-    }
+    made = to_manifest(plan, routing, price_table(routing), FrozenSelection(kind="all"), Revision())
+    return {name: value for name, value in values(made).items() if name != "gaps"} | {"run_id": "r", "created": "c"}
 
 
 def open_journal(folder: Path, plan: RouterPlan) -> Journal:

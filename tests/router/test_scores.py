@@ -9,19 +9,17 @@ import math
 import random
 import statistics
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import SKILLS, manifest, prompt, result, simulate
+from made_runs import SKILLS, build_report, frozen, manifest, prompt, replace, result, simulate, values
 
 from skill_health.core.validation import problems
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import ANSWERED, NONE, Prompt, RoutingResult
-from skill_health.router.report import build_report
 from skill_health.router.scores.judge import judge, ndcg, read_facts
 from skill_health.router.scores.metrics import METRICS, measure, quantile
 from skill_health.router.scores.position import positions
@@ -41,7 +39,7 @@ STATUSES = [
 
 
 def sheet_of(given: dict[str, Any], results: list[RoutingResult]) -> Any:
-    return judge(read_facts(given), results)
+    return judge(read_facts(frozen(given)), results)
 
 
 def model_of(report: dict[str, Any], name: str = "maker:one") -> dict[str, Any]:
@@ -144,7 +142,7 @@ def test_every_metric_is_what_its_definition_says(
     for column in sheet.columns:
         own = [each for each in results if each.model == column.model.spec]
         wanted = naive(prompts, own)
-        found = measure(column, sheet.facts)
+        found = values(measure(column, sheet.facts))
         assert set(found) == set(wanted)
         for key, (value, n) in wanted.items():
             assert found[key]["n"] == n, key
@@ -268,7 +266,8 @@ def test_labels_decide_what_can_be_counted() -> None:
     assert drilled["label"]["failing"] and drilled["label"]["right"] is None
     assert drilled["unknown"]["untested"] == "unknown_skill" and not drilled["unknown"]["failing"]
     forced = build_report(
-        given_ | {"template": {"none_allowed": False}}, [result("skill", ["alpha"]), result("null", ["beta"])]
+        given_ | {"template": given_["template"] | {"none_allowed": False}},
+        [result("skill", ["alpha"]), result("null", ["beta"])],
     )
     metrics = model_of(forced)["metrics"]
     assert forced["counts"]["untested"]["null_not_allowed"] == 1 and metrics["top1"]["n"] == 1
@@ -334,7 +333,7 @@ def test_the_matrix_has_none_and_no_answer() -> None:
     prompts = [prompt("p1", "alpha"), prompt("p2", None), prompt("p3", None)]
     results = [result("p1", [NONE]), result("p2", ["beta"]), result("p3", [NONE]), result("p1", (), replication=1)]
     cells = matrix(sheet_of(manifest(prompts, replications=2), results).scored)
-    assert [(cell["expected"], cell["picked"], cell["calls"]) for cell in cells] == [
+    assert [(cell.expected, cell.picked, cell.calls) for cell in cells] == [
         ("alpha", NONE, 1), ("alpha", None, 1), (NONE, "beta", 1), (NONE, NONE, 1),
     ]  # fmt: skip
 
@@ -344,9 +343,9 @@ def test_pairs_carry_similarity_and_shared_words() -> None:
     texts = {"alpha": "Parse invoices, extract totals.", "beta": "Parse invoices and receipts.", "gamma": "Bake bread."}
     given_["catalogue"] = [each | {"text": texts.get(each["name"], "")} for each in given_["catalogue"]]
     found = pairs(sheet_of(given_, [result("p1", ["beta"]), result("p2", ["delta"])]))
-    assert [(pair["expected"], pair["picked"]) for pair in found] == [("alpha", "beta"), ("gamma", "delta")]
-    assert 0.2 < found[0]["similarity"] < 1 and found[0]["shared_words"] == ["invoices", "parse"]
-    assert found[1]["similarity"] is None and found[1]["shared_words"] == []
+    assert [(pair.expected, pair.picked) for pair in found] == [("alpha", "beta"), ("gamma", "delta")]
+    assert 0.2 < found[0].similarity < 1 and found[0].shared_words == ("invoices", "parse")
+    assert found[1].similarity is None and found[1].shared_words == ()
 
 
 def test_words_that_most_skills_have_explain_no_confusion() -> None:
@@ -355,7 +354,7 @@ def test_words_that_most_skills_have_explain_no_confusion() -> None:
     given_["catalogue"][0]["text"] += " Ledgers."
     given_["catalogue"][1]["text"] += " Ledgers."
     (found,) = pairs(sheet_of(given_, [result("p1", ["beta"])]))
-    assert found["similarity"] > 0 and found["shared_words"] == ["ledgers"]
+    assert found.similarity > 0 and found.shared_words == ("ledgers",)
 
 
 def test_stability_over_replications() -> None:
@@ -470,7 +469,7 @@ def test_a_skill_with_few_prompts_says_so() -> None:
 
 def test_quantiles_cover_and_know_their_limits() -> None:
     few = quantile([(float(n), n) for n in range(10)], 0.95)
-    assert few["value"] == 9 and few["high"] is None and "too few" in few["note"]
+    assert few.value == 9 and few.high is None and "too few" in few.note
     hits = {0.5: 0, 0.95: 0}
     for seed in range(400):
         rng = random.Random(seed)
@@ -481,7 +480,7 @@ def test_quantiles_cover_and_know_their_limits() -> None:
         for share in hits:
             truth = statistics.NormalDist(0, math.sqrt(2)).inv_cdf(share)
             found = quantile(points, share)
-            hits[share] += found["low"] <= truth <= found["high"]
+            hits[share] += found.low <= truth <= found.high
     assert all(count >= 0.93 * 400 for count in hits.values()), hits
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_runs import replace
 
 from skill_health.core.errors import UsageError
 from skill_health.router.records import NONE, Prompt

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from made_runs import manifest, prompt, result
+from made_runs import frozen, manifest, prompt, replace, result, values
 
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema, problems
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_manifest import FrozenSelection
 from skill_health.router.compare.comparable import changed_skills
 from skill_health.router.compare.sweep import (
     SweepBasis,
@@ -32,7 +33,7 @@ from skill_health.router.compare.sweep import (
 )
 from skill_health.router.inputs import catalogue_at, load_inputs
 from skill_health.router.plan.choices import RouterChoices
-from skill_health.router.records import ListedSkill, to_line
+from skill_health.router.records import ListedSkill
 from skill_health.router.runs import RouterRun, load_run
 from skill_health.router.scores.judge import read_facts
 from skill_health.router.template import load_template
@@ -154,11 +155,11 @@ def test_since_a_revision(repository: Path, run: Skill) -> None:
     asked = {each["prompt_id"] for each in found["sweep"]["affected"]} | set(found["sweep"]["controls"])
     (folder,) = runs(repository)
     held = load_run(str(folder))
-    assert problems("router-manifest", held.manifest) == []
+    assert problems("router-manifest", values(held.manifest)) == []
     assert set(held.facts.prompts) == asked
     assert {each.prompt_id for each in held.results} == asked
     assert len(held.results) == len(asked) * 2
-    assert held.manifest["selection"]["kind"] == "sweep"
+    assert held.manifest.selection.kind == "sweep"
     assert [skill["name"] for skill in found["skills"]] == ["plum-jam"]
     assert (found["skills"][0]["before"], found["skills"][0]["after"]) == (DESCRIPTIONS["plum-jam"], WORSE)
     by_model = {model["model"]: {group["group"]: group for group in model["groups"]} for model in found["models"]}
@@ -242,7 +243,7 @@ def test_a_scheduled_sweep_asks_everything(repository: Path, sweep: Skill) -> No
     found = comparison(sweep("--max-loss", "0"))
     assert "sweep" not in found
     assert found["models"][0]["groups"][0]["prompts"] == len(LABELS)
-    assert [load_run(str(run)).manifest["selection"]["kind"] for run in runs(repository)] == ["all", "all"]
+    assert [load_run(str(run)).manifest.selection.kind for run in runs(repository)] == ["all", "all"]
 
 
 @pytest.mark.slow
@@ -423,9 +424,9 @@ def test_controls_stay_when_prompts_come_and_go(ids: set[str], seed: int, wanted
     assert set(shuffled) == after
 
 
-def asked_as(**more: Any) -> dict[str, Any]:
-    base = {"mode": "text", "listing": "full", "orders": "cyclic", "index": "description", "seed": 1, "template": "d"}
-    return base | {"selection": {"kind": "all"}} | more
+def asked_as(template: str = "d", selection: Any = None, **more: Any) -> SweepBasis:
+    chosen = RouterChoices(("maker:one",), 1, 1, "text", "full", "none", "description", "cyclic")
+    return SweepBasis(replace(chosen, **more), template, convert_record(selection or {"kind": "all"}, FrozenSelection))
 
 
 @pytest.mark.parametrize(
@@ -445,7 +446,7 @@ def asked_as(**more: Any) -> dict[str, Any]:
     ids=str,
 )  # fmt: skip
 def test_what_can_be_a_baseline(run: dict[str, Any], asked: dict[str, Any], why: str) -> None:
-    assert mismatch(manifest([prompt("a", "alpha")]) | run, asked_as(**asked), ["maker:one"]) == why
+    assert mismatch(frozen(manifest([prompt("a", "alpha")]) | run), asked_as(**asked), ["maker:one"]) == why
 
 
 def test_a_run_agrees_where_it_saw_the_changed_skills_as_they_were() -> None:
@@ -472,14 +473,14 @@ def put(reports: Path, name: str, **more: Any) -> dict[str, Any]:
     folder = reports / "router" / name
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text(json.dumps(found), encoding="utf-8")
-    line = json.dumps(to_line(result("jam-1", ["plum-jam"], "openai:gpt-x")))
+    line = json.dumps(values(result("jam-1", ["plum-jam"], "openai:gpt-x")))
     (folder / "results.jsonl").write_text(line + "\n", encoding="utf-8")
     return found
 
 
 def asked(*models: str) -> SweepBasis:
     chosen = RouterChoices(models, 1, 1, "text", "full", "none", "description", "cyclic")
-    return SweepBasis(chosen, load_template("none").digest, {"kind": "all"})
+    return SweepBasis(chosen, load_template("none").digest, FrozenSelection(kind="all"))
 
 
 def test_the_last_comparable_finished_run(tmp_path: Path) -> None:
@@ -506,7 +507,7 @@ def test_the_last_comparable_finished_run(tmp_path: Path) -> None:
 def test_finished_means_every_planned_call(tmp_path: Path) -> None:
     given = manifest([prompt("a", "alpha"), prompt("b", "beta")], replications=2)
     whole = [result(name, ["alpha"], replication=at) for name in "ab" for at in range(2)]
-    run = RouterRun("", given, read_facts(given), tuple(whole))
+    run = RouterRun("", frozen(given), read_facts(frozen(given)), tuple(whole))
     assert is_finished(run)
     assert not is_finished(replace(run, results=tuple(whole[1:])))
     assert not is_finished(replace(run, results=(*whole[1:], whole[1])))

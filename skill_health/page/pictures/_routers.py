@@ -88,7 +88,7 @@ def is_whole(report: RouterReport) -> bool:
 
 
 def _selection(report: RouterReport) -> str:
-    return str((report.run.selection or {}).get("kind") or "all")
+    return report.run.selection.kind if report.run.selection else "all"
 
 
 def percent(value: float | None) -> float | None:
