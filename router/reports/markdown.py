@@ -350,9 +350,9 @@ def _behaviour(report: RouterReport) -> Iterator[str]:
     for model in report.models:
         position, stability, calibration = model.position, model.stability, model.calibration
         rows.append([
-            text(model.model), _n(numbers.bare, position.tv), numbers.p_value(position.tv.p),
+            text(model.model), _n(lambda found: numbers.decimals(found.value), position.tv), numbers.p_value(position.tv.p),
             _n(format_number, position.slope), _n(share, stability.modal_share), share(stability.flip_rate),
-            _n(format_number, calibration.brier), numbers.bare(calibration.ece), _n(format_number, model.length),
+            _n(format_number, calibration.brier), numbers.decimals(calibration.ece.value), _n(format_number, model.length),
         ])  # fmt: skip
         if notes := _notes(model):
             why.setdefault("; ".join(notes), []).append(model.model)

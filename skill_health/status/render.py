@@ -25,6 +25,7 @@ from skill_health.documents.skill_record import (
 )
 from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import RoutedSkills
+from skill_health.text.numbers import with_interval
 from skill_health.text.terminal import (
     NARROWEST,
     ascii_values,
@@ -85,7 +86,7 @@ def routing_cell(routing: SkillRouting) -> str:
         (LOCAL, best.local),
         (LOOK, routing.state == "failed"),
     )
-    return f"{_whole(best.recall, '')} n {best.recall.n}{_marked(marks)}"
+    return f"{with_interval(best.recall, '.0f')} n {best.recall.n}{_marked(marks)}"
 
 
 def effect_cell(effect: SkillEffects) -> str:
@@ -96,21 +97,7 @@ def effect_cell(effect: SkillEffects) -> str:
         return "no tasks" if not effect.tasks else "not measured"
     last = effect.models[0]
     marks = _marked(((OLD, last.changed), (SIMULATED, last.simulated)))
-    return f"{last.verdict} {_whole(last.delta, '+')} n {last.tasks}{marks}"
-
-
-def _whole(number: NotedFigure, sign: str) -> str:
-    return _hundredths(number.value, number.low, number.high, sign)
-
-
-def _hundredths(middle: float | None, low: float | None, high: float | None, sign: str) -> str:
-    """A share or a difference in whole hundredths, with its interval."""
-    if middle is None:
-        return "–"
-    value = f"{100 * middle:{sign}.0f}"
-    if low is None or high is None:
-        return f"{value} [–]"
-    return f"{value} [{100 * low:{sign}.0f}, {100 * high:{sign}.0f}]"
+    return f"{last.verdict} {with_interval(last.delta, '+.0f')} n {last.tasks}{marks}"
 
 
 def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
@@ -119,7 +106,9 @@ def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
 
 def routing_line(run: ModelRouting) -> str:
     """A model of the router as a whole."""
-    known = _hundredths(run.top1, run.low, run.high, "")
+    known = with_interval(
+        NotedFigure(value=run.top1, low=run.low, high=run.high, n=run.top1_n, clusters=0, note=""), ".0f"
+    )
     marks = [
         ("simulated", run.simulated), ("not to be trusted", run.trusted is False),
         ("some prompts only", run.selection != "all"), (f"{len(run.changed or ())} descriptions changed since", bool(run.changed)),
@@ -134,7 +123,7 @@ def effect_line(effect: ModelEffect) -> str:
     simulated = ", SIMULATED" if effect.simulated else ""
     preliminary = ", preliminary" if effect.preliminary else ""
     return (
-        f"{effect.model}: {effect.verdict} {_whole(effect.delta, '+')} points, {effect.tasks} tasks, {effect.scored} of "
+        f"{effect.model}: {effect.verdict} {with_interval(effect.delta, '+.0f')} points, {effect.tasks} tasks, {effect.scored} of "
         f"{effect.trials} trials, {effect.time[:10]}, run {effect.run_id}{simulated}{preliminary}{biased}"
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import SimpleNamespace
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
+
+NOTHING = "–"
 
 
 class Ends(Protocol):
@@ -19,20 +20,33 @@ class Ends(Protocol):
         """The upper one."""
 
 
-class Ranged(Ends, Protocol):
-    """A number with its interval, and what it rests on."""
+class Interval(Ends, Protocol):
+    """A number with its interval."""
 
     @property
     def value(self) -> float | None:
-        """The estimate; None where there is none."""
+        """The number; None where it is not known."""
+
+
+class Observed(Interval, Protocol):
+    """A number with its interval and what it rests on."""
 
     @property
     def n(self) -> int:
-        """How many observations it rests on."""
+        """How many observations."""
 
 
-Number = Mapping[str, Any]
-NOTHING = "–"
+def format_interval(number: Interval, form: Callable[[float | None], str], unit: str = "") -> str:
+    """A number in a form, its unit, and its interval: "71.3 % [64.2, 77.6]". Every number of a report is made here."""
+    if number.value is None:
+        return NOTHING
+    known = number.low is not None or number.high is not None
+    return f"{form(number.value)}{unit} [{f'{form(number.low)}, {form(number.high)}' if known else NOTHING}]"
+
+
+def with_interval(number: Interval, form: str = ".1f", factor: float = 100.0, unit: str = "") -> str:
+    """A number times `factor` in a form of Python's, its unit, and its interval likewise."""
+    return format_interval(number, lambda value: NOTHING if value is None else f"{value * factor:{form}}", unit)
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -45,24 +59,34 @@ def signed(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:+.1f}"
 
 
-def share(number: Ranged | Number) -> str:
+def decimals(value: float | None) -> str:
+    """A number to three decimal places."""
+    return NOTHING if value is None else f"{value:.3f}"
+
+
+def share(number: Interval, unit: str = "") -> str:
     """A share with its interval, in per cent: "71.3 [64.2, 77.6]"."""
-    return _with_interval(number, percent)
+    return format_interval(number, percent, unit)
 
 
-def format_number(number: Ranged | Number) -> str:
-    """A number with its interval."""
-    return _with_interval(number, lambda value: NOTHING if value is None else f"{value:.3f}")
+def format_number(number: Interval) -> str:
+    """A number with its interval, to three decimal places."""
+    return format_interval(number, decimals)
 
 
-def quantity(number: Ranged) -> str:
+def points(number: Interval, unit: str = "") -> str:
+    """A difference of shares with its interval, in percentage points and with its sign."""
+    return format_interval(number, signed, unit)
+
+
+def quantity(number: Interval) -> str:
     """A mean of tokens, dollars or milliseconds with its interval, to four significant digits."""
-    return _with_interval(number, lambda value: amount(_tidy(value)))
+    return format_interval(number, lambda value: amount(_tidy(value)))
 
 
-def change(number: Ranged) -> str:
+def change(number: Interval) -> str:
     """A difference of such means with its interval and with its sign."""
-    return _with_interval(number, _changed)
+    return format_interval(number, _changed)
 
 
 def _changed(value: float | None) -> str:
@@ -73,32 +97,13 @@ def _tidy(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 
-def bare(number: Ranged) -> str:
-    """A number that cannot have an interval."""
-    return NOTHING if number.value is None else f"{number.value:.3f}"
-
-
-def points(number: Ranged | Number) -> str:
-    """A difference of shares with its interval, in percentage points and with its sign."""
-    return _with_interval(number, signed)
-
-
 def bracket(ends: Ends | None) -> str:
-    """The two ends of an interval of such differences; a dash where one is not known."""
+    """The two ends of an interval of differences of shares; a dash where one is not known."""
     known = ends is not None and ends.low is not None and ends.high is not None
     return f"[{signed(ends.low)}, {signed(ends.high)}]" if ends and known else NOTHING
 
 
-def _with_interval(number: Ranged | Number, shown: Callable[[float | None], str]) -> str:
-    found: Any = SimpleNamespace(**number) if isinstance(number, Mapping) else number
-    if found.value is None:
-        return NOTHING
-    if found.low is None and found.high is None:
-        return f"{shown(found.value)} [{NOTHING}]"
-    return f"{shown(found.value)} [{shown(found.low)}, {shown(found.high)}]"
-
-
-def with_n(shown: str, number: Ranged) -> str:
+def with_n(shown: str, number: Observed) -> str:
     """A number with the calls behind it: "71.3 [64.2, 77.6] n 60"."""
     return f"{shown} n {number.n:,}" if number.value is not None else shown
 
@@ -119,32 +124,3 @@ def amount(value: float | None, digits: int = 3) -> str:
 def count(n: int, noun: str) -> str:
     """A number of things: "1 call", "2 calls"."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
-
-
-class Interval(Protocol):
-    """A number with the ends of its interval."""
-
-    @property
-    def value(self) -> float | None:
-        """The number; None where it is not known."""
-        ...  # pragma: no cover
-
-    @property
-    def low(self) -> float | None:
-        """The lower end; None where there is no interval."""
-        ...  # pragma: no cover
-
-    @property
-    def high(self) -> float | None:
-        """The upper end."""
-        ...  # pragma: no cover
-
-
-def with_interval(number: Interval, form: str = ".1f", factor: float = 100.0, unit: str = "") -> str:
-    """A number and its interval, times `factor` and in a form: "71.3 [64.2, 77.6]"; `unit` stands behind the number."""
-    if number.value is None:
-        return NOTHING
-    ends = NOTHING
-    if number.low is not None and number.high is not None:
-        ends = f"{number.low * factor:{form}}, {number.high * factor:{form}}"
-    return f"{number.value * factor:{form}}{unit} [{ends}]"
