@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 from skill_health.documents._record import Figure, FullFigure, NotedFigure, OpenRecord, Record
@@ -22,16 +23,16 @@ def text_cell(text: object) -> PageCell:
     return PageCell(str(text), str(text))
 
 
-def count(origins: Origins, record: Record | OpenRecord, name: str) -> PageCell:
-    """A whole number with commas, in the field of this name; a dash where it is null."""
-    value: int | None = getattr(record, name)
-    return PageCell(MISSING if value is None else f"{value:,}", value, origins.of(record, name))
+def count(origins: Origins, record: Record | OpenRecord, *names: str) -> PageCell:
+    """A whole number with commas, in the field that these names lead to; a dash where it is null."""
+    value: int | None = reduce(getattr, names, record)  # type: ignore[assignment]
+    return PageCell(MISSING if value is None else f"{value:,}", value, origins.of(record, *names))
 
 
-def score(origins: Origins, record: Record | OpenRecord, name: str, tone: Tone | Literal[""] = "") -> PageCell:
-    """A score between 0 and 1, in the field of this name."""
-    value: float | None = getattr(record, name)
-    return PageCell(score_text(value), value, origins.of(record, name), "" if value is None else tone)
+def score(origins: Origins, record: Record | OpenRecord, *names: str, tone: Tone | Literal[""] = "") -> PageCell:
+    """A score between 0 and 1, in the field that these names lead to."""
+    value: float | None = reduce(getattr, names, record)  # type: ignore[assignment]
+    return PageCell(score_text(value), value, origins.of(record, *names), "" if value is None else tone)
 
 
 def score_text(value: float | None) -> str:

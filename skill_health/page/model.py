@@ -72,17 +72,9 @@ def _inner_fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
     return tuple((each.name, each.encode_name) for each in found.fields if _holds_records(each.type))
 
 
-def _holds_records(kind: msgspec.inspect.Type) -> bool:
-    match kind:
-        case msgspec.inspect.StructType():
-            return True
-        case msgspec.inspect.UnionType():
-            return any(map(_holds_records, kind.types))
-        case msgspec.inspect.VarTupleType():
-            return _holds_records(kind.item_type)
-        case msgspec.inspect.DictType():
-            return _holds_records(kind.value_type)
-    return False
+def _holds_records(kind: Any) -> bool:
+    inner = (*getattr(kind, "types", ()), getattr(kind, "item_type", None), getattr(kind, "value_type", None))
+    return isinstance(kind, msgspec.inspect.StructType) or any(map(_holds_records, filter(None, inner)))
 
 
 def _escaped(key: str) -> str:

@@ -25,6 +25,7 @@ from skill_health.page.model import Origins, Page
 from skill_health.page.sections import skills
 from skill_health.page.sections.skills import SkillPart, parts
 from skill_health.page.skill.budget import HtmlBudget
+from skill_health.page.skill.effects import SkillMeasurement
 from skill_health.page.skill.health import by_skill, health
 from skill_health.page.skill.kept_files import ReportFolders
 from skill_health.page.skill.routing import prompt_price
@@ -156,7 +157,8 @@ def test_simulated_models_say_so_wherever_their_figures_stand() -> None:
             for pick in (pick for prompt in side.prompts for pick in prompt.picks):
                 assert pick.simulated == (pick.model == "scripted")
         for each in (*part.routing.models, *part.effect.models):
-            assert (each.model == "scripted") == any(mark.word == "SIMULATED" for mark in each.marks)
+            model = each.line.model if isinstance(each, SkillMeasurement) else each.model
+            assert (model == "scripted") == any(mark.word == "SIMULATED" for mark in each.marks)
 
 
 def test_tasks_and_trials_of_a_skill_are_its_own() -> None:
@@ -164,7 +166,7 @@ def test_tasks_and_trials_of_a_skill_are_its_own() -> None:
     views = 0
     for part in made():
         for each in part.effect.models:
-            of_model = next(one for one in report.models if one.model == each.model)
+            of_model = next(one for one in report.models if one.model == each.line.model)
             tasks = {one.task_id: one for one in of_model.tasks if one.skill == part.name}
             assert len(each.tasks) + each.left == len(tasks)
             for task in each.tasks:
@@ -350,7 +352,7 @@ def test_reports_that_are_gone_leave_the_record() -> None:
     page = replace(page_made.page(), router=(), effects=(), folder="")
     for part, whole in zip(parts(page), made(), strict=True):
         assert part.routing.models == whole.routing.models and not part.routing.lost.prompts
-        assert [each.verdict for each in part.effect.models] == [each.verdict for each in whole.effect.models]
+        assert [each.line for each in part.effect.models] == [each.line for each in whole.effect.models]
         assert all(not each.tasks and each.failing is None for each in part.effect.models)
 
 

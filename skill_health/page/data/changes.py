@@ -13,20 +13,9 @@ from typing import Final
 import msgspec
 
 from skill_health.core.strict_json import escape_surrogates
+from skill_health.documents import page_data as data
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_history import ModelEffect
-from skill_health.documents.page_data import (
-    ClaimAges,
-    MovedSkill,
-    NamedSkill,
-    PageBefore,
-    PageChanges,
-    PageState,
-    PreviousState,
-    StateField,
-    StateMove,
-    StateOfSkill,
-)
 from skill_health.documents.skill_record import SkillRecord, SkillRouted
 from skill_health.page.data.loading import read_file, read_record
 from skill_health.page.model import SkillVerdict
@@ -37,7 +26,7 @@ HEAD = f'{{"schema": "{STATE}",'
 MARKER = 'id="skill-health-state"'
 FOREIGN = "what stands in the place of the last page is no page of skill-health: what has changed is not known"
 _MOST = 64 << 20
-FIELDS: tuple[StateField, ...] = (
+FIELDS: tuple[data.StateField, ...] = (
     "verdict", "score", "recall_model", "recall", "effect_verdict", "effect", "tokens", "stale_claims", "name",
 )  # fmt: skip
 
@@ -59,14 +48,14 @@ def state_file(path: str) -> str:
     return f"{os.path.splitext(path)[0]}.state.json"
 
 
-def state_text(state: PageState) -> str:
+def state_text(state: data.PageState) -> str:
     """The content of that file."""
     values = record_values(state)
     values.pop("schema")
     return f"{HEAD}{json.dumps(values, sort_keys=True, indent=1)[1:]}\n"
 
 
-def read_state(path: str) -> tuple[PageState | None, tuple[str, ...]]:
+def read_state(path: str) -> tuple[data.PageState | None, tuple[str, ...]]:
     """The state of a page, None where there is none, and a note where it is damaged. Never raises."""
     text = read_page_file(path)
     if text is None:
@@ -84,58 +73,58 @@ def read_state(path: str) -> tuple[PageState | None, tuple[str, ...]]:
             return None, ()
         told = raw.decode("utf-8", "replace")
     try:
-        return read_record(told.encode(), PageState), ()
+        return read_record(told.encode(), data.PageState), ()
     except ValueError:
         return None, ("the state in the last page is damaged: what has changed since is not known",)
 
 
-def with_basis(now: PageState, old: PageState | None) -> PageState:
+def with_basis(now: data.PageState, old: data.PageState | None) -> data.PageState:
     """The state to keep in the page: that of now, and as `previous` the one that it is compared with.
 
     Where nothing has changed since the last page, what that was compared with stays: the same input makes the same
     page again.
     """
-    basis: PageState | PreviousState | None = old
+    basis: data.PageState | data.PreviousState | None = old
     if old is not None and old.skills == now.skills:
         basis = old.previous
-    previous = basis and PreviousState(as_of=basis.as_of, version=basis.version, skills=basis.skills)
+    previous = basis and data.PreviousState(as_of=basis.as_of, version=basis.version, skills=basis.skills)
     return msgspec.structs.replace(now, previous=previous)
 
 
-def changes(state: PageState) -> PageChanges | None:
+def changes(state: data.PageState) -> data.PageChanges | None:
     """What has changed since the page that a state is compared with; None where there is none."""
     before = state.previous
     if before is None:
         return None
     old, new = before.skills, state.skills
     both = [path for path in sorted(new) if path in old]
-    skills = (MovedSkill(path=path, name=new[path].name, what=_what(old[path], new[path])) for path in both)
-    return PageChanges(
-        since=PageBefore(as_of=before.as_of, version=before.version),
-        added=tuple(NamedSkill(path=path, name=new[path].name) for path in sorted(new.keys() - old.keys())),
-        removed=tuple(NamedSkill(path=path, name=old[path].name) for path in sorted(old.keys() - new.keys())),
+    skills = (data.MovedSkill(path=path, name=new[path].name, what=_what(old[path], new[path])) for path in both)
+    return data.PageChanges(
+        since=data.PageBefore(as_of=before.as_of, version=before.version),
+        added=tuple(data.NamedSkill(path=path, name=new[path].name) for path in sorted(new.keys() - old.keys())),
+        removed=tuple(data.NamedSkill(path=path, name=old[path].name) for path in sorted(old.keys() - new.keys())),
         skills=tuple(each for each in skills if each.what),
     )
 
 
-def _what(old: StateOfSkill, new: StateOfSkill) -> tuple[StateMove, ...]:
+def _what(old: data.StateOfSkill, new: data.StateOfSkill) -> tuple[data.StateMove, ...]:
     pairs = ((field, getattr(old, field), getattr(new, field)) for field in FIELDS)
-    return tuple(StateMove(field=field, before=was, after=now) for field, was, now in pairs if was != now)
+    return tuple(data.StateMove(field=field, before=was, after=now) for field, was, now in pairs if was != now)
 
 
 def state(
     records: Mapping[str, SkillRecord],
     verdicts: Mapping[str, SkillVerdict],
     tokens: Mapping[str, int | None],
-    claims: ClaimAges | None,
+    claims: data.ClaimAges | None,
     as_of: str,
     version: str,
-) -> PageState:
+) -> data.PageState:
     """The state of now, without what it is compared with. All mappings are by path. Simulated runs are left out."""
     skills = {}
     for path, record in sorted(records.items()):
         best, last = _best(record), _last(record)
-        skills[path] = StateOfSkill(
+        skills[path] = data.StateOfSkill(
             name=escape_surrogates(record.name),
             verdict=verdicts[path].word,
             score=record.health.score,
@@ -146,7 +135,7 @@ def state(
             tokens=tokens[path],
             stale_claims=claims.skills[path].stale if claims else None,
         )
-    return PageState(schema=STATE, as_of=as_of, version=version, skills=skills, previous=None)
+    return data.PageState(schema=STATE, as_of=as_of, version=version, skills=skills, previous=None)
 
 
 def _best(record: SkillRecord) -> SkillRouted | None:

@@ -21,14 +21,7 @@ from skill_health.documents._record import RecordType, convert_record, record_va
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.lint_report import LintDocument
-from skill_health.documents.page_data import (
-    ClaimAges,
-    HostListing,
-    PageData,
-    PageState,
-    SkillClaims,
-    SkillListings,
-)
+from skill_health.documents.page_data import ClaimAges, HostListing, PageData, PageState, SkillClaims, SkillListings
 from skill_health.documents.router_report import RouterReport
 from skill_health.documents.skill_record import SkillRecords
 from skill_health.formats.json import document as lint_document
@@ -113,20 +106,11 @@ def _group(path: str) -> str:
 def _entry(catalog: Catalog, group: str) -> HostListing:
     host = catalog.host
     return HostListing(
-        key=host.key,
-        title=host.title,
-        group=group,
-        unit=host.unit,
-        limit=host.limit if host.limit > 0 else None,
-        wanted=catalog.wanted,
-        used=catalog.used,
-        shown_tokens=catalog.tokens,
-        skills=len(catalog.skills),
-        full=catalog.count(FULL),
-        truncated=catalog.count(TRUNCATED),
-        name_only=catalog.count(NAME_ONLY),
+        key=host.key, title=host.title, group=group, unit=host.unit, limit=host.limit if host.limit > 0 else None,
+        wanted=catalog.wanted, used=catalog.used, shown_tokens=catalog.tokens, skills=len(catalog.skills),
+        full=catalog.count(FULL), truncated=catalog.count(TRUNCATED), name_only=catalog.count(NAME_ONLY),
         omitted=catalog.count(OMITTED),
-    )
+    )  # fmt: skip
 
 
 def _tokens(own: Mapping[str, Any]) -> int | None:

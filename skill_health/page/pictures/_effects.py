@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from skill_health.documents._record import FullFigure
 from skill_health.documents.effect_history import ModelEffect
-from skill_health.documents.effect_report import ArmContrast, IntervalEnds, ModelEffectReport, SkillEffectReport
+from skill_health.documents.effect_report import ArmContrast, ModelEffectReport, SkillEffectReport
 from skill_health.page.drawing.theme import GROUND, MUTED, SERIES
 from skill_health.page.figures import MISSING, Mark, count, effect_marks, points, text_cell
 from skill_health.page.model import NumberTable, Origins, Page, PageCell
@@ -149,25 +149,16 @@ def _figures(origins: Origins, contrast: ArmContrast, brief: bool) -> tuple[Page
     ends = [text_cell(MISSING)] * 2
     if student := _student(contrast):
         ends = [
-            PageCell(f"{end * 100:+.1f}", end * 100, origins.of(student.own, name))
-            for name, end in (("low", student.low), ("high", student.high))
+            PageCell(f"{end * 100:+.1f}", end * 100, origins.of(contrast, "t", name))
+            for name, end in zip(("low", "high"), student, strict=True)
         ]
     return first, *ends, count(origins, contrast, "differing"), last
 
 
-class _Student(NamedTuple):
-    """Student's interval that has both ends."""
-
-    own: IntervalEnds
-    low: float
-    high: float
-
-
-def _student(contrast: ArmContrast) -> _Student | None:
+def _student(contrast: ArmContrast) -> tuple[float, float] | None:
+    """Student's interval, where it has both ends."""
     found = contrast.t
-    if found is None or found.low is None or found.high is None:
-        return None
-    return _Student(found, found.low, found.high)
+    return None if found is None or found.low is None or found.high is None else (found.low, found.high)
 
 
 def forest(
@@ -197,19 +188,19 @@ def forest(
             **vl.estimate_values(estimate, factor), "name": name, "group": group, "n": f"n {estimate.n:,}",
             "kind": kinds[-1], "main": contrast.name == PRIMARY,
             "open": estimate.low is None if measure else not contrast.testable,
-            **({"t_low": round(student.low * factor, 6), "t_high": round(student.high * factor, 6)} if student else {}),
+            **({"t_low": round(student[0] * factor, 6), "t_high": round(student[1] * factor, 6)} if student else {}),
         })  # fmt: skip
-    look = vl.looks("kind", _KINDS, kinds, legend=False)
+    color, shape = vl.looks("kind", _KINDS, kinds, legend=False)
     axis = vl.signed_axis(title)
-    fill = {**look.color, "condition": {"test": "datum.open", "value": GROUND}}
-    shape = {"shape": look.shape, "fill": fill, "size": vl.either("main", 70, 36)}
+    fill = {**color, "condition": {"test": "datum.open", "value": GROUND}}
+    point = {"shape": shape, "fill": fill, "size": vl.either("main", 70, 36)}
     thin = vl.layer("rule", vl.interval("x", axis, "t_low", "t_high"), strokeWidth=1, yOffset=5)
     layers = [
         # First the one that all rows have: their order is that of the first mark.
         vl.layer("text", {"x": {"value": 222}, "text": {"field": "n"}, "color": {"value": MUTED}}),
         vl.layer("rule", vl.interval("x", axis), strokeWidth=2),
         *([thin] if has_thin else []),
-        vl.layer("point", {"x": vl.channel("value", **axis), **shape}),
+        vl.layer("point", {**point, "x": vl.channel("value", **axis)}),
     ]
-    inner = vl.layered({"step": 17}, layers, 215, y=vl.row_names(), color=look.color)
+    inner = vl.layered({"step": 17}, layers, 215, y=vl.row_names(), color=color)
     return vl.facets(values, inner, apart=True) if len({*groups}) > 1 else vl.with_data(values, inner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
 from skill_health.page.drawing.theme import GRID, INK, ZERO
 from skill_health.text.numbers import Interval
@@ -36,24 +36,14 @@ def either(field: str, then: Any, otherwise: Any) -> Spec:
     return {"condition": {"test": f"datum.{field}", "value": then}, "value": otherwise}
 
 
-class Look(NamedTuple):
-    """Colour and shape by a field, as channels."""
-
-    color: Spec
-    shape: Spec
-
-    @property
-    def channels(self) -> Spec:
-        """Both of them."""
-        return {"color": self.color, "shape": self.shape}
-
-
-def looks(field: str, looks_of: Mapping[str, tuple[str, str]], present: Iterable[str], legend: bool = True) -> Look:
+def looks(
+    field: str, looks_of: Mapping[str, tuple[str, str]], present: Iterable[str], legend: bool = True
+) -> tuple[Spec, Spec]:
     """Colour and shape by a field, for the values that are present; a legend where there are several."""
     names = [name for name in looks_of if name in {*present}]
     own = None if not legend or len(names) < 2 else {"title": None}
     color, shape = ({"domain": names, "range": [looks_of[name][at] for name in names]} for at in (0, 1))
-    return Look(category(field, scale=color, legend=own), category(field, scale=shape, legend=own))
+    return category(field, scale=color, legend=own), category(field, scale=shape, legend=own)
 
 
 def layer(mark: str, encoding: Spec, data: Sequence[Spec] | None = None, only: str = "", **more: Any) -> Spec:

@@ -101,14 +101,9 @@ def _spec(pairs: Sequence[effects.Pair], key: effects.Measure, name: str, size: 
         {**each.values, "model": fitted[own.model_label], **named}
         for each, (own, _), named in zip(drawn, pairs, _name_points(drawn, across, along), strict=True)
     ]
-    frames = (
-        vl.signed_axis(f"{name} per trial, with the skill less without"),
-        vl.signed_axis("points of success, with the skill less without"),
-    )
-    x_axis, y_axis = (
-        {**frame, "scale": {"domain": [*domain], "nice": False}}
-        for frame, domain in zip(frames, (across, along), strict=True)
-    )
+    scales: list[vl.Spec] = [{"scale": {"domain": [*domain], "nice": False}} for domain in (across, along)]
+    x_axis = vl.signed_axis(f"{name} per trial, with the skill less without") | scales[0]
+    y_axis = vl.signed_axis("points of success, with the skill less without") | scales[1]
     x, y = vl.channel("x", **x_axis), vl.channel("y", **y_axis)
     color = vl.category("model", legend=None)
     shape = vl.category("model", legend={"title": None, "direction": "vertical"}, scale={"range": SHAPES[:6]})

@@ -60,12 +60,12 @@ def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
         {**vl.estimate_values(each.own.metrics.top1), "name": name, "figure": figure, "state": each.state}
         for each, name, figure in zip(standings, names, figures, strict=True)
     ]
-    look = vl.looks("state", STATES, {each.state for each in standings})
+    color, shape = vl.looks("state", STATES, {each.state for each in standings})
     along = vl.percent_axis("top-1, % of calls", grid=False)
-    point = {"x": vl.channel("value", **along), "shape": look.shape, "fill": look.color}
+    point = {"x": vl.channel("value", **along), "shape": shape, "fill": color}
     layers = [
-        vl.layer("rule", {**vl.interval("x", along), "color": look.color}, yOffset=5),
-        vl.layer("point", {**point, "color": look.color}, size=80, yOffset=5),
+        vl.layer("rule", {**vl.interval("x", along), "color": color}, yOffset=5),
+        vl.layer("point", {**point, "color": color}, size=80, yOffset=5),
         vl.text("figure", vl.WIDTH, align="right", dy=-11, color=MUTED),
     ]
     return vl.plot(values, {"step": 36}, layers, y=vl.row_heads())

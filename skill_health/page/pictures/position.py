@@ -120,7 +120,7 @@ def _spec(standings: Sequence[RouterStanding], tested: bool) -> vl.Spec:
     axis = {"grid": True, "tickCount": 4}
     y = vl.channel("value", title="first answers, %", scale={"domainMin": 0}, axis=axis)
     share_axis = vl.percent_axis("right, % of calls")
-    look = vl.looks("series", _LOOKS, _LOOKS)
+    color, shape = vl.looks("series", _LOOKS, _LOOKS)
     dash = {"condition": {"test": "datum.series === 'picked'", "value": [1, 0]}, "value": [4, 3]}
     words, width = vl.text("words", 0, -7, "words", color=MUTED), 172 if tested else vl.WIDTH
     ends = [
@@ -133,8 +133,8 @@ def _spec(standings: Sequence[RouterStanding], tested: bool) -> vl.Spec:
     ]  # fmt: skip
     answers = vl.facets(right, vl.layered(110, ends, width))
     lines = [
-        vl.layer("line", {"x": x, "y": y, "color": look.color, "strokeDash": dash}, only="series"),
-        vl.layer("point", {"x": x, "y": y, **look.channels}, only="series", filled=True, size=34),
+        vl.layer("line", {"x": x, "y": y, "color": color, "strokeDash": dash}, only="series"),
+        vl.layer("point", {"x": x, "y": y, "color": color, "shape": shape}, only="series", filled=True, size=34),
         words,
     ]
     drawn = vl.facets(picks, vl.layered(110, lines, width))

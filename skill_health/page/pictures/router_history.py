@@ -144,13 +144,13 @@ def _spec(drawn: Mapping[str, Sequence[RoutedRun]]) -> vl.Spec:
             own |= {"segment": run.segment or None, "changed": True if run.differs else None}
             values.append({**own, **vl.estimate_values(run.own.metrics.top1)})
     every = [run for runs in drawn.values() for run in runs]
-    look = vl.looks("kind", LOOKS, [run.kind for run in every])
+    color, shape = vl.looks("kind", LOOKS, [run.kind for run in every])
     up = vl.percent_axis("top-1, %", (0, 50, 100))
     y = vl.channel("value", **up)
     layers = [
         vl.layer("rule", {}, only="changed", strokeWidth=1, strokeDash=vl.DASHED, color=ZERO),
-        vl.layer("rule", {**vl.interval("y", up), "color": look.color}),
+        vl.layer("rule", {**vl.interval("y", up), "color": color}),
         vl.layer("line", {"y": y, "detail": {"field": "segment"}}, only="segment"),
-        vl.layer("point", {"y": y, **look.channels}, filled=True, size=48),
+        vl.layer("point", {"y": y, "color": color, "shape": shape}, filled=True, size=48),
     ]
     return vl.facets(values, vl.layered(62, layers, x=vl.time_channel("time", [run.time for run in every])))

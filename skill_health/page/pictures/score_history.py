@@ -41,8 +41,8 @@ def build(page: Page) -> tuple[Picture, ...]:
     rows = tuple(
         (
             text_cell(run.line.time),
-            *(score(page.origins, run.line.summary, name) for name in ("mean", "min", "max")),
-            count(page.origins, run.line.summary, "skills"),
+            *(score(page.origins, run.line, "summary", name) for name in ("mean", "min", "max")),
+            count(page.origins, run.line, "summary", "skills"),
             text_cell(texts.get(run.line.time, "")),
         )
         for run in reversed(runs)

@@ -10,10 +10,8 @@ section with several places to jump to has PLACES: their ids and what the naviga
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from skill_health.core.plugins import plugin_names
@@ -36,19 +34,14 @@ class RenderedSection:
 
 def build_sections(page: Page, drawn: Drawn, environment: Environment) -> tuple[RenderedSection, ...]:
     """The sections that have something to show, in their order."""
-    found = ((name, import_module(f"{package.__name__}.{name}")) for name in plugin_names(package.__path__))
-    ranked = sorted(found, key=lambda item: (item[1].ORDER, item[0]))
-    return tuple(section for name, module in ranked for section in _rendered(name, module, page, drawn, environment))
-
-
-def _rendered(
-    name: str, module: ModuleType, page: Page, drawn: Drawn, environment: Environment
-) -> Iterator[RenderedSection]:
-    context = module.build(page, drawn)
-    if context is not None:
-        text = environment.get_template(f"{name}.html.j2").render(context)
-        links = getattr(module, "PLACES", None) or ((name, module.TITLE),)
-        yield RenderedSection(text, _style(name), links)
+    modules = ((name, import_module(f"{package.__name__}.{name}")) for name in plugin_names(package.__path__))
+    found = []
+    for name, module in sorted(modules, key=lambda item: (item[1].ORDER, item[0])):
+        context = module.build(page, drawn)
+        if context is not None:
+            text = environment.get_template(f"{name}.html.j2").render(context)
+            found.append(RenderedSection(text, _style(name), getattr(module, "PLACES", ((name, module.TITLE),))))
+    return tuple(found)
 
 
 def _style(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from skill_health.documents.page_data import MovedSkill, NamedSkill, StateMove
 from skill_health.page.drawing.drawn import Drawn
@@ -21,63 +20,25 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SkillLink:
-    """A skill by its name. `place` is its part of the page, "" where it has none or the name is not enough."""
-
-    name: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class SkillChange:
-    """A skill and what changed in it: the field, the cell before and the cell after."""
-
-    skill: SkillLink
-    what: tuple[tuple[str, PageCell, PageCell], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownChanges:
-    """Everything that changed since the page of the day `as_of`, which version `version` made.
-
-    `other` says that this is another version than the one of now, which may judge otherwise.
-    """
-
-    as_of: str
-    version: str
-    other: bool
-    added: tuple[SkillLink, ...]
-    removed: tuple[SkillLink, ...]
-    skills: tuple[SkillChange, ...]
-
-
 def build(page: Page, _: Drawn) -> Mapping[str, object]:
-    """The changes; None where this is the first page."""
-    return {"changes": find_changes(page)}
-
-
-def find_changes(page: Page) -> ShownChanges | None:
-    """What changed since the last page; None where this is the first."""
+    """What changed, skills with their parts of this page; `since` is None where there is no page before it."""
     told = page.own.changes
     if told is None:
-        return None
+        return {"since": None}
     present = {skill.path for skill in page.status.skills}
-    return ShownChanges(
-        told.since.as_of,
-        told.since.version,
-        told.since.version != page.version,
-        tuple(_link(each, present) for each in told.added),
-        tuple(_link(each, present) for each in told.removed),
-        tuple(
-            SkillChange(_link(each, present), tuple(_move(page, what) for what in each.what)) for each in told.skills
-        ),
-    )
+    return {
+        "since": told.since,
+        "is_other": told.since.version != page.version,
+        "added": [_link(each, present) for each in told.added],
+        "removed": [_link(each, present) for each in told.removed],
+        "skills": [(_link(each, present), [_move(page, what) for what in each.what]) for each in told.skills],
+    }
 
 
-def _link(each: NamedSkill | MovedSkill, present: set[str]) -> SkillLink:
+def _link(each: NamedSkill | MovedSkill, present: set[str]) -> tuple[str, str]:
+    """The name of a skill, and the id of its part of the page, "" where it has none."""
     folder = each.path.rpartition("/")[0].rpartition("/")[2] or each.path
-    return SkillLink(each.name or folder, anchor(each.path) if each.path in present else "")
+    return each.name or folder, anchor(each.path) if each.path in present else ""
 
 
 def _move(page: Page, what: StateMove) -> tuple[str, PageCell, PageCell]:

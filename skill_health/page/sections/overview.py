@@ -9,16 +9,7 @@ from dataclasses import dataclass
 from skill_health.documents.lint_report import LintedSkill, ScoreComponent
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.drawing.drawn import Drawn
-from skill_health.page.figures import (
-    MISSING,
-    Mark,
-    count,
-    effect_marks,
-    points,
-    score,
-    share,
-    skill_route_marks,
-)
+from skill_health.page.figures import MISSING, Mark, count, effect_marks, points, score, share, skill_route_marks
 from skill_health.page.model import Page, PageCell, SkillVerdict, anchor
 from skill_health.page.verdict.ranking import effect_first, routed_first
 
@@ -52,7 +43,7 @@ class OverviewComponent:
 
 @dataclass(frozen=True, slots=True)
 class OverviewRow:
-    """A skill in the table. `place` is the name of its part of the page, `need` sorts by verdict, the worst first.
+    """A skill in the table. `place` is the name of its part of the page.
 
     `twin` says that another skill has the same name, so that the path has to tell them apart.
     """
@@ -62,7 +53,6 @@ class OverviewRow:
     name: str
     twin: bool
     verdict: SkillVerdict
-    need: int
     score: PageCell
     parts: tuple[OverviewComponent, ...]
     found: tuple[tuple[str, PageCell], ...]
@@ -85,8 +75,8 @@ def rows(page: Page) -> tuple[OverviewRow, ...]:
     """The rows of the table: by verdict, the worst first, and by path among equals."""
     names = Counter(skill.name for skill in page.status.skills)
     scored = {entry.path: entry for entry in page.lint.skills}
-    found = [_row(page, skill, scored.get(skill.path), names) for skill in page.status.skills]
-    return tuple(sorted(found, key=lambda row: (row.need, row.path)))
+    skills = {skill.path: skill for skill in page.status.skills}
+    return tuple(_row(page, skills[path], scored.get(path), names) for path in page.by_need())
 
 
 def _row(page: Page, skill: SkillRecord, linted: LintedSkill | None, names: Counter[str]) -> OverviewRow:
@@ -101,7 +91,6 @@ def _row(page: Page, skill: SkillRecord, linted: LintedSkill | None, names: Coun
         skill.name,
         names[skill.name] > 1,
         verdict,
-        verdict.need,
         score(origins, health, "score"),
         tuple(_part(page, each) for each in (linted.components if linted else ())),
         tuple((word, count(origins, health, word)) for word in ("errors", "warnings") if getattr(health, word)),

@@ -61,8 +61,8 @@ def parts(page: Page) -> Iterator[SkillPart]:
     sources = _Sources(
         {each.path: each for each in page.lint.skills},
         by_skill(page.lint),
-        book(shelf, page.router),
-        bench(shelf, page.effects),
+        book(page.origins, shelf, page.router),
+        bench(page.origins, shelf, page.effects),
         HtmlBudget(FINDINGS),
         HtmlBudget(PROMPTS),
         HtmlBudgets(HtmlBudget(TASKS), HtmlBudget(LINKS), HtmlBudget(VIEWS)),
@@ -88,6 +88,6 @@ def _part(page: Page, record: SkillRecord, sources: _Sources) -> SkillPart:
         record.next,
         cut(page.own.descriptions.get(record.path, ""), _LONGEST),
         health(page.origins, record, sources.linted.get(record.path), sources.found, sources.findings),
-        routing(page.origins, record, sources.routes, sources.prompts),
-        effect(page.origins, record, sources.trials, sources.runs),
+        routing(record, sources.routes, sources.prompts),
+        effect(record, sources.trials, sources.runs),
     )

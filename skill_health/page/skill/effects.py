@@ -69,11 +69,7 @@ class TaskView:
 class SkillMeasurement:
     """What the last run of a model says of a skill. `left` tasks are not shown, and `unlinked` trials not linked."""
 
-    model: str
-    run: str
-    time: str
-    verdict: str
-    reason: str
+    line: ModelEffect
     marks: tuple[Mark, ...]
     notes: tuple[str, ...]
     delta: PageCell
@@ -102,6 +98,7 @@ _Of = tuple[str, str, str]
 class EffectReports:
     """Skills and tasks of the benchmark's reports by run, model and name of the skill; trials are read once a run."""
 
+    origins: Origins
     shelf: ReportFolders
     skills: Mapping[_Of, SkillEffectReport]
     tasks: Mapping[_Of, tuple[TaskReport, ...]]
@@ -123,7 +120,7 @@ class HtmlBudgets:
     views: HtmlBudget
 
 
-def bench(shelf: ReportFolders, reports: Sequence[EffectReport]) -> EffectReports:
+def bench(origins: Origins, shelf: ReportFolders, reports: Sequence[EffectReport]) -> EffectReports:
     """Where the effect of each skill is looked up."""
     skills: dict[_Of, SkillEffectReport] = {}
     tasks: dict[_Of, list[TaskReport]] = defaultdict(list)
@@ -132,22 +129,20 @@ def bench(shelf: ReportFolders, reports: Sequence[EffectReport]) -> EffectReport
             skills.update(((report.run_id, each.model, skill.skill), skill) for skill in each.skills)
             for task in each.tasks:
                 tasks[report.run_id, each.model, str(task.skill)].append(task)
-    return EffectReports(shelf, skills, {key: tuple(found) for key, found in tasks.items()})
+    return EffectReports(origins, shelf, skills, {key: tuple(found) for key, found in tasks.items()})
 
 
-def effect(origins: Origins, record: SkillRecord, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
+def effect(record: SkillRecord, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
     """Effect of a skill, from its record and what the runs that it rests on have left."""
-    measured = (_measured(origins, each, record.name, library, purses) for each in record.effect.models)
+    measured = (_measured(each, record.name, library, purses) for each in record.effect.models)
     return EffectSection(record.effect.state, record.effect.tasks, tuple(measured))
 
 
-def _measured(
-    origins: Origins, line: ModelEffect, name: str, library: EffectReports, purses: HtmlBudgets
-) -> SkillMeasurement:
+def _measured(line: ModelEffect, name: str, library: EffectReports, purses: HtmlBudgets) -> SkillMeasurement:
     model, run = line.model, line.run_id
     skill, every = library.skills.get((run, model, name)), library.tasks.get((run, model, name), ())
     tasks = []
-    for task in (_task(origins, each) for each in every[:MOST_TASKS]):
+    for task in (_task(library.origins, each) for each in every[:MOST_TASKS]):
         if not purses.tasks.pay(_AROUND + _ARM * len(task.arms) + price(task.slug + task.id + task.kind)):
             break
         tasks.append(task)
@@ -157,9 +152,9 @@ def _measured(
     view = _view(library.shelf, chosen, purses.views)
     files = [library.shelf.link(("effectiveness", run, each), each) for each in ("report.json", RESULTS)]
     return SkillMeasurement(
-        model, run, line.time, line.verdict, line.reason, effect_marks(line), skill.verdict.notes if skill else (),
-        points(origins, line.delta), tuple(tasks), len(every) - len(tasks), tuple(link for link in files if link),
-        trials, len(ran) - len(trials), view, None if view else chosen,
+        line, effect_marks(line), skill.verdict.notes if skill else (), points(library.origins, line.delta), tuple(tasks),
+        len(every) - len(tasks), tuple(link for link in files if link), trials, len(ran) - len(trials), view,
+        None if view else chosen,
     )  # fmt: skip
 
 

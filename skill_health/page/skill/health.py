@@ -32,17 +32,13 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class PageFinding:
-    """A finding. `excerpt` is None where its line is empty or must not be shown."""
+    """A finding with the title of its rule. `excerpt` is None where its line is empty or must not be shown."""
 
-    severity: str
-    code: str
-    rule: str
+    record: FindingRecord
     title: str
-    place: str
     message: TextExcerpt
     help: TextExcerpt
     excerpt: Excerpt | None
-    fixable: bool
     elsewhere: bool
 
 
@@ -112,7 +108,7 @@ def health(
     severities = ("error", "warning", "info")
     return HealthSection(
         record.health.state,
-        score(origins, linted, "score", _tone(record)) if linted else PageCell(MISSING),
+        score(origins, linted, "score", tone=_tone(record)) if linted else PageCell(MISSING),
         tuple((name, count(origins, linted.findings, name) if linted else PageCell(MISSING)) for name in severities),
         tuple(cut(flag, _LONGEST) for flag in (linted.flags if linted else ())),
         tuple(_component(origins, each) for each in (linted.components if linted else ())),
@@ -140,10 +136,8 @@ def _component(origins: Origins, part: ScoreComponent) -> ComponentDetail:
 
 
 def _finding(told: FindingRecord, path: str) -> PageFinding:
-    return PageFinding(
-        told.severity, told.code, told.rule, _titles().get(told.code, ""), f"{told.line}:{told.col}",
-        cut(told.message, _LONGEST), cut(told.help, _LONGEST), _excerpt(told), told.fixable, told.skill != path,
-    )  # fmt: skip
+    message, advice = cut(told.message, _LONGEST), cut(told.help, _LONGEST)
+    return PageFinding(told, _titles().get(told.code, ""), message, advice, _excerpt(told), told.skill != path)
 
 
 def _excerpt(told: FindingRecord) -> Excerpt | None:

@@ -147,6 +147,8 @@ class RoutingSection:
     taken: Side
 
 
+_Place = Literal["expected", "picked"]
+_Of = tuple[str, _Place, str | None]
 Places = Mapping[tuple[str, str], tuple[int, ...]]
 """Places of prompts in a report, by run and name of the skill."""
 
@@ -158,18 +160,19 @@ class RouterReports:
     `cells` are those of the confusion matrices with their model, by run, "expected" or "picked", and name.
     """
 
+    origins: Origins
     shelf: ReportFolders
     runs: Mapping[str, RouterReport]
     lost: Places
     taken: Places
-    cells: Mapping[tuple[str, str, str | None], tuple[tuple[str, ConfusionCell], ...]]
+    cells: Mapping[_Of, tuple[tuple[str, ConfusionCell], ...]]
 
 
-def book(shelf: ReportFolders, reports: Sequence[RouterReport]) -> RouterReports:
+def book(origins: Origins, shelf: ReportFolders, reports: Sequence[RouterReport]) -> RouterReports:
     """What each skill's routing is looked up in: read once, however many skills there are."""
     lost: dict[tuple[str, str], list[int]] = defaultdict(list)
     taken: dict[tuple[str, str], list[int]] = defaultdict(list)
-    cells: dict[tuple[str, str, str | None], list[tuple[str, ConfusionCell]]] = defaultdict(list)
+    cells: dict[_Of, list[tuple[str, ConfusionCell]]] = defaultdict(list)
     runs = {str(report.run.run_id): report for report in reports}
     for run, report in runs.items():
         for at, prompt in enumerate(report.prompts):
@@ -182,10 +185,10 @@ def book(shelf: ReportFolders, reports: Sequence[RouterReport]) -> RouterReports
             if cell.expected != cell.picked:
                 cells[run, "expected", cell.expected].append((model, cell))
                 cells[run, "picked", cell.picked].append((model, cell))
-    return RouterReports(shelf, runs, _fixed(lost), _fixed(taken), _fixed(cells))
+    return RouterReports(origins, shelf, runs, _fixed(lost), _fixed(taken), _fixed(cells))
 
 
-def routing(origins: Origins, record: SkillRecord, library: RouterReports, purse: HtmlBudget) -> RoutingSection:
+def routing(record: SkillRecord, library: RouterReports, purse: HtmlBudget) -> RoutingSection:
     """Routing of a skill, from its record and the reports that the record rests on. The purse pays for prompts."""
     told = record.routing
     models: dict[tuple[str, str], dict[str, bool]] = {}
@@ -194,11 +197,11 @@ def routing(origins: Origins, record: SkillRecord, library: RouterReports, purse
     sides = [(run, name, own) for (run, name), own in models.items() if run in library.runs]
     return RoutingSection(
         told.state,
-        count(origins, told, "prompts"),
-        tuple(_model(origins, each) for each in told.models),
+        count(library.origins, told, "prompts"),
+        tuple(_model(library.origins, each) for each in told.models),
         tuple((run, _kept(library.shelf, run)) for run in dict.fromkeys(run for run, _ in models)),
-        _side(origins, sides, library, "expected", purse),
-        _side(origins, sides, library, "picked", purse),
+        _side(sides, library, "expected", purse),
+        _side(sides, library, "picked", purse),
     )
 
 
@@ -218,28 +221,20 @@ def _model(origins: Origins, each: SkillRouted) -> ModelConfusions:
 
 
 def _side(
-    origins: Origins,
-    sides: Sequence[tuple[str, str, Mapping[str, bool]]],
-    library: RouterReports,
-    key: Literal["expected", "picked"],
-    purse: HtmlBudget,
+    sides: Sequence[tuple[str, str, Mapping[str, bool]]], library: RouterReports, key: _Place, purse: HtmlBudget
 ) -> Side:
     """One direction: `key` says what the skill is in it.
 
     `sides` are runs, the name by which each lists the skill, and their models that count.
     """
     picked, places = key == "picked", library.taken if key == "picked" else library.lost
-    rows = [
-        row
-        for run, name, models in sides
-        for row in _rows(origins, library.cells.get((run, key, name), ()), models, picked)
-    ]
+    rows = [row for run, name, models in sides for row in _rows(library, (run, key, name), models)]
     rows.sort(key=lambda row: (-int(row[2].value or 0), row[0].text, row[1].text))
     every = [
         found
         for run, name, models in sides
         for at in places.get((run, name), ())
-        if (found := failed_prompt(origins, library.runs[run].prompts[at], models, name if picked else None))
+        if (found := failed_prompt(library.origins, library.runs[run].prompts[at], models, name if picked else None))
     ]
     every.sort(key=lambda prompt: -prompt.wrong)
     prompts = list(takewhile(lambda prompt: purse.pay(prompt_price(prompt)), every[:MOST_PROMPTS]))
@@ -247,15 +242,13 @@ def _side(
     return Side(NumberTable(head, tuple(rows[:_MOST_ROWS])), tuple(prompts), len(every) - len(prompts))
 
 
-def _rows(
-    origins: Origins, cells: Sequence[tuple[str, ConfusionCell]], models: Mapping[str, bool], picked: bool
-) -> Iterator[tuple[PageCell, ...]]:
+def _rows(library: RouterReports, of: _Of, models: Mapping[str, bool]) -> Iterator[tuple[PageCell, ...]]:
     """The cells of the confusion matrices that a skill is in, but not those in which it is right."""
-    for model, cell in cells:
+    for model, cell in library.cells.get(of, ()):
         if model in models:
-            counts = count(origins, cell, "calls"), count(origins, cell, "prompts")
+            counts = (count(library.origins, cell, name) for name in ("calls", "prompts"))
             told = f"{model} (SIMULATED)" if models[model] else model
-            yield text_cell(named(cell.expected if picked else cell.picked)), text_cell(told), *counts
+            yield text_cell(named(cell.expected if of[1] == "picked" else cell.picked)), text_cell(told), *counts
 
 
 def _fixed(found: Mapping[_Key, list[_Item]]) -> Mapping[_Key, tuple[_Item, ...]]:

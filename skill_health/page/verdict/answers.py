@@ -16,21 +16,13 @@ from skill_health.lint.report import LintReport
 from skill_health.lint.report import judge_report as gate
 from skill_health.page.figures import score_text
 from skill_health.page.model import QUESTIONS, EffectWord, SkillVerdict, Tone
-from skill_health.page.verdict.verdicts import (
-    ASK_AGAIN,
-    OUTDATED,
-    SO_FAR,
-    Standing,
-    hedged,
-    percent,
-    points,
-    standing,
-)
+from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, SO_FAR, Standing, hedged, points, standing
 from skill_health.rules._api import Severity
 from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder, grouped
 from skill_health.status.records import LOST
 from skill_health.status.render import CollectionStatus
+from skill_health.text.numbers import with_interval
 
 _GAPS: Mapping[int, tuple[str, ...]] = {
     1: ("fix first",),
@@ -181,7 +173,7 @@ def _best(run: ModelRouting, models: int) -> str:
 
 
 def _top1(run: ModelRouting) -> str:
-    return f"{percent(Estimate(run.top1, run.low, run.high, run.top1_n))} of {run.top1_n} call{'s' * (run.top1_n != 1)}"
+    return f"{with_interval(Estimate(run.top1, run.low, run.high), unit=' %')} of {run.top1_n} call{'s' * (run.top1_n != 1)}"
 
 
 def _unasked(runs: Sequence[ModelRouting], kinds: dict[str, bool]) -> str:

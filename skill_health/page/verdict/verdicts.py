@@ -153,12 +153,7 @@ def findings(health: SkillHealth) -> str:
 
 def recall(each: SkillRouted) -> str:
     """How often a skill came first for its requests, by whom: "66.7 % [16.4, 95.3] of 3 calls (maker:model)"."""
-    return f"{percent(each.recall)} of {each.recall.n} call{'s' * (each.recall.n != 1)} ({each.model})"
-
-
-def percent(number: Interval) -> str:
-    """A share in per cent with its interval."""
-    return with_interval(number, unit=" %")
+    return f"{with_interval(each.recall, unit=' %')} of {each.recall.n} call{'s' * (each.recall.n != 1)} ({each.model})"
 
 
 def points(number: Interval, n: int) -> str:
