@@ -182,6 +182,28 @@ def test_a_line_with_an_impossible_day_is_left_out(tmp_path: Path) -> None:
     assert ([each.as_of for each in lines], len(notes)) == ([line["as_of"]], 1)
 
 
+def test_an_imported_run_may_have_no_time(tmp_path: Path) -> None:
+    line = json.loads((Path(page_made.page().folder) / "router-history.jsonl").read_bytes().splitlines()[0])
+    (tmp_path / "router-history.jsonl").write_text(json.dumps(line | {"time": None, "imported": True}) + "\n")
+    lines, notes = router_history(str(tmp_path))
+    assert ([each.time for each in lines], notes) == ([None], ())
+
+
+def test_a_score_above_one_is_shown(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profile plan-v2.3.0 does not clamp its ratio of claims."""
+    real = join.lint
+
+    def lint(*given: Any, **more: Any) -> Any:
+        report, result = real(*given, **more)
+        scores = {path: dataclasses.replace(score, value=1.25) for path, score in report.scores.skills.items()}
+        corpus = dataclasses.replace(report.scores.corpus, mean=1.25, max=1.25)
+        return report._replace(scores=report.scores._replace(skills=scores, corpus=corpus)), result
+
+    monkeypatch.setattr(join, "lint", lint)
+    page = page_made.read(whole)
+    assert {each.health.score for each in page.status.skills} == {1.25} == {page.lint.summary.score}
+
+
 def test_a_long_history_is_read_from_its_end(tmp_path: Path) -> None:
     line = json.loads((Path(page_made.page().folder) / "skill-health-history.jsonl").read_bytes().splitlines()[0])
     line["skills"] = {}
