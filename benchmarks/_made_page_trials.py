@@ -13,7 +13,8 @@ from typing import Any
 from benchmarks._made_page import Known, Texts, append, write_json
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.bench.manifest import digest
-from skill_health.documents._record import record_values
+from skill_health.documents._record import convert_record, record_values
+from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import TrialResult, TrialUsage
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE
@@ -50,12 +51,13 @@ def write_trials(reports: Path, skills: Sequence[Known], trials: int, day: date,
         for replication in range(REPLICATIONS)
     ]
     folder = reports / "effectiveness" / manifest["run_id"]
-    report = build_report(manifest, results)
+    frozen = convert_record(manifest, EffectManifest)
+    report = build_report(frozen, results)
     write_json(folder / "manifest.json", manifest)
-    write_json(folder / "report.json", report)
+    write_json(folder / "report.json", record_values(report))
     lines = (json.dumps(record_values(result), sort_keys=True) + "\n" for result in results)
     (folder / "results.jsonl").write_text("".join(lines), encoding="utf-8")
-    append(reports / "effectiveness-history.jsonl", history_lines(manifest, report, results))
+    append(reports / "effectiveness-history.jsonl", map(record_values, history_lines(frozen, report, results)))
     for nth, result in enumerate(results):
         if result.outcome in ("fail", "timeout"):
             _write_trial(folder / result.folder, result, nth, texts)

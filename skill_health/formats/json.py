@@ -27,7 +27,8 @@ def render(report: LintReport, color: bool = False) -> str:
 
     Each skill and each finding is one line: easy to compare, and indenting everything would produce millions of pieces.
     """
-    return "{\n" + ",\n".join(f" {_text(key)}: {_value(value)}" for key, value in document(report).items()) + "\n}\n"
+    document = record_values(build_lint_document(report))
+    return "{\n" + ",\n".join(f" {_text(key)}: {_value(value)}" for key, value in document.items()) + "\n}\n"
 
 
 def _value(value: Any) -> str:
@@ -38,11 +39,6 @@ def _value(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False)
-
-
-def document(report: LintReport) -> dict[str, Any]:
-    """The report as JSON values."""
-    return record_values(build_lint_document(report))
 
 
 def build_lint_document(report: LintReport) -> LintDocument:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -272,11 +271,6 @@ def build_status_record(status: CollectionStatus) -> SkillRecords:
         ),
         notes=status.notes,
     )
-
-
-def document(status: CollectionStatus, digests: Mapping[str, str | None]) -> dict[str, Any]:
-    """The document as JSON values."""
-    return record_values(build_status_record(status))
 
 
 def _run(run: ModelRouting) -> RouterRunRecord:

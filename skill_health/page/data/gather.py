@@ -14,17 +14,14 @@ from typing import Any, Final
 from skill_health.config.settings import Config
 from skill_health.core.git import Revision
 from skill_health.core.strict_json import escape_surrogates, plain_values
-from skill_health.daily.history import to_record
 from skill_health.daily.today import check_today
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
-from skill_health.documents._record import RecordType, convert_record, record_values
+from skill_health.documents._record import RecordType, map_values, record_values
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_report import EffectReport
-from skill_health.documents.lint_report import LintDocument
 from skill_health.documents.page_data import ClaimAges, HostListing, PageData, PageState, SkillClaims, SkillListings
 from skill_health.documents.router_report import RouterReport
-from skill_health.documents.skill_record import SkillRecords
-from skill_health.formats.json import document as lint_document
+from skill_health.formats.json import build_lint_document
 from skill_health.lint.pipeline import LintResult
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
@@ -36,8 +33,7 @@ from skill_health.registries.records import Registries, Review, reviews
 from skill_health.skill.measure import estimate_tokens
 from skill_health.status.join import JoinedRecords, read_joined
 from skill_health.status.next_steps import CommandBuilder
-from skill_health.status.render import CollectionStatus
-from skill_health.status.render import document as status_document
+from skill_health.status.render import CollectionStatus, build_status_record
 
 
 def claims(result: LintResult, paths: Sequence[str], config: Config, as_of: date) -> ClaimAges | None:
@@ -216,8 +212,8 @@ def read_page(
         title=title,
         version=status.version,
         as_of=as_of.isoformat(),
-        status=convert_record(plain_values(status_document(status, joined.digests)), SkillRecords),
-        lint=convert_record(plain_values(lint_document(joined.report)), LintDocument),
+        status=map_values(build_status_record(status), plain_values),
+        lint=map_values(build_lint_document(joined.report), plain_values),
         history=history,
         router_history=routes,
         effect_history=helped,
@@ -284,7 +280,7 @@ def _line(joined: JoinedRecords, asked: Sequence[str], config: Config, as_of: da
     """The line that a daily run of now would write; findings that a baseline knows are among it there too."""
     time = f"{as_of.isoformat()}T00:00:00Z"
     line = check_today(joined.whole, joined.result, config, as_of, time, asked, Revision()).line
-    return convert_record(plain_values(to_record(line)), DailyRun)
+    return map_values(line, plain_values)
 
 
 def render(page: Page) -> str:
