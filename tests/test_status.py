@@ -204,14 +204,14 @@ def test_the_table_says_it_in_one_row_each() -> None:
     assert rows == {
         "plums": "0.90 80 [60, 90] n 12 helps +20 [+10, +30] n 8",
         "pears": "2 errors fix first fix first",
-        "a-name-that-is-…-wide-ｗｉｄｅ": "0.90 40 [20, 60] n 12*^ helps +20 [+10, +30] n 8",
-        "figs": "0.90 80 [60, 90] n 12 no evidence -25 [-55, +5] n 15*~",
+        "a-name-that-is-…-wide-ｗｉｄｅ": "0.90 40 [20, 60] n 12^* helps +20 [+10, +30] n 8",
+        "figs": "0.90 80 [60, 90] n 12 no evidence -25 [-55, +5] n 15~*",
         "dates": "0.90 no prompts no tasks",
     }
     text = " ".join(" ".join(page).split())
     assert "maker:m: top-1 80 [70, 90] % of 58 calls, 2026-11-20, run run-1" in text
     assert (
-        "s: top-1 80 [70, 90] % of 58 calls, 2026-11-20, run run-1, simulated, not to be trusted, 2 descriptions changed"
+        "s: top-1 80 [70, 90] % of 58 calls, 2026-11-20, run run-1, SIMULATED, 2 descriptions changed since, not to be"
         in text
     )
     assert (

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
 from skill_health.documents._record import Figure, FullFigure, NotedFigure, OpenRecord, Record
-from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.caveats import FoundCaveat, RoutingFacts, find_routing_caveats
 from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.model import Origins, PageCell, Tone
 from skill_health.text.numbers import with_interval
@@ -68,48 +66,11 @@ def estimate_text(estimate: AnyFigure, form: str = ",.1f", factor: float = 100.0
 
 AnyFigure = Figure | NotedFigure | FullFigure
 """A number with its interval, as the reports have it."""
-MarkWord = Literal["SIMULATED", "local", "stale", "subset", "untrusted", "preliminary", "biased"]
-LEGEND: dict[MarkWord, str] = {
-    "SIMULATED": "made by a script, no model was asked; it shows that the measurement works, not what skills do",
-    "local": "a router on this machine that compares words or vectors; no model that agents use",
-    "stale": "the skill or its description has changed since it was measured",
-    "subset": "measured over a part of the prompts only",
-    "untrusted": "the run failed its own checks: see its report",
-    "preliminary": "too few tasks or too wide an interval for a conclusion",
-    "biased": "something was not the same with and without the skill: see its tasks",
-}
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A word of the legend, and the reason where the report names one."""
-
-    word: MarkWord
-    reason: str = ""
-
-
-def route_marks(
-    simulated: bool, local: bool, changed: bool | None, trusted: bool | None, selection: str
-) -> tuple[Mark, ...]:
-    """The marks of the numbers of a routing run, by what is known of it."""
-    words: tuple[tuple[MarkWord, bool | None], ...] = (
-        ("SIMULATED", simulated), ("local", local), ("stale", changed), ("subset", selection != "all"),
-        ("untrusted", trusted is False),
-    )  # fmt: skip
-    return tuple(Mark(word) for word, holds in words if holds)
-
-
-def skill_route_marks(run: SkillRouted) -> tuple[Mark, ...]:
-    """The marks of a skill's numbers in a routing run."""
-    return route_marks(run.simulated, run.local, run.changed, run.trusted, run.selection)
-
-
-def effect_marks(line: ModelEffect) -> tuple[Mark, ...]:
-    """The marks of a line of effects, with their reasons."""
-    said: tuple[tuple[MarkWord, Sequence[str]], ...] = (("biased", line.biased), ("preliminary", line.preliminary))
-    found = [Mark("SIMULATED")] if line.simulated else []
-    found += [Mark("stale")] if line.changed else []
-    return (*found, *(Mark(word, "; ".join(reasons)) for word, reasons in said if reasons))
+def skill_route_caveats(run: SkillRouted) -> tuple[FoundCaveat, ...]:
+    """The caveats of a skill's numbers in a routing run."""
+    return find_routing_caveats(RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection))
 
 
 # What terminal.clean makes visible, and what only a browser would hide or refuse: soft hyphens, fillers, variation

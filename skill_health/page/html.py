@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import installation
 from skill_health.documents._record import record_values
+from skill_health.documents.caveats import Caveat
 from skill_health.page import sections
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.drawing import palette
 from skill_health.page.drawing.drawn import draw_page
-from skill_health.page.figures import LEGEND, escape_text
+from skill_health.page.figures import escape_text
 from skill_health.page.model import QUESTIONS, Page, anchor
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _environment() -> Environment:
         table=lambda table, limit=None: Markup(table_html(table, limit)),
         markup=Markup,
     )
-    environment.globals.update(SIGNS=_SIGNS, QUESTIONS=QUESTIONS, LEGEND=LEGEND)
+    environment.globals.update(SIGNS=_SIGNS, QUESTIONS=QUESTIONS, CAVEATS=[caveat.value for caveat in Caveat])
     return environment
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from skill_health.documents._record import NotedFigure
+from skill_health.documents.caveats import FoundCaveat, find_effect_caveats
 from skill_health.documents.page_data import StateField, StateMove
 from skill_health.documents.skill_record import SkillRecord
-from skill_health.page.figures import MISSING, escape_text, estimate_text, score_text
+from skill_health.page.figures import MISSING, escape_text, estimate_text, score_text, skill_route_caveats
 from skill_health.page.model import QUESTIONS, Page, SkillVerdict
 from skill_health.page.verdict.ranking import effect_first, routed_first
 from skill_health.text.terminal import clean, markdown_text
@@ -102,27 +103,19 @@ def _routed(skill: SkillRecord) -> str:
     """The routing figure that tells most, and what to mind about it."""
     if (best := routed_first(skill.routing.models)) is None:
         return MISSING
-    marks = (
-        ("SIMULATED", best.simulated), ("counts words", best.local), ("out of date", best.changed),
-        ("not to be trusted", best.trusted is False),
-    )  # fmt: skip
-    return _marked(best.recall, "", best.model, marks)
+    return _marked(best.recall, "", best.model, skill_route_caveats(best))
 
 
 def _measured(skill: SkillRecord) -> str:
     """The effect that tells most, likewise."""
     if (last := effect_first(skill.effect.models)) is None:
         return MISSING
-    marks = (
-        ("SIMULATED", last.simulated), ("out of date", last.changed), ("preliminary", last.preliminary),
-        ("biased", last.biased),
-    )  # fmt: skip
-    return _marked(last.delta, "+", last.model, marks)
+    return _marked(last.delta, "+", last.model, find_effect_caveats(last))
 
 
-def _marked(number: NotedFigure, sign: str, model: str, marks: Iterable[tuple[str, object]]) -> str:
+def _marked(number: NotedFigure, sign: str, model: str, caveats: Iterable[FoundCaveat]) -> str:
     figure = _text(estimate_text(number, f"{sign},.1f"))
-    return ", ".join([figure, _text(model, 30), *(mark for mark, there in marks if there)])
+    return ", ".join([figure, _text(model, 30), *(each.caveat.phrase for each in caveats)])
 
 
 def _changes(page: Page) -> Iterator[str]:

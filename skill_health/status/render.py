@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from msgspec.structs import asdict, replace
 
 from skill_health.core.strict_json import plain_values
 from skill_health.documents._record import NotedFigure, record_values
+from skill_health.documents.caveats import Caveat, FoundCaveat, RoutingFacts, find_effect_caveats, find_routing_caveats
 from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.next_steps import SharedStep, StepKind
 from skill_health.documents.router_history import ModelRouting
@@ -40,12 +41,13 @@ from skill_health.text.terminal import (
 )
 
 HEAD = ("skill", "health", "recall %", "effect, points")
-OLD, SIMULATED, LOCAL, LOOK = "*", "~", "^", "!"
+LOOK = "!"
+_SIGNS = "; ".join(f"{each.value.sign} {each.value.meaning.partition(';')[0]}" for each in Caveat if each.value.sign)
 MARKS = (
     f"health: the score, {LOOK} where there is a reason to look. recall: of the requests that are for the skill, by the best "
     "model, with its 95 % interval and n calls. effect: success with the skill less that without, in percentage points, "
-    f"with its 95 % interval and n tasks. {OLD} the skill has changed since; {SIMULATED} simulated, no model was asked; "
-    f"{LOCAL} by a router on this machine that asks no language model; {LOOK} most requests are lost."
+    f"with its 95 % interval and n tasks. {_SIGNS}; "
+    f"{LOOK} most requests are lost."
 )
 
 
@@ -79,13 +81,9 @@ def routing_cell(routing: SkillRouting) -> str:
     if not routing.models or routing.models[0].recall.value is None:
         return "no prompts" if not routing.prompts else "not measured"
     best = routing.models[0]
-    marks = (
-        (OLD, best.changed),
-        (SIMULATED, best.simulated),
-        (LOCAL, best.local),
-        (LOOK, routing.state == "failed"),
-    )
-    return f"{with_interval(best.recall, '.0f')} n {best.recall.n}{_marked(marks)}"
+    facts = RoutingFacts(best.simulated, best.local, bool(best.changed), best.trusted, best.selection)
+    signs = _signs(find_routing_caveats(facts)) + (LOOK if routing.state == "failed" else "")
+    return f"{with_interval(best.recall, '.0f')} n {best.recall.n}{signs}"
 
 
 def effect_cell(effect: SkillEffects) -> str:
@@ -95,12 +93,12 @@ def effect_cell(effect: SkillEffects) -> str:
     if not effect.models:
         return "no tasks" if not effect.tasks else "not measured"
     last = effect.models[0]
-    marks = _marked(((OLD, last.changed), (SIMULATED, last.simulated)))
-    return f"{last.verdict} {with_interval(last.delta, '+.0f')} n {last.tasks}{marks}"
+    signs = _signs(find_effect_caveats(last))
+    return f"{last.verdict} {with_interval(last.delta, '+.0f')} n {last.tasks}{signs}"
 
 
-def _marked(marks: Sequence[tuple[str, bool | None]]) -> str:
-    return "".join(sign for sign, there in marks if there)
+def _signs(caveats: Iterable[FoundCaveat]) -> str:
+    return "".join(each.caveat.value.sign for each in caveats)
 
 
 def routing_line(run: ModelRouting) -> str:
@@ -108,22 +106,24 @@ def routing_line(run: ModelRouting) -> str:
     known = with_interval(
         NotedFigure(value=run.top1, low=run.low, high=run.high, n=run.top1_n, clusters=0, note=""), ".0f"
     )
-    marks = [
-        ("simulated", run.simulated), ("not to be trusted", run.trusted is False),
-        ("some prompts only", run.selection != "all"), (f"{len(run.changed or ())} descriptions changed since", bool(run.changed)),
-    ]  # fmt: skip
-    said = "".join(f", {word}" for word, there in marks if there)
+    facts = RoutingFacts(run.simulated, False, bool(run.changed), run.trusted, run.selection)
+    descriptions = f"{len(run.changed or ())} descriptions changed since"
+    said = "".join(
+        f", {descriptions if each.caveat is Caveat.STALE else each.caveat.phrase}"
+        for each in find_routing_caveats(facts)
+    )
     return f"{run.model}: top-1 {known} % of {run.top1_n} calls, {run.time[:10]}, run {run.run_id}{said}"
 
 
 def effect_line(effect: ModelEffect) -> str:
     """An agent over the whole collection."""
     biased = "".join(f"; biased: {why}" for why in effect.biased)
-    simulated = ", SIMULATED" if effect.simulated else ""
-    preliminary = ", preliminary" if effect.preliminary else ""
+    said = "".join(
+        f", {each.caveat.phrase}" for each in find_effect_caveats(effect) if each.caveat is not Caveat.BIASED
+    )
     return (
         f"{effect.model}: {effect.verdict} {with_interval(effect.delta, '+.0f')} points, {effect.tasks} tasks, {effect.scored} of "
-        f"{effect.trials} trials, {effect.time[:10]}, run {effect.run_id}{simulated}{preliminary}{biased}"
+        f"{effect.trials} trials, {effect.time[:10]}, run {effect.run_id}{said}{biased}"
     )
 
 

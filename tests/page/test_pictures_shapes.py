@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from picture_parts import marks, shapes, size, texts
 from pictures_made import HOSTILE, made
 
+from skill_health.documents.caveats import Caveat, FoundCaveat
 from skill_health.page.drawing import theme
 from skill_health.page.drawing.draw import draw, draw_all
-from skill_health.page.figures import Mark
 from skill_health.page.model import NumberTable, Page, Picture, anchor
 from skill_health.page.pictures import (
     components,
@@ -237,11 +237,14 @@ class Measurement:
     """A measurement with marks."""
 
     subject: str
-    marks: tuple[Mark, ...]
+    marks: tuple[FoundCaveat, ...]
+
+
+CAVEATS = {caveat.value.word: caveat for caveat in Caveat}
 
 
 def marked(*words: str) -> Measurement:
-    return Measurement("it", tuple(Mark(word, "why" if word == "biased" else "") for word in words))
+    return Measurement("it", tuple(FoundCaveat(CAVEATS[word], "why" if word == "biased" else "") for word in words))
 
 
 def test_titles_say_what_all_and_what_some_of_the_runs_are() -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skill_health.documents._record import FullFigure
+from skill_health.documents.caveats import FoundCaveat, find_effect_caveats
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.effect_report import ArmContrast, ModelEffectReport, SkillEffectReport
 from skill_health.page.drawing.theme import GROUND, MUTED, SERIES
-from skill_health.page.figures import MISSING, Mark, count, effect_marks, points, text_cell
+from skill_health.page.figures import MISSING, count, points, text_cell
 from skill_health.page.model import NumberTable, Origins, Page, PageCell
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import mark_words
@@ -50,9 +51,9 @@ class EffectMeasurement:
         return self.name or self.model
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> tuple[FoundCaveat, ...]:
         """What keeps its figures from being taken at their word."""
-        return effect_marks(self.line)
+        return find_effect_caveats(self.line)
 
     @property
     def model_label(self) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skill_health.documents._record import Record
+from skill_health.documents.caveats import Caveat, FoundCaveat, RoutingFacts, find_routing_caveats
 from skill_health.documents.router_report import ModelRoutingReport, RouterReport
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN
-from skill_health.page.figures import MISSING, Mark, route_marks
+from skill_health.page.figures import MISSING
 from skill_health.page.model import Origins, Page, PageCell
 
+_HEAVY = (Caveat.SIMULATED, Caveat.UNTRUSTED, Caveat.PRELIMINARY)
 STATES = {
     "measured": (SERIES[0], "circle"),
-    "preliminary": (WARN, "triangle-up"),
-    "untrusted": (BAD, "cross"),
-    "SIMULATED": (UNKNOWN, "diamond"),
+    Caveat.PRELIMINARY.value.word: (WARN, "triangle-up"),
+    Caveat.UNTRUSTED.value.word: (BAD, "cross"),
+    Caveat.SIMULATED.value.word: (UNKNOWN, "diamond"),
 }
 """Colour and shape of a model's point by what is to be said of it first."""
 
@@ -28,7 +30,7 @@ class RouterStanding:
 
     own: ModelRoutingReport
     report: RouterReport
-    marks: tuple[Mark, ...]
+    marks: tuple[FoundCaveat, ...]
 
     @property
     def subject(self) -> str:
@@ -38,13 +40,13 @@ class RouterStanding:
     @property
     def state(self) -> str:
         """The one of STATES that weighs most."""
-        words = {mark.word for mark in self.marks}
-        return next((word for word in ("SIMULATED", "untrusted", "preliminary") if word in words), "measured")
+        found = {mark.caveat for mark in self.marks}
+        return next((caveat.value.word for caveat in _HEAVY if caveat in found), "measured")
 
     @property
     def is_sound(self) -> bool:
         """Whether a model was asked, and the run passed its own checks."""
-        return self.state in ("measured", "preliminary")
+        return not {Caveat.SIMULATED, Caveat.UNTRUSTED} & {mark.caveat for mark in self.marks}
 
     @property
     def top1(self) -> float | None:
@@ -74,12 +76,11 @@ def standing_of(page: Page, report: RouterReport, own: ModelRoutingReport) -> Ro
     """A model in a report."""
     lines = [each for each in page.status.routing if (each.model, each.run_id) == (own.model, report.run.run_id)]
     failed = report.check.failed if report.check else ()
-    marks = route_marks(
+    facts = RoutingFacts(
         own.kind == "simulated", own.kind == "local", any(line.changed for line in lines), own.model not in failed,
-        _selection(report),
+        _selection(report), own.preliminary,
     )  # fmt: skip
-    preliminary = (Mark("preliminary", "; ".join(own.preliminary)),) if own.preliminary else ()
-    return RouterStanding(own, report, (*marks, *preliminary))
+    return RouterStanding(own, report, find_routing_caveats(facts))
 
 
 def is_whole(report: RouterReport) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from skill_health.documents.caveats import Caveat
 from skill_health.page.drawing.theme import MUTED
 from skill_health.page.figures import count, estimate_text, share, text_cell
 from skill_health.page.model import NumberTable, Origins, Page, PageCell, Picture
@@ -53,7 +54,7 @@ def _row(origins: Origins, standing: RouterStanding) -> tuple[PageCell, ...]:
 
 
 def _spec(standings: Sequence[RouterStanding]) -> vl.Spec:
-    marks = [", ".join(mark.word for mark in each.marks if mark.word != "local") for each in standings]
+    marks = [", ".join(mark.word for mark in each.marks if mark.caveat is not Caveat.LOCAL) for each in standings]
     figures = [_figure(each) + (f" · {words}" if words else "") for each, words in zip(standings, marks, strict=True)]
     names = vl.labels([each.subject for each in standings], width=74 - max(map(len, figures)))
     values = [

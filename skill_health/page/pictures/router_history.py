@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skill_health.documents.caveats import FoundCaveat, RoutingFacts, find_routing_caveats
 from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.page.drawing.theme import BAD, SERIES, UNKNOWN, WARN, ZERO
-from skill_health.page.figures import Mark, estimate_text, route_marks, share, text_cell
+from skill_health.page.figures import estimate_text, share, text_cell
 from skill_health.page.model import NumberTable, Origins, Page, PageCell, Picture
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture, mark_words
@@ -54,10 +55,10 @@ class RoutedRun:
         return self.own.model
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
+    def marks(self) -> tuple[FoundCaveat, ...]:
         """What keeps the figure from being taken at its word."""
         own = self.own
-        return route_marks(own.simulated, own.kind == "local", None, own.trusted, own.selection)
+        return find_routing_caveats(RoutingFacts(own.simulated, own.kind == "local", False, own.trusted, own.selection))
 
     @property
     def figure(self) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
 
+from skill_health.documents.caveats import FoundCaveat, find_effect_caveats
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.effect_report import EffectReport, SkillEffectReport, TaskArmCounts, TaskReport
 from skill_health.documents.skill_record import SkillRecord
-from skill_health.page.figures import MISSING, Mark, effect_marks, points, score
+from skill_health.page.figures import MISSING, points, score
 from skill_health.page.model import Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, price
 from skill_health.page.skill.kept_files import FileLink, ReportFolders
@@ -70,7 +71,7 @@ class SkillMeasurement:
     """What the last run of a model says of a skill. `left` tasks are not shown, and `unlinked` trials not linked."""
 
     line: ModelEffect
-    marks: tuple[Mark, ...]
+    marks: tuple[FoundCaveat, ...]
     notes: tuple[str, ...]
     delta: PageCell
     tasks: tuple[TaskView, ...] = ()
@@ -152,7 +153,7 @@ def _measured(line: ModelEffect, name: str, library: EffectReports, purses: Html
     view = _view(library.shelf, chosen, purses.views)
     files = [library.shelf.link(("effectiveness", run, each), each) for each in ("report.json", RESULTS)]
     return SkillMeasurement(
-        line, effect_marks(line), skill.verdict.notes if skill else (), points(library.origins, line.delta), tuple(tasks),
+        line, find_effect_caveats(line), skill.verdict.notes if skill else (), points(library.origins, line.delta), tuple(tasks),
         len(every) - len(tasks), tuple(link for link in files if link), trials, len(ran) - len(trials), view,
         None if view else chosen,
     )  # fmt: skip
