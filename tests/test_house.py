@@ -445,3 +445,19 @@ def test_a_file_is_replaced_in_one_place() -> None:
     """A half-written file is nobody's to see, and only there is that seen to."""
     replacing = [path for path in MODULES if re.search(r"os\.replace\(|mkstemp\(", path.read_text(encoding="utf-8"))]
     assert [path.relative_to(ROOT).as_posix() for path in replacing] == ["skill_health/core/files.py"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", PACKAGES)
+def test_values_travel_as_types(package: str) -> None:
+    """Fewer than ten look-ups by a string key in a thousand lines: the rest is at the borders, in foreign data."""
+    lines = lookups = 0
+    for path in (ROOT / package).rglob("*.py"):
+        if not path.is_relative_to(ROOT / package / "router") and not path.is_relative_to(
+            ROOT / package / "effectiveness"
+        ):
+            text = path.read_text(encoding="utf-8")
+            lines += sum(bool(line.strip()) and not line.strip().startswith("#") for line in text.splitlines())
+            keys = (node.slice for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Subscript))
+            lookups += sum(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys)
+    assert lines > 5_000 and lookups < lines / 100
