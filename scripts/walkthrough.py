@@ -59,7 +59,7 @@ def walk(title: str, source: Path, place: Path, more: str) -> None:
     text = (work / skill).read_text("utf-8")
     (work / skill).write_text(re.sub(r"(?m)^name:.*\n", "", text, count=1), "utf-8")
     print(
-        f"Somebody deletes the name from `{skill}`. The hook refuses the commit, and whoever bypasses it hears of it the next day:\n"
+        f"Somebody deletes the name from `{skill}`. The hook refuses the commit, and\nwhoever bypasses it hears of it the next day:\n"
     )
     refused = "git commit -qam 'Who needs a name' 2>&1 | grep -E '^(skill-health|- )|error'"
     around = "git commit -qam 'Who needs a name' --no-verify"
