@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import blake2b, read_bytes
+from skill_health.core.files import blake2b
 from skill_health.discovery.corpus import LEFT_OUT
 from skill_health.effectiveness.records import SkillCopy
-from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile
 from skill_health.skill.model import Skill
-from skill_health.skill.parse import parse_skill, unreadable
 
 SKILL = "SKILL.md"
 
@@ -48,29 +46,6 @@ def _copy(skill: Skill, root: str) -> SkillCopy:
     except RefusedFile as refused:
         raise UsageError(f"{folder.shown}/{refused.path}: {refused.message}; the skill cannot be staged") from None
     return make_copy(skill.name, skill.description, files)
-
-
-def with_own(found: Mapping[str, SkillCopy], task: Task) -> dict[str, SkillCopy]:
-    """The collection and the skills that a task brings itself; of one name, the collection's. Raises UsageError."""
-    own = {
-        name: copy
-        for place in task.skills
-        for name, copy in copies([_own(place)], os.path.dirname(place)).items()
-        if name not in found
-    }
-    return dict(sorted({**found, **own}.items()))
-
-
-def _own(place: str) -> Skill:
-    name = os.path.basename(place)
-    data, problem = read_bytes(os.path.join(place, SKILL))
-    files = sorted(
-        os.path.relpath(os.path.join(folder, file), place).replace(os.sep, "/")
-        for folder, _, files in os.walk(place)
-        for file in files
-    )
-    rest = tuple(file for file in files if file != SKILL)
-    return unreadable(f"{name}/{SKILL}", problem, rest) if problem else parse_skill(data, f"{name}/{SKILL}", name, rest)
 
 
 def make_copy(name: str, description: str, files: Iterable[File], placebo: bool = False) -> SkillCopy:

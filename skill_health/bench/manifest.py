@@ -33,11 +33,6 @@ def identity(manifest: Mapping[str, Any]) -> str:
     return digest(_fixed(manifest))
 
 
-def run_record(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a run in a comparison."""
-    return {key: manifest.get(key) for key in ("run_id", "created", "commit", "dirty", "tool_version")}
-
-
 def _fixed(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest without volatile parts, and with hashes in place of what they cover."""
     kept = {name: value for name, value in manifest.items() if name not in (*VOLATILE, *_COVERED)}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
@@ -60,11 +59,6 @@ def write_reports(package: str, folder: str, report: Report) -> list[str]:
         write_text(path, module.render(report))
         written.append(path)
     return written
-
-
-def render_json(report: Report) -> str:
-    """Canonical JSON, ASCII only: sorted keys, two spaces, a trailing newline."""
-    return json.dumps(report, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def render_csv(head: Sequence[str], rows: Iterable[Row]) -> str:

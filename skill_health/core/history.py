@@ -12,46 +12,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import at_once, replace_file
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The records of a history, oldest first, and a warning for each line of the file that is not one."""
-
-    records: tuple[dict[str, Any], ...]
-    problems: tuple[str, ...] = ()
-
-
-def read_history(path: str) -> History:
-    """Read a history; an absent file is an empty one. Raises UsageError if the file cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return History(())
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    good, problems = [], []
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        torn = number == len(lines)
-        try:
-            record = json.loads(line.decode("utf-8"))
-            if not isinstance(record, dict):
-                raise ValueError("not an object")
-        except (ValueError, RecursionError):
-            what = "is torn: its writer was stopped half-way" if torn else "is not a JSON object"
-            problems.append(f"{path}:{number}: line {number} {what}; it is left out")
-            continue
-        good.append(record)
-    return History(tuple(good), tuple(problems))
 
 
 def append_history(path: str, record: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from skill_health.core.errors import UsageError
 from skill_health.effectiveness.records import CONDITIONS, Arm, SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.workspace.copies import copies, make_copy, with_own
+from skill_health.effectiveness.workspace.copies import copies, make_copy
 from skill_health.effectiveness.workspace.staging import (
     parse_arm,
     parse_arms,
@@ -191,16 +191,6 @@ def test_a_name_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
     folder(tmp_path, "one", "---\nname: ../../up\ndescription: d\n---\n")
     with pytest.raises(UsageError, match="cannot be the name of a folder"):
         read(tmp_path, "one")
-
-
-def test_a_task_brings_skills_of_its_own(tmp_path: Path) -> None:
-    folder(tmp_path, "own", helper="1")
-    folder(tmp_path, "a", "---\nname: a\ndescription: another\n---\n")
-    task = replace(TASK, skills=(str(tmp_path / "own"), str(tmp_path / "a")))
-    found = with_own(COPIES, task)
-    assert list(found) == [*"abcdef", "own"]
-    assert found["a"] == COPIES["a"]
-    assert [file.path for file in found["own"].files] == ["SKILL.md", "helper"]
 
 
 def test_leaving_out_what_is_not_there_is_the_users_mistake() -> None:
