@@ -39,10 +39,11 @@ def command(
     """
     from skill_health.core.files import check, write_text
     from skill_health.page.badge import badge, endpoint, svg
-    from skill_health.page.request import asked, page_of, skill_path
+    from skill_health.page.request import PageOptions, asked, page_of, skill_path
     from skill_health.text.terminal import clean, echo
 
-    page = page_of(asked(paths, options), options)
+    given = PageOptions(**options)
+    page = page_of(asked(paths, given), given)
     made = badge(page, what, skill_path(page, skill) if skill else None)
     text = svg(made) if format_ == "svg" else endpoint(made)
     if output:

@@ -26,25 +26,35 @@ _HEAD = 8
 @click.option("--list", "list_", is_flag=True, help="List the pictures; all arguments are then paths.")
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @common_options
-def command(name: str | None, paths: tuple[str, ...], **options: Any) -> int:
+def command(
+    name: str | None,
+    paths: tuple[str, ...],
+    skill: str | None,
+    output: str | None,
+    dark: bool,
+    scale: float,
+    list_: bool,
+    **options: Any,
+) -> int:
     """Write the picture of this name; without a name, list all pictures that there is data for."""
     from skill_health.page.pictures._load import collection_pictures, skill_pictures
-    from skill_health.page.request import asked, page_of, skill_path
+    from skill_health.page.request import PageOptions, asked, page_of, skill_path
     from skill_health.text.terminal import clean, echo
 
-    if options["list_"]:
+    if list_:
         name, paths = None, (*((name,) if name else ()), *paths)
-    file = options["output"] or f"{name}.png"
+    file = output or f"{name}.png"
     if not file.lower().endswith(_ENDINGS):
         raise UsageError(f"cannot write {file}: its name must end with .png or .svg")
-    page = page_of(asked(paths, options), options)
-    path = skill_path(page, options["skill"]) if options["skill"] else None
+    given = PageOptions(**options)
+    page = page_of(asked(paths, given), given)
+    path = skill_path(page, skill) if skill else None
     pictures = collection_pictures(page) if path is None else skill_pictures(page, path)
     if name is None:
         width = max((len(each.name) for each in pictures), default=0)
         echo("".join(f"{each.name:{width}}  {clean(' '.join(each.title.split()))}\n" for each in pictures))
         return CLEAN
-    _write(_named(pictures, name), file, options["dark"], options["scale"])
+    _write(_named(pictures, name), file, dark, scale)
     echo(f"written: {clean(file)}\n")
     return CLEAN
 

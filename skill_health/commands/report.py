@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
 @common_options
-def command(paths: tuple[str, ...], **options: Any) -> int:
+def command(paths: tuple[str, ...], output: str | None, format_: str, **options: Any) -> int:
     """Make a page that says whether skills are sound, found and of use, with pictures, verdicts and next commands.
 
     Health is checked now; routing and effect are read from the histories and the reports of the last runs. The page
@@ -39,16 +39,17 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     are the gates.
     """
     from skill_health.core.files import here, write_text
-    from skill_health.page.request import PAGE, asked, page_of
+    from skill_health.page.request import PAGE, PageOptions, asked, page_of
     from skill_health.text.terminal import clean, echo
 
-    about = asked(paths, options)
-    form, page_file = options["format_"], os.path.join(about.folder, PAGE)
-    output = options["output"] or (page_file if form == "html" else "")
+    given = PageOptions(**options)
+    about = asked(paths, given)
+    form, page_file = format_, os.path.join(about.folder, PAGE)
+    output = output or (page_file if form == "html" else "")
     if output:
         _check(output, form)
     last = output if form == "html" else page_file
-    page = page_of(about, options, os.path.dirname(os.path.abspath(output or page_file)), last)
+    page = page_of(about, given, os.path.dirname(os.path.abspath(output or page_file)), last)
     text = _render(page, form)
     if not output:
         echo(text)

@@ -21,7 +21,7 @@ from skill_health.core.errors import CLEAN
 @click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
 @common_options
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> int:
+def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options: Any) -> int:
     """Serve the page of `report` on 127.0.0.1, and to no other machine, until Ctrl-C.
 
     It is rebuilt, and reloads itself, when a skill, a registry, a task, the configuration, a history or a report
@@ -29,18 +29,20 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> in
     """
     import gc
 
+    from skill_health.page.request import PageOptions
     from skill_health.page.serving.server import Server
     from skill_health.page.serving.site import site
     from skill_health.text.terminal import echo
 
+    given = PageOptions(**options)
     named = ctx.get_parameter_source("as_of") is not click.core.ParameterSource.DEFAULT
 
     def day() -> date:
         """The day that was given, else today: a server may run past midnight."""
-        return options["as_of"] if named else date.today()
+        return given.as_of if named else date.today()
 
-    live, folder = site(paths, options, day)
-    with Server(live, folder, options["port"]) as server:
+    live, folder = site(paths, given, day)
+    with Server(live, folder, port) as server:
         # A process that lives on has to clean up behind itself, unlike one that runs a hook.
         gc.enable()
         live.refresh(strict=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
@@ -21,6 +21,19 @@ PAGE = "index.html"
 
 
 @dataclass(frozen=True, slots=True)
+class PageOptions:
+    """The options of every command that reads a page. `reports` and `title` are None if not given."""
+
+    no_cache: bool
+    jobs: int
+    as_of: date
+    profile: str | None
+    config_file: str | None
+    reports: str | None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PageRequest:
     """A collection and its reports: the root, its configuration and the folder of the reports, absolute."""
 
@@ -30,21 +43,21 @@ class PageRequest:
     folder: str
 
 
-def asked(paths: Sequence[str], options: Mapping[str, Any]) -> PageRequest:
+def asked(paths: Sequence[str], options: PageOptions) -> PageRequest:
     """What the command line means. Raises UsageError as `configure` does."""
     named = tuple(paths) or (".",)
-    overrides = {"profile": options["profile"]} if options["profile"] else {}
-    root, config = configure(named, options["config_file"], overrides)
-    folder = os.path.abspath(options["reports"] or os.path.join(root, config.daily.reports))
+    overrides = {"profile": options.profile} if options.profile else {}
+    root, config = configure(named, options.config_file, overrides)
+    folder = os.path.abspath(options.reports or os.path.join(root, config.daily.reports))
     return PageRequest(named, root, config, folder)
 
 
-def page_of(about: PageRequest, options: Mapping[str, Any], base: str = "", last: str = "") -> Page:
+def page_of(about: PageRequest, options: PageOptions, base: str = "", last: str = "") -> Page:
     """The page's data as of now. Raises UsageError as `read_page` does."""
-    title = escape_surrogates(" ".join((options.get("title") or "").split())) or TITLE
+    title = escape_surrogates(" ".join((options.title or "").split())) or TITLE
     return read_page(
-        about.paths, about.root, about.config, options["as_of"], about.folder, options["jobs"],
-        not options["no_cache"], base, last,
+        about.paths, about.root, about.config, options.as_of, about.folder, options.jobs,
+        not options.no_cache, base, last,
         title,
     )  # fmt: skip
 

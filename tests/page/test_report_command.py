@@ -21,6 +21,7 @@ from skill_health.cli import main
 from skill_health.core.validation import problems
 from skill_health.documents._record import record_values
 from skill_health.page import html
+from skill_health.page.request import PageOptions
 from skill_health.page.serving.site import site
 
 DAY = ["--as-of", "2026-11-20", "--no-cache"]
@@ -193,7 +194,7 @@ def test_what_is_served_takes_no_change_from_the_page_in_the_folder(root: Path, 
     assert main(["report", *DAY]) == 0
     (root / "skills/zz-nasty/SKILL.md").unlink()
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
-    options = {"profile": None, "config_file": None, "reports": None, "jobs": 1, "no_cache": True, "title": "Served"}
+    options = PageOptions(True, 1, date(2026, 11, 20), None, None, None, "Served")
     served, _ = site((".",), options, lambda: date(2026, 11, 20))
     for _ in range(2):
         status, page = served.page()

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,6 +24,7 @@ from hypothesis import strategies as st
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
 from skill_health.lint.pipeline import configure
+from skill_health.page.request import PageOptions
 from skill_health.page.serving.server import Server, opened
 from skill_health.page.serving.site import Site, mark
 from skill_health.page.serving.site import site as live_site
@@ -372,11 +372,6 @@ def test_only_loopback_and_a_port_in_use(server: Server, capsys: pytest.CaptureF
     assert main(["serve", str(root), "--port", "70000"]) == 2
 
 
-def options(root: Path) -> dict[str, Any]:
-    none = dict.fromkeys(("profile", "config_file", "reports"))
-    return {**none, "as_of": date(2026, 11, 20), "jobs": 1, "no_cache": True}
-
-
 def collection(write: Write) -> Path:
     return write(
         {
@@ -454,7 +449,9 @@ def test_looking_opens_no_document(write: Write, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.slow
 def test_an_edit_leads_to_another_page(write: Write) -> None:
     root = collection(write)
-    site, folder = live_site((str(root),), options(root), lambda: date(2026, 11, 20))
+    site, folder = live_site(
+        (str(root),), PageOptions(True, 1, date(2026, 11, 20), None, None, None), lambda: date(2026, 11, 20)
+    )
     assert folder == str(root / "reports")
     status, page = site.page()
     assert status == 200 and "plums" in page and "</html>" in page and "figs" not in page

@@ -7,10 +7,10 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from html import escape
-from typing import Any
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import SkillHealthError
@@ -23,7 +23,7 @@ from skill_health.documents.router_history import HISTORY as ROUTER
 from skill_health.lint.report import BASELINE
 from skill_health.page.figures import escape_text
 from skill_health.page.html import render
-from skill_health.page.request import PAGE, PageRequest, asked, page_of
+from skill_health.page.request import PAGE, PageOptions, PageRequest, asked, page_of
 from skill_health.registries.sources import KINDS, expand
 
 _BODY = re.compile(r"</head>\s*<body\b[^>]*>", re.IGNORECASE)
@@ -182,7 +182,7 @@ def _state(path: str) -> str:
     return f"{status.st_mtime_ns} {status.st_size} {status.st_ino} {status.st_mode}"
 
 
-def site(paths: Sequence[str], options: Mapping[str, Any], day: Callable[[], date]) -> tuple[Site, str]:
+def site(paths: Sequence[str], options: PageOptions, day: Callable[[], date]) -> tuple[Site, str]:
     """The site of what the command line means, not built yet, and the folder of the reports.
 
     `day` gives the day as of which the page is built. Raises UsageError for paths and settings that are wrong now;
@@ -196,9 +196,9 @@ def site(paths: Sequence[str], options: Mapping[str, Any], day: Callable[[], dat
         fresh = asked(paths, options)
         about = PageRequest(fresh.paths, fresh.root, fresh.config, about.folder)
         last = os.path.join(about.folder, PAGE)
-        return render(page_of(about, {**options, "as_of": day()}, about.folder, last), live=True)
+        return render(page_of(about, replace(options, as_of=day()), about.folder, last), live=True)
 
     def marked() -> str:
-        return mark(about.paths, about.config, about.folder, options["config_file"], (day().isoformat(),))
+        return mark(about.paths, about.config, about.folder, options.config_file, (day().isoformat(),))
 
     return Site(build, marked), about.folder
