@@ -15,7 +15,7 @@ from typing import cast
 from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.core.git import run_git
+from skill_health.core.git import ask_git
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
@@ -224,11 +224,4 @@ def _commit(root: str, revision: str) -> str:
 
 
 def _git(root: str, *arguments: str, missing: int = 0) -> str:
-    """What git prints, without the line's end; "" where it ends with the exit code `missing`.
-
-    Raises UsageError for any other exit code.
-    """
-    done = run_git(root, *arguments)
-    if done.code not in (0, missing):
-        raise UsageError(f"git cannot tell what has changed: {done.reason}")
-    return "" if done.code else done.output.decode("utf-8", "surrogateescape").strip()
+    return ask_git(root, *arguments, missing=missing).decode("utf-8", "surrogateescape").strip()

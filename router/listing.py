@@ -15,7 +15,7 @@ from skill_health.bench.collection import NamedCollection, Names, plain_name, re
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, blake2b, read_small
-from skill_health.core.git import run_git
+from skill_health.core.git import resolve_commit, run_git
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import OMITTED, Host, simulate
@@ -206,9 +206,7 @@ def collection_at(root: str, config: Config, revision: str, paths: Sequence[str]
     top = git_top(root)
     if top is None:
         raise UsageError(f"{root} is in no git repository, so there is no revision {revision!r} of it")
-    if revision.startswith("-"):
-        raise UsageError(f"{revision!r} is not a git revision")
-    commit = _commit(top, revision)
+    commit = resolve_commit(top, revision)
     inner = os.path.relpath(root, top).replace(os.sep, "/")
     with TemporaryDirectory(prefix="skill-health-") as folder:
         base = os.path.realpath(folder)
@@ -234,15 +232,7 @@ def _mark(top: str, root: str, base: str, place: str) -> None:
             pass
 
 
-def _commit(top: str, revision: str) -> bytes:
-    name = f"{revision}^{{commit}}"
-    done = run_git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-    if done.code:
-        raise UsageError(f"git does not know the revision {revision!r}")
-    return done.output.strip()
-
-
-def _lay_out(top: str, commit: bytes, inner: str, base: str) -> None:
+def _lay_out(top: str, commit: str, inner: str, base: str) -> None:
     """Write what is below `inner` in a commit, and ignore files and manifests beside it, into the folder `base`.
 
     A file that nobody reads holds its object id, so that equal files are equal and others are not.
@@ -284,11 +274,11 @@ def _drop_escaping(base: str, links: Sequence[str]) -> None:
             os.unlink(link)
 
 
-def _tree(top: str, commit: bytes) -> Iterator[_Blob]:
+def _tree(top: str, commit: str) -> Iterator[_Blob]:
     """Every file and link of a commit, submodules left out."""
-    done = run_git(top, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode("ascii"))
+    done = run_git(top, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
     if done.code:
-        raise UsageError(f"git cannot list the files of {commit.decode('ascii')[:12]}: {done.reason}")
+        raise UsageError(f"git cannot list the files of {commit[:12]}: {done.reason}")
     entries = [entry for entry in done.output.split(b"\0") if entry]
     if len(entries) > MAX_ENTRIES:
         raise UsageError(f"{len(entries):,} files at that revision; {MAX_ENTRIES:,} can be looked at")

@@ -174,17 +174,12 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     A deleted file is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError outside
     a git repository and for a revision that git does not know.
     """
-    from skill_health.core.git import run_git
+    from skill_health.core.git import ask_git, resolve_commit
 
-    if revision.startswith("-"):
-        raise UsageError(f"{revision!r} is not a git revision")
-    top = _git(root, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
-    commit = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
-    if commit.code:
-        raise UsageError(f"git does not know the revision {revision!r}")
-    base = commit.output.decode().strip()
-    names = _git(top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "--")
-    names += _git(top, "ls-files", "-z", "--others", "--exclude-standard")
+    top = ask_git(root, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
+    base = resolve_commit(root, revision)
+    names = ask_git(top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "--")
+    names += ask_git(top, "ls-files", "-z", "--others", "--exclude-standard")
     found = {os.path.join(top, os.fsdecode(name)) for name in names.split(b"\0") if name}
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}
@@ -211,12 +206,3 @@ def _owner(path: str, root: str) -> str:
             return ""
         folder = os.path.dirname(folder)
     return ""
-
-
-def _git(folder: str, *arguments: str) -> bytes:
-    from skill_health.core.git import run_git
-
-    done = run_git(folder, *arguments)
-    if done.code:
-        raise UsageError(f"git cannot tell what has changed: {done.reason}")
-    return done.output

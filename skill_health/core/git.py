@@ -44,6 +44,24 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> GitOutput:
     return GitOutput(done.returncode, done.stdout, next(iter([*fatal, *lines[-1:]]), "no reason given"))
 
 
+def ask_git(folder: str, *arguments: str, missing: int = 0) -> bytes:
+    """What git prints; nothing if it ends with the exit code `missing`. Raises UsageError for any other failure."""
+    done = run_git(folder, *arguments)
+    if done.code not in (0, missing):
+        raise UsageError(f"git cannot tell what has changed: {done.reason}")
+    return b"" if done.code else done.output
+
+
+def resolve_commit(folder: str, revision: str) -> str:
+    """The id of the commit that a revision names. Raises UsageError if git does not know it."""
+    if revision.startswith("-"):
+        raise UsageError(f"{revision!r} is not a git revision")
+    done = run_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if done.code:
+        raise UsageError(f"git does not know the revision {revision!r}")
+    return done.output.decode("ascii").strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """The git state of a collection. `commit` is None outside git, before the first commit and without git.

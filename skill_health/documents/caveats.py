@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.skill_record import SkillRouted
 
 
 class RoutingFacts(NamedTuple):
@@ -111,6 +112,11 @@ class FoundCaveat(NamedTuple):
 def find_routing_caveats(run: RoutingFacts) -> tuple[FoundCaveat, ...]:
     """The caveats of the figures of a routing run."""
     return _found((caveat, caveat.value.routing(run)) for caveat in Caveat)
+
+
+def find_skill_caveats(run: SkillRouted) -> tuple[FoundCaveat, ...]:
+    """The caveats of a skill's figures in a routing run."""
+    return find_routing_caveats(RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection))
 
 
 def find_effect_caveats(run: ModelEffect) -> tuple[FoundCaveat, ...]:

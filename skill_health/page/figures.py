@@ -7,8 +7,6 @@ from functools import reduce
 from typing import Literal
 
 from skill_health.documents._record import Figure, FullFigure, NotedFigure, OpenRecord, Record
-from skill_health.documents.caveats import FoundCaveat, RoutingFacts, find_routing_caveats
-from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.model import Origins, PageCell, Tone
 from skill_health.text.numbers import with_interval
 from skill_health.text.terminal import escape_character
@@ -66,11 +64,6 @@ def estimate_text(estimate: AnyFigure, form: str = ",.1f", factor: float = 100.0
 
 AnyFigure = Figure | NotedFigure | FullFigure
 """A number with its interval, as the reports have it."""
-
-
-def skill_route_caveats(run: SkillRouted) -> tuple[FoundCaveat, ...]:
-    """The caveats of a skill's numbers in a routing run."""
-    return find_routing_caveats(RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection))
 
 
 # What terminal.clean makes visible, and what only a browser would hide or refuse: soft hyphens, fillers, variation

@@ -14,7 +14,7 @@ import msgspec
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents._record import OpenRecord, Record
 from skill_health.documents.daily_run import DailyRun
-from skill_health.documents.effect_history import EffectHistoryLine
+from skill_health.documents.effect_history import EffectHistoryLine, EffectWord
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.lint_report import LintDocument
 from skill_health.documents.page_data import PageData, VerdictRecord
@@ -82,7 +82,6 @@ def _escaped(key: str) -> str:
 
 
 Tone = Literal["good", "warn", "bad", "unknown"]
-EffectWord = Literal["helps", "no evidence", "harmful", "not testable", "biased"]
 TONES: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
 """The most in need first."""
 QUESTIONS = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from skill_health.documents._record import NotedFigure
-from skill_health.documents.caveats import FoundCaveat, find_effect_caveats
+from skill_health.documents.caveats import FoundCaveat, find_effect_caveats, find_skill_caveats
 from skill_health.documents.page_data import StateField, StateMove
 from skill_health.documents.skill_record import SkillRecord
-from skill_health.page.figures import MISSING, escape_text, estimate_text, score_text, skill_route_caveats
+from skill_health.page.figures import MISSING, escape_text, estimate_text, score_text
 from skill_health.page.model import QUESTIONS, Page, SkillVerdict
 from skill_health.page.verdict.ranking import effect_first, routed_first
 from skill_health.text.terminal import clean, markdown_text
@@ -103,7 +103,7 @@ def _routed(skill: SkillRecord) -> str:
     """The routing figure that tells most, and what to mind about it."""
     if (best := routed_first(skill.routing.models)) is None:
         return MISSING
-    return _marked(best.recall, "", best.model, skill_route_caveats(best))
+    return _marked(best.recall, "", best.model, find_skill_caveats(best))
 
 
 def _measured(skill: SkillRecord) -> str:

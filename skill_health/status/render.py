@@ -10,7 +10,14 @@ from msgspec.structs import asdict, replace
 
 from skill_health.core.strict_json import plain_values
 from skill_health.documents._record import NotedFigure, record_values
-from skill_health.documents.caveats import Caveat, FoundCaveat, RoutingFacts, find_effect_caveats, find_routing_caveats
+from skill_health.documents.caveats import (
+    Caveat,
+    FoundCaveat,
+    RoutingFacts,
+    find_effect_caveats,
+    find_routing_caveats,
+    find_skill_caveats,
+)
 from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.next_steps import SharedStep, StepKind
 from skill_health.documents.router_history import ModelRouting
@@ -81,8 +88,7 @@ def routing_cell(routing: SkillRouting) -> str:
     if not routing.models or routing.models[0].recall.value is None:
         return "no prompts" if not routing.prompts else "not measured"
     best = routing.models[0]
-    facts = RoutingFacts(best.simulated, best.local, bool(best.changed), best.trusted, best.selection)
-    signs = _signs(find_routing_caveats(facts)) + (LOOK if routing.state == "failed" else "")
+    signs = _signs(find_skill_caveats(best)) + (LOOK if routing.state == "failed" else "")
     return f"{with_interval(best.recall, '.0f')} n {best.recall.n}{signs}"
 
 

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_parsed import Parsed
 
-from skill_health.documents.caveats import Caveat, find_effect_caveats
+from skill_health.documents.caveats import Caveat, find_effect_caveats, find_skill_caveats
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.cells import cell_html, inside, table_html
 from skill_health.page.drawing.drawn import draw_page
-from skill_health.page.figures import skill_route_caveats
 from skill_health.page.html import render
 from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict
 from skill_health.page.sections.overview import rows
@@ -101,8 +100,8 @@ def test_real_measurements_go_before_simulated_ones() -> None:
 )  # fmt: skip
 def test_marks_of_routing(told: dict[str, Any], word: str) -> None:
     for plain in (_RUN, {**_RUN, "trusted": None, "changed": None}):
-        assert skill_route_caveats(filled(SkillRouted, plain)) == ()
-    assert [mark.word for mark in skill_route_caveats(filled(SkillRouted, {**_RUN, **told}))] == [word]
+        assert find_skill_caveats(filled(SkillRouted, plain)) == ()
+    assert [mark.word for mark in find_skill_caveats(filled(SkillRouted, {**_RUN, **told}))] == [word]
     assert word in {caveat.value.word for caveat in Caveat}
 
 

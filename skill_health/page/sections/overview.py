@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from skill_health.documents.caveats import FoundCaveat, find_effect_caveats
+from skill_health.documents.caveats import FoundCaveat, find_effect_caveats, find_skill_caveats
 from skill_health.documents.lint_report import LintedSkill, ScoreComponent
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.drawing.drawn import Drawn
-from skill_health.page.figures import MISSING, count, points, score, share, skill_route_caveats
+from skill_health.page.figures import MISSING, count, points, score, share
 from skill_health.page.model import Page, PageCell, SkillVerdict, anchor
 from skill_health.page.verdict.ranking import effect_first, routed_first
 
@@ -122,7 +122,7 @@ def _routing(page: Page, skill: SkillRecord) -> MeasuredFigure | None:
     best = routed_first(skill.routing.models)
     if best is None:
         return None
-    return MeasuredFigure(share(page.origins, best.recall), best.model, "", skill_route_caveats(best))
+    return MeasuredFigure(share(page.origins, best.recall), best.model, "", find_skill_caveats(best))
 
 
 def _effect(page: Page, skill: SkillRecord) -> MeasuredFigure | None:

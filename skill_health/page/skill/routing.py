@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal, TypeVar
 
-from skill_health.documents.caveats import FoundCaveat
+from skill_health.documents.caveats import FoundCaveat, find_skill_caveats
 from skill_health.documents.router_report import ConfusionCell, PromptPick, PromptReport, RouterReport
 from skill_health.documents.skill_record import SkillRecord, SkillRouted
-from skill_health.page.figures import count, share, skill_route_caveats, text_cell
+from skill_health.page.figures import count, share, text_cell
 from skill_health.page.model import NumberTable, Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
 from skill_health.page.skill.kept_files import FileLink, ReportFolders
@@ -216,7 +216,7 @@ def _model(origins: Origins, each: SkillRouted) -> ModelConfusions:
         f"{key}: {told.note}" for key, told in (("recall", each.recall), ("precision", each.precision)) if told.note
     ]
     return ModelConfusions(
-        each.model, each.run_id, skill_route_caveats(each), share(origins, each.recall), share(origins, each.precision),
+        each.model, each.run_id, find_skill_caveats(each), share(origins, each.recall), share(origins, each.precision),
         "; ".join(notes),
     )  # fmt: skip
 

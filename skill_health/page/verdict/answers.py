@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Literal
 
 from skill_health.config.settings import Config
-from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.effect_history import EffectWord, ModelEffect
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.router_history import ModelRouting
 from skill_health.lint.report import LintReport
 from skill_health.lint.report import judge_report as gate
 from skill_health.page.figures import score_text
-from skill_health.page.model import QUESTIONS, EffectWord, SkillVerdict, Tone
+from skill_health.page.model import QUESTIONS, SkillVerdict, Tone
 from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, SO_FAR, Standing, hedged, points, standing
 from skill_health.rules._api import Severity
 from skill_health.stats.estimates import Estimate
