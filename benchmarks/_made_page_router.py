@@ -12,9 +12,8 @@ from typing import Any
 from benchmarks._made_page import Known, Texts, append, write_json
 from skill_health.bench.manifest import digest
 from skill_health.discovery.hosts import FULL
-from skill_health.documents._record import convert_record, record_values
+from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.router_manifest import RouterManifest
-from skill_health.documents.router_result import RoutingUsage
 from skill_health.router.history import history_lines
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, RoutingResult
@@ -113,6 +112,6 @@ def _result(
         *key, status="finished", ranking=tuple(ranking), confidence=round(rng.uniform(0.4, 1), 2),
         rationale=texts("rationale", rng.randrange(10_000)), target_position=place.get(target), picked_position=place.get(first),
         resolved_model=model, request_id=f"req-{rng.random():.12f}", stop_reason="stop",
-        usage=RoutingUsage(input_tokens=rng.randint(9000, 9500), output_tokens=rng.randint(40, 90)),
+        usage=TokenUsage(input_tokens=rng.randint(9000, 9500), output_tokens=rng.randint(40, 90)),
         duration_ms=round(rng.lognormvariate(7, 0.4), 1), cost_usd=round(rng.uniform(0.001, 0.01), 6),
     )  # fmt: skip

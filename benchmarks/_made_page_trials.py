@@ -13,9 +13,9 @@ from typing import Any
 from benchmarks._made_page import Known, Texts, append, write_json
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.bench.manifest import digest
-from skill_health.documents._record import convert_record, record_values
+from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.effect_manifest import EffectManifest
-from skill_health.documents.effect_result import TrialResult, TrialUsage
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.records import CONDITIONS, CONTROL, FULL, NEGATIVE
 from skill_health.effectiveness.run.history import history_lines
@@ -114,7 +114,7 @@ def _result(
     return TrialResult(
         task["id"], spec, arm, replication, outcome, reward=None if lost else float(drawn.success),
         rewards={} if lost else {"reward": float(drawn.success)}, exit_code=None if late else 0, stop_reason="finished",
-        resolved_model=spec, usage=TrialUsage(**asdict(drawn.usage)), usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway",
+        resolved_model=spec, usage=TokenUsage(**asdict(drawn.usage)), usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway",
         turns=drawn.turns, tool_calls=drawn.tool_calls, duration_ms=drawn.duration_ms,
         invoked="yes" if drawn.invoked else "no", changed=1, attempts=3 if lost else 1,
         folder=f"trials/{task['id']}--{digest(spec)[:6]}--{arm}--{texts('folder', replication)}", error=texts("error", number) if lost else "",

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simulators.agents.scripted import draw, parse_plan
-from skill_health.documents._record import record_values
-from skill_health.documents.effect_result import TrialResult, TrialUsage
+from skill_health.documents._record import TokenUsage, record_values
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.records import CONDITIONS
 from skill_health.effectiveness.workspace.staging import parse_arm
 from skill_health.skill.frontmatter import write
@@ -108,7 +108,7 @@ def _result(rng: random.Random, task: dict[str, Any], spec: str, arm: str, repli
     return TrialResult(
         task["id"], spec, arm, replication, outcome, reward=None if lost else float(drawn.success),
         rewards={} if lost else {"reward": float(drawn.success)}, exit_code=0, stop_reason="finished", resolved_model="m-1",
-        usage=TrialUsage(**asdict(drawn.usage)), usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway", turns=drawn.turns,
+        usage=TokenUsage(**asdict(drawn.usage)), usage_source="gateway", cost_usd=drawn.cost_usd, cost_source="gateway", turns=drawn.turns,
         tool_calls=drawn.tool_calls, duration_ms=drawn.duration_ms, invoked="yes" if drawn.invoked else "no",
         skills=(), changed=1, attempts=3 if lost else 1, folder=f"trials/{task['id']}--{arm}--r{replication}",
         error="the server is gone" if lost else "",

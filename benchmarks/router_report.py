@@ -10,8 +10,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks._measure import Command, Options, Sample, environment, interleave, skill_health
-from skill_health.documents._record import record_values
-from skill_health.documents.router_result import RoutingUsage
+from skill_health.documents._record import TokenUsage, record_values
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, RoutingResult
 
@@ -123,7 +122,7 @@ def _result(
         *key, status="finished", ranking=tuple(ranking), confidence=round(rng.uniform(0.4, 1), 2),
         rationale=" ".join(rng.choices(_WORDS, k=14)), target_position=place.get(target), picked_position=place.get(first),
         resolved_model=model, request_id=f"req-{rng.random():.12f}", stop_reason="stop",
-        usage=RoutingUsage(
+        usage=TokenUsage(
             input_tokens=rng.randint(9000, 9500), output_tokens=rng.randint(40, 90),
             raw={"prompt_tokens": 9000, "completion_tokens": 60},
         ),

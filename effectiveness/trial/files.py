@@ -18,7 +18,8 @@ from msgspec import UNSET, structs
 from skill_health import __version__
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import AbortedError
-from skill_health.documents.effect_result import Invoked, TrialResult, TrialUsage
+from skill_health.documents._record import TokenUsage
+from skill_health.documents.effect_result import Invoked, TrialResult
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.tasks._api import Task
@@ -83,7 +84,7 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
         result,
         stop_reason=reading.stop_reason,
         resolved_model=seen.models[-1] if seen and seen.models else reading.model,
-        usage=TrialUsage(**asdict(counted.usage) | {"raw": None}),
+        usage=TokenUsage(**asdict(counted.usage) | {"raw": None}),
         usage_source=counted.usage_source,
         cost_usd=counted.cost_usd,
         cost_source=counted.cost_source,

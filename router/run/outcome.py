@@ -11,9 +11,8 @@ from msgspec.structs import asdict
 
 from skill_health.bench.http.messages import Usage, add_usage
 from skill_health.bench.prices import TieredPrice, cost
-from skill_health.documents._record import convert_record
+from skill_health.documents._record import TokenUsage, convert_record
 from skill_health.documents.router_attempt import AttemptReply, RoutingAttempt
-from skill_health.documents.router_result import RoutingUsage
 from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.text.patterns import lazy
 
@@ -167,7 +166,7 @@ def to_result(
         resolved_model=last.reply.model,
         request_id=last.reply.request_id,
         stop_reason=last.reply.stop_reason,
-        usage=RoutingUsage(
+        usage=TokenUsage(
             **replace(add_usage([each.reply.usage for each in attempts]), raw=last.reply.usage.raw).to_json()
         ),
         duration_ms=last.reply.duration_ms,
@@ -192,7 +191,7 @@ def to_event(attempt: Attempt) -> AttemptReply:
         outcome=attempt.status,
         kinds=attempt.answer.kinds,
         raw_text=reply.text,
-        usage=RoutingUsage(**reply.usage.to_json()),
+        usage=TokenUsage(**reply.usage.to_json()),
         cost_usd=attempt.usd,
     )
 

@@ -98,6 +98,23 @@ class FullFigure(Record, frozen=True, kw_only=True):
     """Why there is no value or no interval; empty where there is one."""
 
 
+class TokenUsage(Record, frozen=True, omit_defaults=False):
+    """Tokens of a call or of a whole trial; null where nobody says."""
+
+    input_tokens: Count | None = None
+    """All that was read, from a cache or not."""
+    output_tokens: Count | None = None
+    """All that was written."""
+    cached_tokens: Count | None = None
+    """The part of input_tokens that was read from a cache."""
+    cache_write_tokens: Count | None = None
+    """The part of input_tokens that was written to a cache."""
+    reasoning_tokens: Count | None = None
+    """The part of output_tokens that was thought and not said."""
+    raw: Mapping[str, Any] | None = None
+    """What the provider or the agent said of it."""
+
+
 RecordType = TypeVar("RecordType", bound=Record | OpenRecord)
 
 

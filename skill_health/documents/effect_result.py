@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from skill_health.documents._record import Amount, Count, OpenRecord, Record
+from skill_health.documents._record import Amount, Count, OpenRecord, TokenUsage
 
 Outcome = Literal["pass", "fail", "timeout", "refusal", "infrastructure", "quota", "auth", "cancelled"]
 SCORED: tuple[Outcome, ...] = ("pass", "fail", "timeout", "refusal")
@@ -19,23 +19,6 @@ Source = Literal["", "agent", "gateway", "prices"]
 
 Key = tuple[str, str, str, int]
 """What a run has exactly one result for: task, model, arm, replication."""
-
-
-class TrialUsage(Record, frozen=True, omit_defaults=False):
-    """Tokens of the whole trial; null where nobody says."""
-
-    input_tokens: Count | None = None
-    """All that was read, from a cache or not."""
-    output_tokens: Count | None = None
-    """All that was written."""
-    cached_tokens: Count | None = None
-    """The part of input_tokens that was read from a cache."""
-    cache_write_tokens: Count | None = None
-    """The part of input_tokens that was written to a cache."""
-    reasoning_tokens: Count | None = None
-    """The part of output_tokens that was thought and not said."""
-    raw: Mapping[str, Any] | None = None
-    """As it was reported."""
 
 
 class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
@@ -63,7 +46,7 @@ class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
     """Why the agent ended, in its own word."""
     resolved_model: str | None = None
     """The model that the provider named."""
-    usage: TrialUsage = TrialUsage()
+    usage: TokenUsage = TokenUsage()
     usage_source: Source = ""
     """Who says the usage: the agent, or the gateway that saw the answers; empty for nobody."""
     cost_usd: Amount | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 
-from skill_health.documents._record import Amount, Count, OpenRecord
-from skill_health.documents.router_result import RoutingUsage, Status
+from skill_health.documents._record import Amount, Count, OpenRecord, TokenUsage
+from skill_health.documents.router_result import Status
 
 
 class AttemptReply(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
@@ -27,7 +27,7 @@ class AttemptReply(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     """end: the provider's id of the request."""
     stop_reason: str | None = None
     """end: why the answer ended, in the provider's word."""
-    usage: RoutingUsage = field(default_factory=RoutingUsage)
+    usage: TokenUsage = TokenUsage()
     """end: tokens of this attempt."""
     duration_ms: Amount | None = None
     """end: the time of the answered request."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 
-from skill_health.documents._record import Amount, Count, OpenRecord, Record, Share
+from skill_health.documents._record import Amount, Count, OpenRecord, Share, TokenUsage
 
 Status = Literal[
     "finished", "format_failure", "refusal", "truncated", "model_unavailable", "provider_error", "cancelled", "dry_run"
@@ -55,7 +54,7 @@ class RoutingResult(OpenRecord, frozen=True, omit_defaults=False):
     """The provider's id of the request."""
     stop_reason: str | None = None
     """Why the answer ended, in the provider's word."""
-    usage: RoutingUsage = field(default_factory=lambda: RoutingUsage())
+    usage: TokenUsage = TokenUsage()
     duration_ms: Amount | None = None
     """The time of the answered request; null where it means nothing."""
     cost_usd: Amount | None = None
@@ -77,20 +76,3 @@ class RoutingResult(OpenRecord, frozen=True, omit_defaults=False):
     def primary(self) -> str | None:
         """The first of the ranking, or None."""
         return self.ranking[0] if self.ranking else None
-
-
-class RoutingUsage(Record, frozen=True, kw_only=True, omit_defaults=False):
-    """Tokens; null where the provider did not say."""
-
-    input_tokens: Count | None = None
-    """All that was read, from a cache or not."""
-    output_tokens: Count | None = None
-    """All that was written."""
-    cached_tokens: Count | None = None
-    """The part of input_tokens that was read from a cache."""
-    cache_write_tokens: Count | None = None
-    """The part of input_tokens that was written to a cache."""
-    reasoning_tokens: Count | None = None
-    """The part of output_tokens that was thought and not said."""
-    raw: Mapping[str, Any] | None = None
-    """What the provider said of the usage, word by word."""

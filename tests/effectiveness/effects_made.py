@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct, structs
 
 from simulators.agents.scripted import draw, parse_plan
-from skill_health.documents._record import convert_record, record_values
+from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.effect_manifest import EffectManifest
-from skill_health.documents.effect_result import Outcome, TrialResult, TrialUsage
+from skill_health.documents.effect_result import Outcome, TrialResult
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.records import CONDITIONS, CONTROL, Arm
 from skill_health.effectiveness.workspace.staging import OF_CONTROLS, parse_arm
@@ -109,7 +109,7 @@ def scripted(made: Mapping[str, Any], script: str, seed: int, model: str = MODEL
                 found.append(
                     TrialResult(
                         record["id"], model, name, replication, outcome,
-                        reward=float(drawn.success) if outcome in ("pass", "fail") else None, usage=TrialUsage(**dataclasses.asdict(drawn.usage)),
+                        reward=float(drawn.success) if outcome in ("pass", "fail") else None, usage=TokenUsage(**dataclasses.asdict(drawn.usage)),
                         cost_usd=drawn.cost_usd, turns=drawn.turns, tool_calls=drawn.tool_calls,
                         duration_ms=drawn.duration_ms, resolved_model="none",
                         invoked="no" if arm.condition == CONTROL or not drawn.invoked else "yes",

@@ -20,9 +20,9 @@ from skill_health.bench.prices import FREE, Rates, TieredPrice, price_table
 from skill_health.bench.run_folder import find_place
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
-from skill_health.documents._record import record_values
+from skill_health.documents._record import TokenUsage, record_values
 from skill_health.documents.effect_manifest import FrozenSandbox
-from skill_health.documents.effect_result import TrialResult, TrialUsage
+from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.agents._api import Agent, Command
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.plan.choices import TrialChoices
@@ -141,7 +141,7 @@ class Made:
         target = cell.task.target_skill
         drawn = draw(plan, cell.task.id, target, cell.arm, cell.replication, cell.task.is_control, cell.attempt)
         return TrialResult(
-            *cell.key, "pass" if drawn.success else "fail", reward=float(drawn.success), usage=TrialUsage(1000, 100, 10),
+            *cell.key, "pass" if drawn.success else "fail", reward=float(drawn.success), usage=TokenUsage(1000, 100, 10),
             usage_source="agent", cost_usd=self.usd, cost_source="agent", duration_ms=10.0, turns=3, tool_calls=2,
             invoked="yes" if drawn.invoked else "no", skills=tuple((each.name, each.digest) for each in cell.skills),
         )  # fmt: skip

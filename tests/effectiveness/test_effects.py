@@ -19,7 +19,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from skill_health.core.validation import load_schema
-from skill_health.documents.effect_result import SCORED, TrialResult, TrialUsage
+from skill_health.documents._record import TokenUsage
+from skill_health.documents.effect_result import SCORED, TrialResult
 from skill_health.effectiveness.effects.contrasts import calibration, pairs
 from skill_health.effectiveness.records import CONDITIONS
 from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms
@@ -155,7 +156,7 @@ def test_changes_of_use_are_paired_and_unknown_is_not_zero() -> None:
     results = [
         trial(
             f"{at:03}", arm, 0, True, cost_usd=0.5 if arm == "control" else None, turns=at + 3 * (arm == "target") + at % 3,
-            usage=TrialUsage(input_tokens=100 * at + 50 * (arm == "target") * (1 + at % 2)), reward=0.5,
+            usage=TokenUsage(input_tokens=100 * at + 50 * (arm == "target") * (1 + at % 2)), reward=0.5,
         )
         for at in range(8) for arm in ("control", "target")
     ]  # fmt: skip
@@ -337,7 +338,7 @@ def test_categories_are_compared_apart() -> None:
 
 
 HOSTILE: dict[str, Any] = {
-    "cost_usd": float("nan"), "duration_ms": float("inf"), "usage": TrialUsage(10**30, -5, 3), "reward": 7.5, "turns": 10**40,
+    "cost_usd": float("nan"), "duration_ms": float("inf"), "usage": TokenUsage(10**30, -5, 3), "reward": 7.5, "turns": 10**40,
     "resolved_model": "\ud800\x1b[31m", "error": "\x00",
 }  # fmt: skip
 

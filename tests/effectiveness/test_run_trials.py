@@ -32,8 +32,8 @@ from run_made import (
 from skill_health.bench.budget import Budget
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
-from skill_health.documents._record import convert_record, record_values
-from skill_health.documents.effect_result import Invoked, Outcome, TrialResult, TrialUsage
+from skill_health.documents._record import TokenUsage, convert_record, record_values
+from skill_health.documents.effect_result import Invoked, Outcome, TrialResult
 from skill_health.effectiveness.plan.plan import OF_TRIALS
 from skill_health.effectiveness.run.run import OUTAGE, TrialRunner
 from skill_health.effectiveness.run.runs import folder_of, read_result, read_results
@@ -391,7 +391,7 @@ amounts = st.none() | st.floats(0, 1e9)
     st.builds(
         TrialResult, texts, texts, texts, st.integers(0, 99), st.sampled_from(get_args(Outcome)), reward=amounts,
         rewards=st.dictionaries(texts, st.floats(0, 1), max_size=3), exit_code=st.none() | st.integers(-64, 255),
-        stop_reason=st.none() | texts, usage=st.builds(TrialUsage, counts, counts, counts), usage_source=st.sampled_from(("", "agent", "gateway")),
+        stop_reason=st.none() | texts, usage=st.builds(TokenUsage, counts, counts, counts), usage_source=st.sampled_from(("", "agent", "gateway")),
         cost_usd=amounts, turns=counts, duration_ms=amounts, invoked=st.sampled_from(get_args(Invoked)),
         invocations=st.tuples(texts), evidence=st.tuples(texts), skills=st.tuples(st.tuples(texts, texts)),
         seen=st.none() | st.tuples(texts), changed=counts, attempts=st.integers(1, 9), folder=texts, notes=st.tuples(texts, texts),

@@ -36,8 +36,8 @@ from trial_model import KEY, asking, with_model
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.core.errors import AbortedError
-from skill_health.documents._record import convert_record, record_values
-from skill_health.documents.effect_result import SCORED, TrialResult, TrialUsage
+from skill_health.documents._record import TokenUsage, convert_record, record_values
+from skill_health.documents.effect_result import SCORED, TrialResult
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.run.probes import Probe, problems, run_probe
@@ -78,7 +78,7 @@ def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
     assert (result.outcome, result.reward, result.rewards) == ("pass", 0.5, {"reward": 0.5, "speed": 2.0})
     assert (result.invoked, result.invocations, result.seen) == ("yes", ("alpha",), ("alpha",))
     assert (result.changed, result.exit_code, result.folder, result.notes, result.error) == (1, 0, "trials/one", (), "")
-    assert (result.usage, result.usage_source) == (TrialUsage(input_tokens=7, output_tokens=3), "agent")
+    assert (result.usage, result.usage_source) == (TokenUsage(input_tokens=7, output_tokens=3), "agent")
     assert result.cost_usd is None and result.duration_ms is not None and result.duration_ms > 0
     names = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     assert names == {
@@ -153,7 +153,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
             result.outcome == "infrastructure"
             and result.error == "the program cannot be started: No such file or directory"
         )
-        assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, TrialUsage(), None)
+        assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, TokenUsage(), None)
         assert record(place, "verdict.json")["imposed"] == "infrastructure"
 
 

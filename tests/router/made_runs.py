@@ -10,11 +10,10 @@ from typing import Any
 
 import msgspec
 
-from skill_health.documents._record import convert_record
+from skill_health.documents._record import TokenUsage, convert_record
 from skill_health.documents.router_check import InstrumentRecord
 from skill_health.documents.router_manifest import RouterManifest
 from skill_health.documents.router_report import RouterReport
-from skill_health.documents.router_result import RoutingUsage
 from skill_health.router import report
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, Prompt, RoutingResult
@@ -142,6 +141,6 @@ def simulate(
                     each.prompt_id, ranking, model["spec"], replication,
                     target_position=place.get(each.expected or ""), picked_position=place.get(ranking[0]) if ranking else None,
                     confidence=confidence(rng, right) if confidence and ranking else None,
-                    usage=RoutingUsage(input_tokens=100, output_tokens=10), duration_ms=10.0 + 5 * rng.random(), cost_usd=0.001,
+                    usage=TokenUsage(input_tokens=100, output_tokens=10), duration_ms=10.0 + 5 * rng.random(), cost_usd=0.001,
                 ))  # fmt: skip
     return found

@@ -19,8 +19,8 @@ from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import FREE, Rates, TieredPrice, cost, price_table
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.git import Revision
+from skill_health.documents._record import TokenUsage
 from skill_health.documents.router_manifest import FrozenSelection
-from skill_health.documents.router_result import RoutingUsage
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.forecast import (
     MARGIN,
@@ -229,7 +229,7 @@ def write_run(
     size = question_size(plan.template, plan.catalogue.shown, plan.choices.mode)
     results = []
     for call in plan.calls():
-        usage = RoutingUsage(input_tokens=round(size(call.prompt.text) / 4 * tokens), output_tokens=output)
+        usage = TokenUsage(input_tokens=round(size(call.prompt.text) / 4 * tokens), output_tokens=output)
         results.append(RoutingResult(*call.key, status, attempts=attempts, usage=usage, duration_ms=ms))
     lines = "".join(json.dumps(values(result)) + "\n" for result in results)
     (folder / "results.jsonl").write_text(lines, encoding="utf-8")

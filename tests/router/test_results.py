@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.documents._record import record_values
-from skill_health.documents.router_result import RoutingUsage
+from skill_health.documents._record import TokenUsage, record_values
 from skill_health.router.records import RoutingResult, Status
 from skill_health.router.runs import read_result, read_results
 
@@ -22,7 +21,7 @@ RESULTS = st.builds(
     RoutingResult, prompt_id=st.text(), model=st.text(), replication=st.integers(0, 9), status=st.sampled_from(get_args(Status)),
     ranking=TEXTS, confidence=st.none() | st.floats(0, 1), kinds=TEXTS, notes=TEXTS, first_kinds=TEXTS,
     target_position=NUMBERS, picked_position=NUMBERS, cost_usd=st.none() | st.floats(0, 9),
-    usage=st.builds(RoutingUsage, input_tokens=NUMBERS, raw=st.none() | st.just({"a": [1]})),
+    usage=st.builds(TokenUsage, input_tokens=NUMBERS, raw=st.none() | st.just({"a": [1]})),
 )  # fmt: skip
 
 
