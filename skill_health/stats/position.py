@@ -18,6 +18,7 @@ from skill_health.stats.distributions import round_figure, round_p, t_cdf, t_qua
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.resampling import BLOCK, Floats, RandomStream
 
+_STEPS = 100
 _RARE = 5
 """The least number of clusters with the rarer outcome for which a slope is estimated."""
 
@@ -133,20 +134,28 @@ def clustered_slope(x: Sequence[float], y: Sequence[float], cluster: Sequence[Ha
 
 
 def _fit_logistic(design: Floats, y: Floats) -> Floats | None:
-    """The two maximum-likelihood coefficients, for regressors [calls, 2]; None without convergence."""
-    from scipy.optimize import root  # type: ignore[import-untyped]
+    """The two maximum-likelihood coefficients, for regressors [calls, 2]; None without convergence.
+
+    Newton's steps, halved where they overshoot. `scipy.optimize` would find the same and takes 0.14 seconds to import,
+    in a report that takes one second.
+    """
     from scipy.special import expit  # type: ignore[import-untyped]
 
-    def score(beta: Floats) -> Floats:
-        return np.asarray(design.T @ (y - expit(design @ beta)))
-
-    found = np.asarray(root(score, np.zeros(2), jac=lambda beta: -_information(design, expit(design @ beta))).x)
-    information = _information(design, expit(design @ found))
-    if not np.linalg.cond(information) < 1e12:
-        return None
-    # The solver stops within 1e-8: one more Newton step makes every digit shown the same on any machine.
-    step = np.linalg.solve(information, score(found))
-    return found + step if np.abs(step).max() < 1e-6 else None
+    beta, step, likelihood = np.zeros(2), np.zeros(2), -np.inf
+    for _ in range(_STEPS):
+        logits = design @ (beta + step)
+        reached = float((y * logits - np.logaddexp(0.0, logits)).sum())
+        if reached < likelihood - 1e-9:
+            step /= 2
+            continue
+        beta, likelihood, fitted = beta + step, reached, expit(logits)
+        information = _information(design, fitted)
+        if not np.linalg.cond(information) < 1e12:
+            return None
+        step = np.linalg.solve(information, design.T @ (y - fitted))
+        if np.abs(step).max() < 1e-10:
+            return beta
+    return None
 
 
 def _information(design: Floats, fitted: Floats) -> Floats:
