@@ -180,4 +180,4 @@ def _spec(runs: Sequence[ScoredRun], marks: Sequence[HistoryMark], band: bool) -
         (numbers, vl.layer("text", number, numbers, align="center")),
     )
     seen, x = [each for own, each in layers if own], vl.time_channel("time", [run.line.time for run in runs])
-    return vl.plot(values, 150 if band else 70, seen, x=x)
+    return vl.layered(150 if band else 70, seen, x=x)
