@@ -19,7 +19,7 @@ from skill_health.router.splits import SHARES, TEST, near_pairs, spanning, split
 from skill_health.rules.routing._groups import names_other
 from skill_health.text.fingerprints import shared_runs, words_of
 from skill_health.text.similarity import STOP
-from skill_health.text.terminal import clean, paint
+from skill_health.text.terminal import clean, lay_out_table, paint
 
 NULL_SHARE = 0.2
 # A run of so many words is no chance between a prompt and a description, if so many of them are telling ones.
@@ -195,10 +195,7 @@ def _table(found: PromptAudit) -> Iterator[str]:
     for row in rows[1:]:
         row += [str(found.splits.get(row[0], {}).get(split, 0)) for split in splits]
     rows = [row for row in rows if row[0] not in ("none", "?") or row[1] != "0"]
-    widths = [max(len(clean(row[at])) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        cells = (clean(cell).rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        yield "  ".join((clean(row[0]).ljust(widths[0]), *cells)).rstrip()
+    return lay_out_table(rows[0], rows[1:])
 
 
 def _split_order(split: str) -> tuple[bool, int, str]:

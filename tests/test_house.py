@@ -435,16 +435,25 @@ def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path
     assert loaded_after(code, root) & (needed | HEAVY) == set()
 
 
-def test_git_is_started_in_one_place() -> None:
-    """What a repository configures must not run, and only there is that seen to."""
-    starting = [path for path in MODULES if re.search(r"\[\s*[\"']git[\"']", path.read_text(encoding="utf-8"))]
-    assert [path.relative_to(ROOT).as_posix() for path in starting] == ["skill_health/core/git.py"]
-
-
-def test_a_file_is_replaced_in_one_place() -> None:
-    """A half-written file is nobody's to see, and only there is that seen to."""
-    replacing = [path for path in MODULES if re.search(r"os\.replace\(|mkstemp\(", path.read_text(encoding="utf-8"))]
-    assert [path.relative_to(ROOT).as_posix() for path in replacing] == ["skill_health/core/files.py"]
+@pytest.mark.parametrize(
+    ("what", "where"),
+    [
+        # What a repository configures must not run, and only there is that seen to.
+        (r"\[\s*[\"']git[\"']", ["skill_health/core/git.py"]),
+        # A half-written file is nobody's to see, and only there is that seen to.
+        (r"os\.replace\(|mkstemp\(", ["skill_health/core/files.py"]),
+        # What talks with a program while it runs is another matter, and is asyncio.
+        (
+            r"subprocess\.(run|call|check_\w+|Popen)\(",
+            ["effectiveness/workspace/process.py", "skill_health/core/git.py"],
+        ),
+        (r"\|---\||\| --- \|", ["skill_health/text/blocks.py"]),
+    ],
+    ids=["git", "replace a file", "run a program", "write a table in Markdown"],
+)
+def test_it_is_done_in_one_place(what: str, where: list[str]) -> None:
+    found = (path for path in MODULES if re.search(what, path.read_text(encoding="utf-8")))
+    assert sorted({path.resolve().relative_to(ROOT).as_posix() for path in found}) == where
 
 
 @pytest.mark.slow

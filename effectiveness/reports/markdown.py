@@ -10,7 +10,7 @@ from skill_health.documents.effect_report import ArmContrast, ArmFigures, Effect
 from skill_health.effectiveness.effects.contrasts import DELTAS
 from skill_health.effectiveness.reports import _cells
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
-from skill_health.text.blocks import rest, table, text
+from skill_health.text.blocks import markdown_table, rest, text
 from skill_health.text.numbers import (
     NOTHING,
     bracket,
@@ -67,7 +67,7 @@ def contrasts(found: Sequence[ArmContrast]) -> Iterator[str]:
         "contrast", "kind", "points", "t interval", "tasks that differ", "p sign flip", "p Wilcoxon", "p corrected",
         "normalised gain, %", "note",
     )  # fmt: skip
-    yield from table(names, rows)
+    yield from markdown_table(names, rows)
 
 
 def _ps(each: ArmContrast) -> list[str]:
@@ -97,7 +97,7 @@ def skills(model: ModelEffectReport) -> Iterator[str]:
         yield "### Skills"
         yield ""
     names = ("skill", "verdict", "target - control, points", "tasks", "without, %", "with, %", "why")
-    yield from table(names, rows[:_SKILLS])
+    yield from markdown_table(names, rows[:_SKILLS])
     yield from rest(_SKILLS, len(rows), "skills")
 
 
@@ -126,7 +126,7 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
         "opened a skill, %",
         *_cells.MEASURES.values(),
     )
-    yield from table(names, rows)
+    yield from markdown_table(names, rows)
     described = [arm for arm in found if arm.success_given_invoked.value is not None]
     if described:
         said = "; ".join(f"{a.arm} {share(a.success_given_invoked)} n {a.success_given_invoked.n}" for a in described)
@@ -145,7 +145,7 @@ def costs(found: Sequence[ArmContrast]) -> Iterator[str]:
         return
     yield "### Cost of the arms, per trial"
     yield ""
-    yield from table(("contrast", "tasks", *(_cells.MEASURES[name] for name in names)), rows)
+    yield from markdown_table(("contrast", "tasks", *(_cells.MEASURES[name] for name in names)), rows)
 
 
 def _amount(number: FullFigure) -> str:
@@ -169,7 +169,7 @@ def tasks(model: ModelEffectReport) -> Iterator[str]:
         yield ""
         yield "Trials that passed of those that were scored."
         yield ""
-    yield from table(("task", "skill", "category", "target against control", *map(text, names)), rows)
+    yield from markdown_table(("task", "skill", "category", "target against control", *map(text, names)), rows)
     yield from rest(_TASKS, len(found), "tasks")
 
 
@@ -196,7 +196,7 @@ def _leaders(report: EffectReport) -> Iterator[str]:
         ]
         for each in found[:_LEADERS]
     ]  # fmt: skip
-    yield from table(("rank", "skill", "model", "target - control, points", "tasks", "verdict"), rows)
+    yield from markdown_table(("rank", "skill", "model", "target - control, points", "tasks", "verdict"), rows)
     yield from rest(_LEADERS, len(found), "places")
 
 
@@ -276,7 +276,7 @@ def _controls(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
             ]
             for each in controls.contrasts
         ]  # fmt: skip
-        yield from table(
+        yield from markdown_table(
             (
                 "contrast",
                 "points",
@@ -309,7 +309,7 @@ def _categories(model: ModelEffectReport) -> Iterator[str]:
     if rows:
         yield "### By category"
         yield ""
-    yield from table(("category", "tasks", "target - control, points", "test"), rows)
+    yield from markdown_table(("category", "tasks", "target - control, points", "test"), rows)
 
 
 def _foot(report: EffectReport) -> Iterator[str]:

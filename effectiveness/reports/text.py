@@ -11,7 +11,7 @@ from skill_health.effectiveness.effects.contrasts import DELTAS
 from skill_health.effectiveness.reports import _cells
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.numbers import NOTHING, change, count, points, share
-from skill_health.text.terminal import NARROWEST, ascii_values, cut, paint, table, to_ascii, wrapped
+from skill_health.text.terminal import NARROWEST, ascii_values, cut, lay_out_table, paint, to_ascii, wrapped
 
 _FLIPS = 20
 
@@ -84,7 +84,7 @@ def _titled(
     if not rows:
         return
     yield paint(cut(title, width), "bold", look.color)
-    yield from (f"  {line}" for line in table(head, rows, width - 2, fewest=3, least=22))
+    yield from (f"  {line}" for line in lay_out_table(head, rows, width - 2, fewest=3, least=22))
     yield ""
 
 

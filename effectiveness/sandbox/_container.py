@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 from functools import cache
 
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.sandbox._api import InsidePaths, SandboxSession, WrappedCommand
 from skill_health.effectiveness.sandbox._host import HOME, SUPERVISOR, SUPERVISORS, TEMPORARY, WORKSPACE, is_below
+from skill_health.effectiveness.workspace.process import run_process
 
 _RUN = "/run/supervisor"
 _MAX_TASKS = 8192
@@ -86,13 +86,10 @@ def tried(program: str, *question: str) -> tuple[str, str]:
     """The version of the engine that answers the client's `question`, and else what is wrong."""
     if shutil.which(program) is None:
         return "", f"{program} is not installed"
-    words = [program, *question]
-    try:
-        ran = subprocess.run(words, capture_output=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return "", f"{program} does not answer ({error})"
-    version = ran.stdout.decode("utf-8", "replace").strip()
-    if ran.returncode == 0 and version:
+    ran = run_process((program, *question), os.sep, os.environ, _TIMEOUT)
+    if ran.exit_code is None:
+        return "", f"{program} does not answer within {_TIMEOUT:g} seconds"
+    if ran.exit_code == 0 and (version := ran.stdout.strip()):
         return version, ""
-    said = (ran.stderr.decode("utf-8", "replace").strip().splitlines() or ["it says nothing"])[0][:200]
+    said = (ran.stderr.strip().splitlines() or ["it says nothing"])[0][:200]
     return "", f"{program} has no working engine here ({said})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from functools import cache
 
 from skill_health.effectiveness.agents._api import Command
@@ -20,6 +19,7 @@ from skill_health.effectiveness.sandbox._host import (
     interpreter_folders,
     is_below,
 )
+from skill_health.effectiveness.workspace.process import run_process
 
 TITLE = "bubblewrap (files, network and processes apart)"
 ISOLATES = ("files", "network", "processes")
@@ -30,6 +30,7 @@ _RUN = "/run/supervisor"
 # Whoever is root here is root to these, too, and bubblewrap leaves some of them open.
 _PROC = ("sys", "fs", "irq", "bus", "acpi", "scsi", "asound", "sysrq-trigger", "mtrr", "keys", "timer_list", "kcore")
 _SHARED_MEMORY = 256 << 20
+_TIMEOUT = 20.0
 _BASE = (
     "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--as-pid-1", "--uid", "1000", "--gid", "1000",
     "--hostname", "sandbox", "--cap-drop", "ALL", "--clearenv",
@@ -111,17 +112,13 @@ def _tried() -> tuple[str, tuple[str, ...], str]:
     said = "it does not start"
     for further in _FURTHER:
         words = [_program(), *_BASE, *further, *_system(), "--remount-ro", "/", "--", "/bin/sh", "-c", "true"]
-        try:
-            ran = subprocess.run(words, capture_output=True, timeout=20, check=False, stdin=subprocess.DEVNULL)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said = str(error)
-            continue
-        if ran.returncode == 0:
+        ran = run_process(words, os.sep, os.environ, _TIMEOUT)
+        if ran.exit_code == 0:
             return _version(), further, ""
-        said = (ran.stderr.decode("utf-8", "replace").strip().splitlines() or [said])[-1][:200]
+        said = (ran.stderr.strip().splitlines() or [said])[-1][:200]
     return "", (), f"bubblewrap cannot make a sandbox here ({said}): user namespaces may be switched off"
 
 
 def _version() -> str:
-    ran = subprocess.run([_program(), "--version"], capture_output=True, timeout=20, check=False)
-    return ran.stdout.decode("utf-8", "replace").strip().rpartition(" ")[2] or "unknown"
+    ran = run_process((_program(), "--version"), os.sep, os.environ, _TIMEOUT)
+    return ran.stdout.strip().rpartition(" ")[2] or "unknown"

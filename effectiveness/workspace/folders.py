@@ -6,10 +6,8 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from skill_health.core.errors import AbortedError
@@ -19,11 +17,13 @@ from skill_health.effectiveness.tasks._api import Script
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import replace_places, text_of
 from skill_health.effectiveness.trial.rewards import RUNNER
+from skill_health.effectiveness.workspace.process import run_process
 
 # Paths of containers are replaced in scripts, where a space would fall apart.
 _WORD = re.compile(r"[\w./+@%=,-]+")
 _CHUNK = 1 << 20
 _HUGE = 1 << 28
+_REMOVAL = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ def remove_tree(folder: str) -> None:
     except (OSError, RecursionError):
         for words in (("rm", "-rf"), ("chmod", "-R", "u+rwX"), ("rm", "-rf")):
             if os.path.lexists(folder):
-                with suppress(OSError):
-                    subprocess.run([*words, "--", folder], check=False, stderr=subprocess.DEVNULL)
+                run_process([*words, "--", folder], os.sep, os.environ, _REMOVAL)
 
 
 def write_files(folder: str, files: Iterable[File], places: Iterable[tuple[str, str]] = ()) -> None:

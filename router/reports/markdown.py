@@ -12,7 +12,7 @@ from skill_health.router.records import NONE
 from skill_health.router.reports import _cells
 from skill_health.router.scores.skills import FEW
 from skill_health.text import numbers
-from skill_health.text.blocks import rest, table, text
+from skill_health.text.blocks import markdown_table, rest, text
 from skill_health.text.numbers import NOTHING, format_number, share
 
 _PAIRS = 30
@@ -48,7 +48,7 @@ def _leaderboard(report: RouterReport) -> Iterator[str]:
     head = (
         "model", "top-1", "top-1, a skill applies", "top-3", "acceptable", "MRR", "nDCG@3", "n / independent", "coverage",
     )  # fmt: skip
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
 
 
 def _preliminary(report: RouterReport) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _comparisons(report: RouterReport) -> Iterator[str]:
         yield ""
         yield "Top-1 of the first less that of the second, in percentage points, paired by prompt."
         yield ""
-    yield from table(
+    yield from markdown_table(
         ("first", "second", "difference", "better / worse of independent", "p", "p (Holm)"),
         (
             [
@@ -111,7 +111,7 @@ def _splits(report: RouterReport) -> Iterator[str]:
     if rows:
         yield "### By split"
         yield ""
-    yield from table(("model", "split", "prompts", "top-1", "n"), rows)
+    yield from markdown_table(("model", "split", "prompts", "top-1", "n"), rows)
 
 
 def _none(report: RouterReport) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _none(report: RouterReport) -> Iterator[str]:
     for model in report.models:
         metrics = (getattr(model.metrics, key) for key in keys)
         rows.append([_name(model), *(numbers.with_n(share(number), number) for number in metrics)])
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
 
 
 _PROMPTS, _PICKS, _TEXT, _RATIONALE = 40, 12, 300, 200
@@ -216,7 +216,7 @@ def _skills(report: RouterReport) -> Iterator[str]:
         "skill", "recall", "n / independent", "right + other + abstained + no answer (missing)", "p (BH)", "precision",
         "right when picked",
     )  # fmt: skip
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
     yield from rest(_SKILLS, len(ranked), "skills")
     untested = [skill.name for skill in report.skills if skill.recall.value is None]
     if untested:
@@ -242,7 +242,7 @@ def _by_model(report: RouterReport) -> Iterator[str]:
                 *(numbers.with_n(share(each), each) if each else NOTHING for each in found),
             ]
         )
-    yield from table(["skill", *map(text, models)], rows)
+    yield from markdown_table(["skill", *map(text, models)], rows)
 
 
 def _breakdown(skill: SkillRoutingReport) -> str:
@@ -262,7 +262,7 @@ def _pairs(report: RouterReport) -> Iterator[str]:
         for pair in report.pairs[:_SKILLS_PAIRS]
     ]  # fmt: skip
     head = ("expected", "picked", "calls", "prompts", "share of its calls", "similarity", "words in both")
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
     yield from rest(_SKILLS_PAIRS, len(report.pairs), "pairs")
 
 
@@ -282,7 +282,7 @@ def _matrix(report: RouterReport) -> Iterator[str]:
     for row in expected:
         numbers = [(name, cells.get((row, name), 0)) for name in picked]
         rows.append([text(row), *(NOTHING if not n else f"**{n}**" if name == row else str(n) for name, n in numbers)])
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
 
 
 def _thieves(report: RouterReport) -> Iterator[str]:
@@ -299,7 +299,7 @@ def _thieves(report: RouterReport) -> Iterator[str]:
         ]
         for thief in found[:_THIEVES]
     ]  # fmt: skip
-    yield from table(("skill", "calls", "prompts", "rate", "from"), rows)
+    yield from markdown_table(("skill", "calls", "prompts", "rate", "from"), rows)
     yield from rest(_THIEVES, report.steals.skills, "skills")
 
 
@@ -317,7 +317,7 @@ def _gaps(report: RouterReport) -> Iterator[str]:
         for gap in report.gaps[:_SKILLS]
     ]  # fmt: skip
     head = ("skill", "found by description", "by the whole file", "prompts missed", "words that the description lacks")
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
     yield from rest(_SKILLS, len(report.gaps), "skills")
 
 
@@ -339,7 +339,7 @@ def _failures(report: RouterReport) -> Iterator[str]:
             text(_cells.kinds(final)) or NOTHING, f"{model.coverage.scored} of {model.coverage.planned}",
             text(_cells.missing(model.coverage)) or NOTHING,
         ])  # fmt: skip
-    yield from table(("model", "first attempt", "kinds", "after retry", "kinds", "scored", "missing"), rows)
+    yield from markdown_table(("model", "first attempt", "kinds", "after retry", "kinds", "scored", "missing"), rows)
 
 
 def _behaviour(report: RouterReport) -> Iterator[str]:
@@ -359,7 +359,7 @@ def _behaviour(report: RouterReport) -> Iterator[str]:
     head = (
         "model", "position TV", "p", "slope by place", "modal share", "flip rate", "Brier", "ECE", "slope by length",
     )  # fmt: skip
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
     yield "TV: distance of the places picked from those expected if places did not matter. Slopes: change of the log odds of"
     yield "a right answer for each place further down, and for each 100 characters more of the right description."
     yield ""
@@ -405,7 +405,7 @@ def _cost(report: RouterReport) -> Iterator[str]:
     head = (
         "model", "US dollars", "known for", "per call, median", "p95", "ms, median", "p95", "tokens read", "written", "cached",
     )  # fmt: skip
-    yield from table(head, rows)
+    yield from markdown_table(head, rows)
 
 
 def _amounts(number: Figure) -> str:

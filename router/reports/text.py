@@ -10,15 +10,15 @@ from skill_health.documents.router_report import ModelRoutingReport, RouterRepor
 from skill_health.router.reports import _cells
 from skill_health.text import numbers
 from skill_health.text.numbers import share
-from skill_health.text.terminal import paint, table_line
+from skill_health.text.terminal import NARROWEST, cut, lay_out_table, paint, wrapped
 
 EXTENSION = ".txt"
-_MOST, _MODELS, _NARROW = 5, 20, 40
+_MOST, _MODELS = 5, 20
 
 
 def render(report: RouterReport, look: RenderOptions = PLAIN) -> str:
     """At most `look.width` columns; the leaderboard loses columns before it loses names."""
-    width = max(look.width, _NARROW)
+    width = max(look.width, NARROWEST)
     lines = [
         *_head(report, look, width), *_leaderboard(report, look, width), *_skills(report, look, width),
         *_pairs(report, look, width), *_thieves(report, look, width), *_careful(report, look, width),
@@ -26,40 +26,17 @@ def render(report: RouterReport, look: RenderOptions = PLAIN) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _columns(text: str) -> int:
-    """How many columns a terminal takes for a text: two for a wide character, none for one that combines."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
-
-
-def _cut(text: str, width: int) -> str:
-    shown = table_line(text)
-    if _columns(shown) <= width:
-        return shown
-    while _columns(shown) > width - 1:
-        shown = shown[: -max((_columns(shown) - width + 1) // 2, 1)]
-    return shown + "…"
-
-
-def _padded(text: str, width: int, right: bool = False) -> str:
-    blank = " " * (width - _columns(text))
-    return blank + text if right else text + blank
-
-
 def _head(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
     run, counts = report.run, report.counts
-    yield paint(_cut(f"router run {run.run_id}", width), "bold", look.color)
-    yield _cut(
+    yield paint(cut(f"router run {run.run_id}", width), "bold", look.color)
+    yield cut(
         f"{numbers.count(counts.prompts, 'prompt')} ({counts.null} for no skill), {numbers.count(counts.listed, 'skill')}, "
         f"mode {run.mode}, listing {run.listing}",
         width,
     )
     verdict = _cells.trust(report)
     if verdict:
-        yield from (paint(line, "red" if report.check else "dim", look.color) for line in _wrapped(verdict, width))
+        yield from (paint(line, "red" if report.check else "dim", look.color) for line in wrapped(verdict, width))
     yield ""
 
 
@@ -72,24 +49,11 @@ def _leaderboard(report: RouterReport, look: RenderOptions, width: int) -> Itera
         )
         for model in report.models[:_MODELS]
     ]  # fmt: skip
-    yield from _table(head, rows, look, width)
+    title, *lines = lay_out_table(head, rows, width, fewest=3)
+    yield from (paint(title, "bold", look.color), *lines)
     if len(report.models) > _MODELS:
         yield f"and {len(report.models) - _MODELS} more models"
     yield ""
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], look: RenderOptions, width: int) -> Iterator[str]:
-    """A table of as many columns as fit; the first one gives way down to 12 columns."""
-    cells = [[_cut(cell, width) for cell in row] for row in (head, *rows)]
-    widths = [max(_columns(row[at]) for row in cells) for at in range(len(head))]
-    kept = len(head)
-    while kept > 3 and min(widths[0], 12) + sum(widths[1:kept]) + 2 * (kept - 1) > width:
-        kept -= 1
-    first = max(min(widths[0], width - sum(widths[1:kept]) - 2 * (kept - 1)), 1)
-    for number, row in enumerate(cells):
-        numbers = (_padded(row[at], widths[at], right=True) for at in range(1, kept))
-        line = "  ".join([_padded(_cut(row[0], first), first), *numbers])
-        yield paint(line, "bold", look.color and number == 0) if number == 0 else line
 
 
 def _skills(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
@@ -125,8 +89,8 @@ def _together(report: RouterReport) -> str:
 
 def _section(title: str, lines: Sequence[str], look: RenderOptions, width: int) -> Iterator[str]:
     if lines:
-        yield paint(_cut(title, width), "bold", look.color)
-        yield from (f"  {_cut(line, width - 2)}" for line in lines)
+        yield paint(cut(title, width), "bold", look.color)
+        yield from (f"  {cut(line, width - 2)}" for line in lines)
         yield ""
 
 
@@ -136,7 +100,7 @@ def _careful(report: RouterReport, look: RenderOptions, width: int) -> Iterator[
         f"preliminary ({', '.join(names)}): {reason}" for reason, names in _cells.preliminary(report.models).items()
     )
     for line in (*preliminary, *_failures(report.models), *report.notes, report.statements[0]):
-        for at, part in enumerate(_wrapped(line, width - 2)):
+        for at, part in enumerate(wrapped(line, width - 2)):
             yield f"{'- ' if at == 0 else '  '}{part}"
 
 
@@ -149,9 +113,3 @@ def _failures(models: Sequence[ModelRoutingReport]) -> Iterator[str]:
         if calls.missing:
             absent = calls.planned - calls.scored
             yield f"{model.model}: {absent} of {numbers.count(calls.planned, 'call')} missing: {_cells.missing(calls)}"
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(table_line(text), width, break_on_hyphens=False) or [""]

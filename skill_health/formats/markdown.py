@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Severity
+from skill_health.text.blocks import markdown_table
 from skill_health.text.terminal import markdown_text as md
 
 _MOST = 200
@@ -29,28 +30,27 @@ def _scores(report: LintReport) -> Iterator[str]:
     corpus = report.scores.corpus
     yield f"Score {corpus.mean:.4f} (mean of {corpus.n}; {corpus.min:.4f} to {corpus.max:.4f}), {corpus.flagged} flagged."
     yield ""
-    yield "| skill | score | flags |"
-    yield "|---|---|---|"
-    for path, score in sorted(report.scores.skills.items(), key=lambda item: (item[1].value, item[0])):
-        yield f"| {md(report.shown(path))} | {score.value:.4f} | {md('; '.join(flag.message for flag in score.flags))} |"
-    yield ""
+    skills = sorted(report.scores.skills.items(), key=lambda item: (item[1].value, item[0]))
+    yield from markdown_table(
+        ("skill", "score", "flags"),
+        [
+            (md(report.shown(path)), f"{score.value:.4f}", md("; ".join(flag.message for flag in score.flags)))
+            for path, score in skills
+        ],
+    )
 
 
 def _findings(report: LintReport) -> Iterator[str]:
-    if not report.findings:
-        return
-    yield "| | rule | where | what |"
-    yield "|---|---|---|---|"
-    for f in sorted(report.findings, key=lambda f: (f.severity.rank, f.path, f.line, f.col, f.code))[:_MOST]:
-        place = md(f"{report.shown(f.path)}:{f.line}:{f.col}")
-        yield f"| {f.severity.value} | {f.code} {f.rule} | {place} | {md(f.message)} |"
+    found = sorted(report.findings, key=lambda f: (f.severity.rank, f.path, f.line, f.col, f.code))[:_MOST]
+    rows = [
+        (f.severity.value, f"{f.code} {f.rule}", md(f"{report.shown(f.path)}:{f.line}:{f.col}"), md(f.message))
+        for f in found
+    ]
+    yield from markdown_table(("", "rule", "where", "what"), rows)
     if len(report.findings) > _MOST:
-        yield ""
         yield f"{len(report.findings) - _MOST} more findings are not shown."
 
 
 def _statistics(report: LintReport) -> Iterator[str]:
-    yield "| n | rule | severity |"
-    yield "|---|---|---|"
-    for f, n in report.by_rule():
-        yield f"| {n} | {f.code} {f.rule} | {f.severity.value} |"
+    rows = [(str(n), f"{f.code} {f.rule}", f.severity.value) for f, n in report.by_rule()]
+    yield from markdown_table(("n", "rule", "severity"), rows)

@@ -32,6 +32,7 @@ from skill_health.documents.skill_record import (
 )
 from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import RoutedSkills
+from skill_health.text.blocks import markdown_table
 from skill_health.text.numbers import with_interval
 from skill_health.text.terminal import (
     NARROWEST,
@@ -227,11 +228,7 @@ def render_records_markdown(status: CollectionStatus) -> str:
 
 def _lines(status: CollectionStatus) -> Iterator[str]:
     yield from ("# Skill health: status", "", _text(summary(status)), "")
-    if status.records:
-        yield f"| {' | '.join(HEAD)} |"
-        yield "| --- | --- | --- | --- |"
-        yield from (f"| {' | '.join(map(_text, row))} |" for row in rows(status))
-        yield ""
+    yield from markdown_table(HEAD, [[_text(cell) for cell in row] for row in rows(status)])
     if status.routed and status.routed.models:
         yield from ("## Routing", "", *(f"- {_text(routing_line(run))}" for run in status.routed.models), "")
     if status.effects and (whole := status.effects.of(None)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from skill_health.text.terminal import clean, markdown_text
+from skill_health.text.terminal import clean, lay_out_table, markdown_text
 
 _WIDEST = 300
 
@@ -70,11 +70,8 @@ def _text(block: Block) -> Iterator[str]:
             if len(texts) > most:
                 yield f"  and {len(texts) - most} more"
         case Table(head, rows, most):
-            table = [[_safe(cell) for cell in row] for row in (head, *rows[:most])]
-            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-            for first, *others in table:
-                cells = [first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(others, widths[1:], strict=True))]
-                yield f"  {'  '.join(cells)}".rstrip()
+            short = [[_short(cell) for cell in row] for row in (head, *rows[:most])]
+            yield from (f"  {line}" for line in lay_out_table(short[0], short[1:]))
             if len(rows) > most:
                 yield f"  and {len(rows) - most} more"
 
@@ -88,9 +85,8 @@ def _markdown(block: Block) -> Iterator[str]:
         case Items(texts):
             yield from (f"- {_escaped(text)}" for text in texts)
         case Table(head, rows):
-            yield f"| {' | '.join(map(_escaped, head))} |"
-            yield f"| --- |{' ---: |' * (len(head) - 1)}"
-            yield from (f"| {' | '.join(map(_escaped, row))} |" for row in rows)
+            cells = [[_escaped(cell) for cell in row] for row in rows]
+            yield from [*markdown_table([_escaped(cell) for cell in head], cells, numbers=True)][:-1]
 
 
 def _safe(text: str) -> str:
@@ -110,13 +106,16 @@ def text(value: str, most: int = 600) -> str:
     return markdown_text(value if len(value) <= most else value[: most - 1] + "…")
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table and the blank line below it; its cells must already be safe. Nothing if there are no rows."""
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> Iterator[str]:
+    """A table and the blank line below it; its cells must already be safe. Nothing if there are no rows.
+
+    `numbers` aligns all columns but the first on the right.
+    """
     found = list(rows)
     if not found:
         return
     yield f"| {' | '.join(head)} |"
-    yield "|" + "---|" * len(head)
+    yield "|---|" + ("---:|" if numbers else "---|") * (len(head) - 1)
     for row in found:
         yield f"| {' | '.join(row)} |"
     yield ""

@@ -59,7 +59,8 @@ def markdown_text(text: str) -> str:
     return shown.replace("://", "&#58;//").replace("www.", "www&#46;").replace("@", "&#64;")
 
 
-NARROWEST = 40
+NARROWEST, UNBOUNDED = 40, 1 << 20
+"""The least number of columns that is laid out for, and one that no text reaches."""
 _ASCII = str.maketrans({
     "–": "-", "…": "~", "─": "-", "├": "|", "┤": "|", "│": "|", "┼": "+", "●": "#", "○": "o", "·": ".", "→": ">", "×": "x",
 })  # fmt: skip
@@ -135,10 +136,10 @@ def _start(word: str, width: int) -> str:
     return word[:end]
 
 
-def table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], width: int, fewest: int = 2, least: int = 12
+def lay_out_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], width: int = UNBOUNDED, fewest: int = 2, least: int = 12
 ) -> Iterator[str]:
-    """A table without lines: the first column is left-aligned and shrinks down to `least`, the others right-aligned.
+    """The lines of a table: the first column is left-aligned and shrinks down to `least`, the others right-aligned.
 
     Columns are dropped from the right until it fits, but `fewest` are kept. The first line is the header.
     """

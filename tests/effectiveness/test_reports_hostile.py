@@ -18,7 +18,7 @@ from skill_health.bench.report_formats import RenderOptions
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness import reports
 from skill_health.effectiveness.reports import TABLES, csv_, junit, markdown, text
-from skill_health.text.terminal import columns, cut, padded, squeezed, table, wrapped
+from skill_health.text.terminal import columns, cut, lay_out_table, padded, squeezed, wrapped
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 VALUES = everywhere(made(simulated=True, biased=["x"]), lambda value: f"{NASTY}{value}")
@@ -148,4 +148,4 @@ def test_wrapped_text_fits_and_loses_nothing(said: str, width: int) -> None:
 
 @given(st.lists(st.lists(st.text(max_size=12), min_size=3, max_size=3), max_size=4), st.integers(40, 80))
 def test_a_table_fits(found: list[list[str]], width: int) -> None:
-    assert all(columns(row) <= width for row in table(("a", "b", "c"), found, width))
+    assert all(columns(row) <= width for row in lay_out_table(("a", "b", "c"), found, width))

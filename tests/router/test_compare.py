@@ -550,4 +550,4 @@ def test_blocks() -> None:
     long = Table(["a"], [["1"], ["2"], ["3"]], most=1)
     assert as_text([long]) == "  a\n  1\n  and 2 more\n"
     assert as_markdown([long]).endswith("| 3 |\n")
-    assert as_markdown(blocks) == "# T\n\n**S**\n\n- a\n- b\n- c\n\n|  | n |\n| --- | ---: |\n| x | 10 |\n"
+    assert as_markdown(blocks) == "# T\n\n**S**\n\n- a\n- b\n- c\n\n|  | n |\n|---|---:|\n| x | 10 |\n"

@@ -30,6 +30,7 @@ from skill_health.router.records import NONE, Prompt
 from skill_health.router.records import RoutingResult as RunResult
 from skill_health.router.report import build_report
 from skill_health.router.reports import csv_, json_, markdown, text, write_reports
+from skill_health.text.terminal import columns
 
 NASTY = (
     "=cmd()|'/c calc'!A0 \x1b[31mred\x1b[0m \u202eevil\u2066 <script>alert(1)</script> & | ** `x` [l](https://x.y) "
@@ -293,7 +294,7 @@ def test_text_says_what_is_missing_or_failed_at_any_width() -> None:
 def test_text_keeps_to_the_width(width: int) -> None:
     for report in (USUAL, HOSTILE):
         shown = text.render(report, RenderOptions(width=width))
-        assert max(map(text._columns, shown.splitlines())) <= max(width, 40)
+        assert max(map(columns, shown.splitlines())) <= max(width, 40)
     assert "maker:one" in text.render(USUAL, RenderOptions(width=width))
     assert "Not to be trusted" in text.render(USUAL, RenderOptions(width=width)).replace("\n", " ")
 
@@ -313,8 +314,8 @@ def test_wide_names_are_counted_as_terminals_do() -> None:
     )
     shown = text.render(report, RenderOptions(width=60))
     board = shown.split("\n\n")[1].splitlines()
-    assert len({text._columns(line) for line in board}) == 1
-    assert max(map(text._columns, shown.splitlines())) <= 60
+    assert len({columns(line) for line in board}) == 1
+    assert max(map(columns, shown.splitlines())) <= 60
 
 
 def test_a_thousand_skills_do_not_explode() -> None:
