@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import at_once, replace_file
+from skill_health.core.files import open_binary, replace_file
 
 
 def append_history(path: str, record: dict[str, Any]) -> None:
@@ -27,7 +26,7 @@ def append_history(path: str, record: dict[str, Any]) -> None:
         with _locked(folder):
             before = b""
             if os.path.exists(path):
-                with open(path, "rb") as file:
+                with open_binary(path) as file:
                     before = file.read()
             if before and not before.endswith(b"\n"):
                 before += b"\n"
@@ -62,9 +61,7 @@ def read_backwards(path: str, block: int = _BLOCK) -> Iterator[tuple[int, bytes]
     read.
     """
     try:
-        with open(path, "rb", opener=at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"cannot read {path}: it is not a regular file")
+        with open_binary(path) as file:
             yield from _backwards(file, block)
     except FileNotFoundError:
         return

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from skill_health.config.load import FILE_NAME
 from skill_health.config.settings import SourceGlobs
 from skill_health.core.errors import UsageError
+from skill_health.core.files import read_head
 from skill_health.core.git import run_git
 from skill_health.discovery.corpus import Discovery
 from skill_health.discovery.listing import AGENT_FOLDERS
@@ -110,8 +111,7 @@ def _judge_registry(path: str) -> str:
     from skill_health.core.validation import problems
 
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MAX_REGISTRY)
+        data = read_head(path, _MAX_REGISTRY)
     except OSError:
         return ""
     task = os.path.basename(path) == "metadata.json"

@@ -8,12 +8,14 @@ from collections import Counter
 from typing import NamedTuple
 
 from skill_health.config.settings import Config
+from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
-from skill_health.core.files import write_text
+from skill_health.core.files import read_whole, write_text
 from skill_health.lint.report import BASELINE, LintReport
 from skill_health.rules._api import Finding
 
 _VERSION = 1
+_MOST = 256 << 20
 
 
 class BaselineEntry(NamedTuple):
@@ -38,6 +40,8 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
     baseline exists yet. An entry counts once: a second finding with the same content is new.
     """
     path = os.path.join(root, config.baseline or BASELINE)
+    if Boundary(root).lures_out(path):
+        raise UsageError(f"{path} leads out of the repository through a symbolic link: replace the link by the file")
     fresh = not os.path.exists(path)
     known = {} if fresh and (reason is not None or not config.baseline) else read_baseline(path)
     if reason is not None:
@@ -65,15 +69,16 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
 def read_baseline(path: str) -> Baseline:
     """Read the file of a baseline. Raises UsageError for a missing or damaged file."""
     try:
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+        document = json.loads(read_whole(path, _MOST))
         known: Baseline = {}
         for values in document["findings"]:
             entry = BaselineEntry(**{name: str(values[name]) for name in BaselineEntry._fields if name in values})
             known.setdefault(entry.key, []).append(entry)
     except FileNotFoundError as error:
         raise UsageError(f"no baseline at {path}; --write-baseline REASON creates one") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read the baseline {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path} is not a baseline: {error}") from error
     if document.get("version") != _VERSION:
         raise UsageError(f"{path} has version {document.get('version')}; this skill-health reads {_VERSION}")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from skill_health import __version__
 from skill_health.config.settings import Config, config_digest
-from skill_health.core.files import blake2b, read_bytes, read_small, replace_file
+from skill_health.core.boundary import Boundary
+from skill_health.core.files import blake2b, read_bytes, replace_file
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.registries.sources import digest as sources_digest
 from skill_health.registries.sources import read_sources
@@ -75,6 +76,7 @@ class LintCache:
     def __init__(self, discovery: Discovery, name: str = "", base: str = "") -> None:
         self.discovery, self.name, self.base = discovery, name, base
         self.stored = load(name) if name else {}
+        self.boundary = Boundary(discovery.root)
         self._entries = {entry.path: entry for entry in discovery.entries}
         self._packed: dict[str, dict[str, Any]] = {}
 
@@ -135,24 +137,22 @@ class LintCache:
 
     def _key(self, entry: Entry, content: str) -> str:
         """What the record of one skill is valid for: rule set, configuration, place, folder listing and bytes."""
-        return digest_of(self.base, entry.path, entry.folder_name, content, *entry.files)
+        return digest_of(self.base, entry.path, entry.folder_name, content, *entry.files, "outside", *entry.outside)
 
     def _corpus_key(self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date) -> str:
         seen = [part for path, skill in skills.items() for part in (path, self._record(path, skill)["facts"])]
-        return digest_of(self.base, as_of.isoformat(), *seen)
+        unread = [part for folder in self.discovery.unread for part in folder]
+        return digest_of(self.base, as_of.isoformat(), *seen, "unread", *unread)
 
     def _hold(self, inputs: Mapping[str, str]) -> bool:
         """Whether every question about a file still has the same answer."""
-        return all(answer(self.discovery.root, question) == known for question, known in inputs.items())
+        return all(answer(self.boundary, question) == known for question, known in inputs.items())
 
 
-def answer(root: str, question: str) -> str:
+def answer(boundary: Boundary, question: str) -> str:
     """Answer `exists:PATH` or `read:PATH` (relative to the root) by a string that changes when the file does."""
     kind, _, path = question.partition(":")
-    full = os.path.join(root, path)
-    if kind == "exists":
-        return "yes" if os.path.exists(full) else ""
-    return digest(read_small(full))
+    return boundary.find(path) if kind == "exists" else digest(boundary.read_small(path))
 
 
 def digest(data: bytes | None) -> str:

@@ -72,7 +72,7 @@ def lint(
     Raises UsageError for a path that does not exist, and where a folder is named and no skill is found.
     """
     discovery = discover(paths, config, root)
-    if not discovery.entries and (not paths or any(map(os.path.isdir, paths))):
+    if not discovery.entries and not discovery.unread and (not paths or any(map(os.path.isdir, paths))):
         where = ", ".join(paths)
         raise UsageError(f"no skill below {where}: a skill is a folder with a SKILL.md (see exclude, .gitignore)")
     result = run(discovery, config, as_of, jobs, use_cache, score, _named_files(paths, root))
@@ -105,7 +105,7 @@ def run(
     session = LintSession(discovery, config, use_cache)
     skills = session.check_skills(jobs)
     corpus = session.check_corpus(skills, as_of)
-    if session.cache.lacks(skills, corpus):
+    if session.complete and session.cache.lacks(skills, corpus):
         session.cache.save(skills, corpus, as_of, session.registries, session.rules)
     findings, ignored = session.finish(skills, corpus, set(paths))
     return LintResult(
@@ -118,11 +118,11 @@ class LintSession:
     """The steps of a run, and what they share.
 
     What only a run with something new to check needs is imported when it does: a run that finds
-    everything in the cache loads no parser.
+    everything in the cache loads no parser. `complete` is False where a skill could not be checked.
     """
 
     def __init__(self, discovery: Discovery, config: Config, use_cache: bool) -> None:
-        self.discovery, self.config = discovery, config
+        self.discovery, self.config, self.complete = discovery, config, True
         self.cache = LintCache.open(discovery, config) if use_cache else LintCache(discovery)
 
     def check_skills(self, jobs: int) -> dict[str, CheckedSkill | StoredSkill]:
@@ -138,7 +138,9 @@ class LintSession:
         if unknown:
             from skill_health.lint.check import check_entries
 
-            found.update(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
+            checked = dict(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
+            self.complete = all(skill.content for skill in checked.values())
+            found.update(checked)
         return {entry.path: found[entry.path] for entry in self.discovery.entries}
 
     def check_corpus(
@@ -151,7 +153,7 @@ class LintSession:
         from skill_health.lint.check import check_corpus
 
         facts = {path: skill.facts for path, skill in skills.items()}
-        return check_corpus(facts, self.discovery.root, self.config, self.registries, as_of)
+        return check_corpus(facts, self.discovery, self.config, self.registries, as_of)
 
     def finish(
         self,

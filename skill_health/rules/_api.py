@@ -117,7 +117,10 @@ class Context(Protocol):
     registries: "Registries"
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder exists at this path, relative to the root (`..` allowed)."""
+        """Whether a file or folder exists at this path, relative to the root (`..` allowed), in the repository."""
+
+    def leads_out(self, path: str) -> bool:
+        """Whether a path, relative to the root, leads out of the repository, by itself or through a link."""
 
     def read(self, path: str) -> str | None:
         """The text of a file, relative to the root; None if it is missing, binary or over 1 MiB."""
@@ -141,9 +144,10 @@ class SkillSummary(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """All skills of a collection in the order of their paths."""
+    """All skills of a collection in the order of their paths, and the folders (path, reason) that were not searched."""
 
     skills: tuple[SkillSummary, ...]
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 class CorpusContext(Protocol):
