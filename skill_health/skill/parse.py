@@ -9,7 +9,7 @@ from skill_health.skill.model import Defect, Document, Skill, Span
 
 # Every kind of defect that parsing can record; one rule of the frontmatter family reports each.
 DEFECTS = (
-    "unreadable", "directory", "dangling", "loop", "empty-file", "oversized", "long-line",
+    "unreadable", "directory", "dangling", "loop", "outside", "uncheckable", "empty-file", "oversized", "long-line", "deep-markup",
     "bom", "utf-16", "invalid-utf8", "nul", "control-character", "mixed-newlines",
     "no-frontmatter", "unclosed-frontmatter", "empty-frontmatter", "not-a-mapping", "leading-text",
     "yaml-error", "colon-trap", "tab-indent", "duplicate-key", "non-string-key", "alias", "alias-bomb", "too-deep",
@@ -18,6 +18,8 @@ _UNREADABLE = {
     "directory": "is a directory, not a file",
     "dangling": "is a symbolic link to nothing",
     "loop": "is a symbolic link that leads back to itself",
+    "outside": "is a symbolic link that leads out of the repository",
+    "uncheckable": "cannot be checked: reading it takes more memory or depth than there is",
     "unreadable": "cannot be read",
 }
 
@@ -55,6 +57,10 @@ def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: t
             message = f"a line of {len(lines[long]):,} characters; its inline markup was not checked"
             defects.append(Defect("long-line", Span(long + 1, 1), message))
         body = markdown.parse_document(tuple(lines), first)
+        deep = next((prose for prose in body.prose if markdown.is_deep(prose.text)), None)
+        if deep is not None:
+            message = f"brackets nested more than {markdown.MAX_BRACKETS} deep; the inline markup was not checked"
+            defects.append(Defect("deep-markup", Span(deep.line, 1), message))
     defects.sort(key=lambda defect: (defect.span.line, defect.span.col, defect.kind))
     return Skill(
         path, folder, name, file_name, text, newline, encoding, tuple(lines), matter, body, files, tuple(defects)
