@@ -136,7 +136,9 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def replace_file(path: str, data: bytes, durable: bool = False, temporary: str = "", private: bool = False) -> None:
-    """Replace a file by these bytes, whole or not at all, keeping its permissions. Raises OSError.
+    """Replace a file by these bytes, whole or not at all, keeping its permissions, and its owner as far as we may.
+
+    Raises OSError.
 
     Where it is `durable` they are on the disk when the call returns, also when the power fails then. The bytes are
     first written to `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file
@@ -144,9 +146,10 @@ def replace_file(path: str, data: bytes, durable: bool = False, temporary: str =
     """
     folder = os.path.dirname(path) or "."
     try:
-        mode: int | None = os.stat(path).st_mode & 0o7777
+        old = os.stat(path)
+        mode: int | None = old.st_mode & 0o7777
     except FileNotFoundError:
-        mode = 0o600 if private else None
+        old, mode = None, 0o600 if private else None
     if temporary:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
     else:
@@ -160,6 +163,8 @@ def replace_file(path: str, data: bytes, durable: bool = False, temporary: str =
             if durable:
                 file.flush()
                 os.fsync(handle)
+        if old is not None:
+            _keep_owner(temporary, old)
         if mode is not None:
             os.chmod(temporary, mode)
         os.replace(temporary, path)
@@ -168,6 +173,15 @@ def replace_file(path: str, data: bytes, durable: bool = False, temporary: str =
         raise
     if durable:
         sync_folder(folder)
+
+
+def _keep_owner(path: str, old: os.stat_result) -> None:
+    new = os.stat(path)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) and hasattr(os, "chown"):
+        try:
+            os.chown(path, old.st_uid, old.st_gid)
+        except PermissionError:  # only root gives files away
+            pass
 
 
 def sync_folder(folder: str) -> None:
