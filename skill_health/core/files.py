@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 from skill_health.core.errors import UsageError
@@ -178,10 +179,8 @@ def replace_file(path: str, data: bytes, durable: bool = False, temporary: str =
 def _keep_owner(path: str, old: os.stat_result) -> None:
     new = os.stat(path)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) and hasattr(os, "chown"):
-        try:
+        with suppress(PermissionError):  # only root gives files away
             os.chown(path, old.st_uid, old.st_gid)
-        except PermissionError:  # only root gives files away
-            pass
 
 
 def sync_folder(folder: str) -> None:
