@@ -354,7 +354,7 @@ def test_without_a_commit_and_without_git(repository: Path, run: Run, tmp_path: 
     assert (history(repository)[0]["commit"], history(repository)[0]["dirty"]) == (None, True)
     done = run("daily", DAY_2, env={"PATH": str(tmp_path / "nothing")})
     assert done.returncode == 0
-    assert "git is not installed" in done.stdout
+    assert "git is needed for this, and is not installed" in done.stdout
     assert (history(repository)[1]["commit"], history(repository)[1]["dirty"]) == (None, None)
     shutil.rmtree(repository / ".git")
     assert "git" not in run("daily", DAY_2).stdout

@@ -238,4 +238,4 @@ def reports_folder(out: str | None, root: str, config: Config) -> str:
 def revision_of(root: str, reports: str) -> Revision:
     """The commit of a collection; changes in the reports folder do not count."""
     own = os.path.relpath(reports, root).replace(os.sep, "/")
-    return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))
+    return read_revision(root, git_top(root), () if own.startswith("..") or own == "." else (own,))

@@ -174,13 +174,14 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     A deleted file is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError outside
     a git repository and for a revision that git does not know.
     """
-    from skill_health.core.git import ask_git, resolve_commit
+    from skill_health.core.git import open_repository
+    from skill_health.discovery.roots import git_top
 
-    top = ask_git(root, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
-    base = resolve_commit(root, revision)
-    names = ask_git(top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "--")
-    names += ask_git(top, "ls-files", "-z", "--others", "--exclude-standard")
-    found = {os.path.join(top, os.fsdecode(name)) for name in names.split(b"\0") if name}
+    top = git_top(root)
+    if top is None:
+        raise UsageError(f"{root} is in no git repository, so nothing can be compared with {revision!r}")
+    repository = open_repository(top)
+    found = {os.path.join(top, path) for path in repository.list_changes(repository.resolve_commit(revision))}
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}
     inside = (path for path in owners if any(_below(os.path.realpath(path), folder) for folder in wanted))

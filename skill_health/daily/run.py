@@ -175,7 +175,7 @@ def run_daily(
     `time` is when, in UTC to the second. Raises UsageError as `lint` does, and for a history that cannot be read.
     """
     report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
-    revision = read_revision(root, git_top(root) is not None, _own_files(root, folder))
+    revision = read_revision(root, git_top(root), _own_files(root, folder))
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     today = check_today(report, result, config, as_of, time, asked, revision)
     earlier = find_earlier(read_backwards(os.path.join(folder, HISTORY)), today.line, config.daily.window)
