@@ -36,6 +36,12 @@ Settings are in `skill-health.toml`, or in the table `[tool.skill-health]` of `p
 the collection; `skill-health init` writes the former. An unknown key is an error that names the nearest known one. The
 command line overrides the file. Globs work as in a `.gitignore`.
 
+A repository may be a stranger's, so its settings name only what lies inside it, and some are not for it to say: who is
+sent a key (`router.providers`), what is paid (`router.prices`), and what is started (`effectiveness.acp-command`,
+`effectiveness.acp-env`, the sandbox `none`). These come from your own `~/.config/skill-health/config.toml`
+(`XDG_CONFIG_HOME` and Windows' `APPDATA` are heeded), which holds nothing else, or from a file that you name with
+`--config`. See [security](security.md).
+
 ```toml
 # skill-health.toml
 fail-on = "warning"

@@ -284,7 +284,7 @@ def test_an_agent_does_tasks_with_and_without_a_skill(full: Installation, tmp_pa
             "utf-8",
         )
         done = full(
-            "effectiveness", "run", "tasks", "--agents", "loop:here:m", "--quiet", "--reps", "1", "--arms", "target",
+            "effectiveness", "run", "tasks", "--config", "skill-health.toml", "--agents", "loop:here:m", "--quiet", "--reps", "1", "--arms", "target",
             *sandbox, "--max-budget-usd", "20", "--time", LATER.format(5),
             cwd=tmp_path, THE_KEY="sk-live-0123456789abcdef",
         )  # fmt: skip

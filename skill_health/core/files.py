@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
 from skill_health.core.errors import UsageError
 
 MAX_BYTES = 1 << 20
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+"""What keeps `os.open` from following a link at the end of a path, where the system knows that."""
 
 
 def here(path: str) -> str:
@@ -60,10 +63,9 @@ def write_bytes(path: str, data: bytes) -> None:
 
     Raises UsageError where that is not possible.
     """
-    target = os.path.realpath(path)
     try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        replace_file(target, data)
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        replace_file(path, data)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
@@ -71,17 +73,23 @@ def write_bytes(path: str, data: bytes) -> None:
 def replace_file(path: str, data: bytes, durable: bool = False, temporary: str = "", private: bool = False) -> None:
     """Replace a file by these bytes, whole or not at all, keeping its permissions. Raises OSError.
 
+    A symbolic link is refused: whoever made it would choose which file is lost.
     Where it is `durable` they are on the disk when the call returns, also when the power fails then. The bytes are
     first written to `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file
     with a name of its own. A new file that is `private` is for its owner alone.
     """
     folder = os.path.dirname(path) or "."
     try:
-        mode: int | None = os.stat(path).st_mode & 0o7777
+        info = os.lstat(path)
+        if stat.S_ISLNK(info.st_mode):
+            raise OSError(errno.ELOOP, "it is a symbolic link; remove it, or name the file that it leads to", path)
+        mode: int | None = info.st_mode & 0o7777
     except FileNotFoundError:
         mode = 0o600 if private else None
     if temporary:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+        handle = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_FOLLOW | getattr(os, "O_BINARY", 0), 0o666
+        )
     else:
         import tempfile
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import write_text
+from skill_health.discovery.roots import git_top, stay_inside
 from skill_health.lint.report import BASELINE, LintReport
 from skill_health.rules._api import Finding
 
@@ -37,7 +38,7 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
     Rewriting drops the entries that no longer occur and adds new findings only where `grow` allows it or no
     baseline exists yet. An entry counts once: a second finding with the same content is new.
     """
-    path = os.path.join(root, config.baseline or BASELINE)
+    path = stay_inside(os.path.join(root, config.baseline or BASELINE), git_top(root) or root)
     fresh = not os.path.exists(path)
     known = {} if fresh and (reason is not None or not config.baseline) else read_baseline(path)
     if reason is not None:
