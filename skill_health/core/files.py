@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 
 from skill_health.core.errors import UsageError
 
@@ -70,7 +71,9 @@ def write_bytes(path: str, data: bytes) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def replace_file(path: str, data: bytes, durable: bool = False, temporary: str = "", private: bool = False) -> None:
+def replace_file(
+    path: str, data: bytes | Iterable[bytes], durable: bool = False, temporary: str = "", private: bool = False
+) -> None:
     """Replace a file by these bytes, whole or not at all, keeping its permissions. Raises OSError.
 
     A symbolic link is refused: whoever made it would choose which file is lost.
@@ -97,7 +100,7 @@ def replace_file(path: str, data: bytes, durable: bool = False, temporary: str =
         mode = 0o666 & ~_umask() if mode is None else mode
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             if durable:
                 file.flush()
                 os.fsync(handle)
