@@ -64,8 +64,8 @@ def command(
 ) -> int:
     """Score skills and say what has changed since the last comparable run: exit 1 on drift beyond the limits.
 
-    Writes skill-health.json (the snapshot), skill-health-drift.md, one line of skill-health-history.jsonl, and a line of
-    skill-health-states.jsonl for each skill that has changed.
+    Writes skill-health.json (the snapshot), skill-health-drift.md, one line of skill-health-history.jsonl, and a line
+    of skill-health-states.jsonl for each skill that has changed.
     """
     from skill_health.config.settings import config_with
     from skill_health.daily import run

@@ -35,6 +35,8 @@ _ENTRY = re.compile(
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n")
 _POINTER_BYTES = 1024
 _CHUNK = 1 << 20
+_PATIENCE = 300.0
+"""Seconds. In an unpacked archive, what git reads may be a pipe that nobody writes to."""
 
 
 class GitOutput(NamedTuple):
@@ -185,8 +187,15 @@ def _run(*arguments: str, given: bytes = b"") -> GitOutput:
     environment = {name: value for name, value in os.environ.items() if name not in _OTHER} | _ENVIRONMENT
     try:
         done = subprocess.run(
-            ["git", *_SAFE, *arguments], input=given, capture_output=True, check=False, env=environment
+            ["git", *_SAFE, *arguments],
+            input=given,
+            capture_output=True,
+            check=False,
+            env=environment,
+            timeout=_PATIENCE,
         )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git has not answered for {_PATIENCE:g} seconds: is the repository damaged?") from None
     except OSError:
         raise UsageError("git is needed for this, and is not installed") from None
     if not done.returncode:

@@ -343,3 +343,64 @@ def test_a_repository_is_a_place(root: Path) -> None:
     assert open_repository(str(linked)) == GitRepository(str(linked), str(root / ".git/worktrees/linked"))
     (linked / "new").write_text("a")
     assert changes(linked) == ["new"] and changes(root) == []
+
+
+def test_a_repository_that_is_a_pipe_keeps_nobody_waiting(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("skill_health.core.git._PATIENCE", 0.3)
+    (root / ".git/index").unlink()
+    os.mkfifo(root / ".git/index")
+    revision = read_revision(str(root), str(root))
+    assert revision.dirty is None and "git has not answered for 0.3 seconds" in revision.note
+
+
+def damage(rng: random.Random, place: Path) -> None:
+    """One thing that is not as git made it."""
+    files = sorted(path for path in (place / ".git").rglob("*") if path.is_file() and not path.is_symlink())
+    file = rng.choice(files)
+    match rng.randrange(7):
+        case 0:
+            data = bytearray(file.read_bytes() or b"x")
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            file.chmod(0o644)
+            file.write_bytes(data)
+        case 1:
+            file.chmod(0o644)
+            file.write_bytes(file.read_bytes()[: rng.randrange(40)])
+        case 2:
+            file.unlink()
+        case 3:
+            file.unlink()
+            file.symlink_to(rng.choice(["/etc/passwd", "gone", ".", "/dev/null"]))
+        case 4:
+            file.unlink()
+            file.mkdir()
+        case 5:
+            file.chmod(0o644)
+            file.write_bytes(rng.randbytes(rng.randrange(200)))
+        case _:
+            (place / ".git").rename(place / "moved")
+            (place / ".git").write_text(rng.choice(["gitdir: moved\n", "gitdir: /\n", "gitdir: ../..\n", "", "\0\0"]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_repository_is_a_clear_error_or_is_read(
+    seed: int, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bits, files, links and folders where git expects others, with traps in its configuration."""
+    rng = random.Random(seed)
+    attack_filter(root)
+    attack_hooks(root)
+    attack_monitor(root)
+    for _ in range(rng.randrange(1, 4)):
+        if (root / ".git").is_dir():
+            damage(rng, root)
+    monkeypatch.setattr("skill_health.core.git._PATIENCE", 20.0)
+    before = set(root.parent.iterdir())
+    revision = read_revision(str(root), git_top(str(root)))
+    assert revision.dirty in (None, True, False) and revision.note.isprintable()
+    try:
+        changes(root)
+    except UsageError as error:
+        assert str(error).isprintable() and len(str(error)) < 500
+    assert not (root.parent / "sprung").exists() and set(root.parent.iterdir()) == before
