@@ -61,6 +61,7 @@ class LintOptions:
     ] = None
     check_urls: Annotated[bool, {"help": "Check that external links still resolve."}] = False
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
+    paranoid: Annotated[bool, {"help": "Use the cache, but read every file to see whether it has changed."}] = False
     jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
     as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims as of this day (today)."}] = None
     profile: Annotated[str | None, {"metavar": "NAME", "help": "Scoring profile: standard, plan or plan-v2.3.0."}] = (
@@ -129,7 +130,10 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
 
     score = options.score or bool(options.report) or config.fail_under > 0
     as_of = options.as_of or date.today()
-    report, result = lint(paths, root, config, as_of, options.jobs, not options.no_cache, score or options.check_urls)
+    facts = score or options.check_urls
+    report, result = lint(
+        paths, root, config, as_of, options.jobs, not options.no_cache, facts, paranoid=options.paranoid
+    )
     if options.check_urls:
         from skill_health.lint.urls import with_urls
 
