@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from skill_health.config.settings import RuleLimits
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
 from skill_health.rules.routing._groups import name_key, quote_name, tied
 from skill_health.text import similarity
@@ -47,6 +48,7 @@ DEFAULT = True
 _LEAST = 6
 # Stands in for a user's other skills: a pair is judged alike in a collection of two and of two hundred.
 _BACKGROUND = 200
+_FEW = 8
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
@@ -60,6 +62,11 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     words = list(texts)
     groups = list(texts.values())
     vectors = similarity.vectors(words, _BACKGROUND)
+    asked = [at for at, group in enumerate(groups) if any(corpus.shows(skill.path) for skill in group)]
+    # For a few skills it is cheaper to see first whether anything is close to them at all.
+    alone = [at for at in asked if len(groups[at]) == 1] if len(asked) <= _FEW else []
+    if len(alone) == len(asked) and not any(_has_near(at, words, vectors, limits) for at in alone):
+        return
     found: dict[str, list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]] = {}
 
     def note(a: SkillSummary, b: SkillSummary, value: float, how: str, shared: Sequence[str]) -> None:
@@ -78,6 +85,19 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
     for path in sorted(found):
         yield _hit(found[path])
+
+
+def _has_near(
+    at: int, words: Sequence[Sequence[str]], vectors: Sequence[similarity.Vector], limits: RuleLimits
+) -> bool:
+    """Whether any other text is near the one at this place."""
+    own = frozenset(words[at])
+    return any(
+        similarity.cosine(vectors[at], vectors[other]) >= limits.similarity
+        or similarity.containment(own, words[other]) >= limits.containment
+        for other in range(len(words))
+        if other != at
+    )
 
 
 def _hit(pairs: list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]) -> Hit:

@@ -46,6 +46,8 @@ _LEAST, _MOST = 5, 100
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each later skill with the first that it resembles."""
     for group in collections(corpus.skills).values():
+        if not any(corpus.shows(skill.path) for skill in group):
+            continue
         seen: dict[str, list[SkillSummary]] = {}
         for skill in group:
             key = name_key(skill.name)
