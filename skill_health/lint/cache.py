@@ -194,18 +194,16 @@ class CacheWriter:
         self.corpora: list[tuple[str, int, str]] = []
         self.parts: dict[str, tuple[int, str]] = {}
 
-    def add(self, name: str, line: bytes | None) -> tuple[int, str]:
+    def add(self, name: str, line: bytes) -> tuple[int, str]:
         """Add a record: the number of its line and its digest."""
-        if line is None:
-            return 0, ""
         self.lines.append(line)
         return len(self.lines) - 1, line_sum(name, line)
 
-    def copy(self, line: bytes | None, known: str) -> tuple[int, str]:
-        """Add a record of another file as it is."""
-        if line is None:
+    def copy(self, file: CacheFile, number: int, known: str) -> tuple[int, str]:
+        """Add a record of another file as it is; whoever reads it will hold it against its digest."""
+        if not 1 < number < len(file.lines):
             return 0, ""
-        self.lines.append(line)
+        self.lines.append(file.lines[number])
         return len(self.lines) - 1, known
 
     def data(self) -> bytes:
@@ -231,6 +229,7 @@ class LintCache:
         self._summaries: dict[str, Mapping[str, Any]] = {}
         self._aged: dict[str, SkillRecord] = {}
         self._encoded: dict[str, str] = {}
+        self._trusted: set[str] = set()
         self._changed = False
 
     @classmethod
@@ -253,6 +252,7 @@ class LintCache:
             return entry.problem
         known = self.file.skills.get(entry.path)
         if known is not None and self._unchanged((entry.path,), known.taken, known.state):
+            self._trusted.add(entry.path)
             return known.content
         found = content_digest(*read_entry(self.discovery.root, entry))
         if known is not None and known.content == found and self._is_settled((entry.path,), self.taken):
@@ -276,12 +276,14 @@ class LintCache:
             self._aged[entry.path] = record = record._replace(taken=self.taken, states=states)
         return StoredSkill(record)
 
+    def has_summary(self, entry: Entry) -> bool:
+        """Whether the summary of a skill is stored, and its SKILL.md still is what it was."""
+        known = self.file.skills.get(entry.path)
+        return known is not None and known.content == self.content(entry) and bool(known.summary)
+
     def find_summary(self, entry: Entry) -> Mapping[str, Any] | None:
         """The summary of a skill, if its SKILL.md still is what it was."""
-        known = self.file.skills.get(entry.path)
-        if known is None or known.content != self.content(entry):
-            return None
-        return self.file.summary(entry.path)
+        return self._summaries.get(entry.path) or (self.file.summary(entry.path) if self.has_summary(entry) else None)
 
     def keep_summary(self, entry: Entry, content: str, summary: Mapping[str, Any]) -> None:
         """Remember the summary of a skill that was not checked, and the digest of what it was read from."""
@@ -324,7 +326,7 @@ class LintCache:
         paths = {entry.path for entry in self.discovery.entries}
         for path, known in self.file.skills.items():
             if path not in paths and os.path.lexists(os.path.join(self.discovery.root, path)):
-                self._copy(new, path, known)
+                new.skills[path] = self._copied(new, known)
         for entry in self.discovery.entries:
             self._add(new, entry, skills.get(entry.path))
         if not isinstance(corpus, StoredCorpus):
@@ -335,17 +337,16 @@ class LintCache:
             new.corpora.append((key, *new.add("corpus:" + key, line)))
         fresh = {key for key, _, _ in new.corpora}
         for key, number, known_sum in self.file.corpora:
-            line_known = self.file.line("corpus:" + key, number, known_sum)
-            if key not in fresh and line_known is not None and len(new.corpora) < _MOST_CORPORA:
-                new.corpora.append((key, *new.copy(line_known, known_sum)))
+            if key not in fresh and len(new.corpora) < _MOST_CORPORA:
+                new.corpora.append((key, *new.copy(self.file, number, known_sum)))
         for name, value in (("registries", registries._asdict()), ("rules", rules)):
             new.parts[name] = new.add(name, encoded(value))
         write_cached(self.name, new.data())
 
-    def _copy(self, new: CacheWriter, path: str, known: SkillState) -> None:
-        summary = new.copy(self.file.line("summary:" + path, known.summary, known.summary_sum), known.summary_sum)
-        record = new.copy(self.file.line("skill:" + path, known.record, known.record_sum), known.record_sum)
-        new.skills[path] = SkillState(*known[:3], *summary, *record, known.facts)
+    def _copied(self, new: CacheWriter, known: SkillState) -> SkillState:
+        summary = new.copy(self.file, known.summary, known.summary_sum)
+        record = new.copy(self.file, known.record, known.record_sum)
+        return SkillState(known.taken, known.state, known.content, *summary, *record, known.facts)
 
     def _add(self, new: CacheWriter, entry: Entry, skill: CheckedSkill | StoredSkill | None) -> None:
         path, known = entry.path, self.file.skills.get(entry.path)
@@ -355,12 +356,12 @@ class LintCache:
                 known = None
         else:
             content, known = skill.content, None
-        if known is not None and self._unchanged((path,), known.taken, known.state):
+        if known is not None and path in self._trusted:
             taken, state = known.taken, known.state
         else:
-            taken, state = self.taken, self._states_of(() if entry.problem else (path,))
+            taken, state = self.taken, "" if entry.problem else self._states_of((path,))
         if known is not None and path not in self._summaries and path not in self._aged:
-            self._copy(new, path, known._replace(taken=taken, state=state))
+            new.skills[path] = self._copied(new, known._replace(taken=taken, state=state))
             return
         summary = self._summaries.get(path)
         record: tuple[int, str] = (0, "")
@@ -373,7 +374,7 @@ class LintCache:
             record, facts = new.add("skill:" + path, encoded(packed)), digest(packed.facts.encode())
             summary = skill.facts["summary"]
         elif known is not None:
-            record = new.copy(self.file.line("skill:" + path, known.record, known.record_sum), known.record_sum)
+            record = new.copy(self.file, known.record, known.record_sum)
             facts = known.facts
         if summary is not None:
             new.skills[path] = SkillState(

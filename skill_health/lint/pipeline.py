@@ -154,30 +154,27 @@ class LintSession:
         self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date, shown: frozenset[str] | None
     ) -> CheckedCorpus | StoredCorpus:
         """What the collection-wide rules find of what is shown; from the cache where nothing they see has changed."""
-        siblings = self._summaries([entry for entry in self.discovery.entries if entry.path not in skills])
+        siblings = [entry for entry in self.discovery.entries if entry.path not in skills]
+        for entry in siblings:
+            if not self.cache.has_summary(entry):
+                self.cache.keep_summary(entry, *self._checker.summarize(entry))
         stored = self.cache.find_corpus(skills, as_of, shown)
         if stored is not None:
             return stored
         from skill_health.lint.check import SiblingFacts, check_corpus
 
-        facts = {
-            entry.path: skills[entry.path].facts
-            if entry.path in skills
-            else SiblingFacts(entry, siblings[entry.path], self._checker, self.cache.find_skill)
-            for entry in self.discovery.entries
-        }
+        facts: dict[str, Mapping[str, Any]] = {path: skill.facts for path, skill in skills.items()}
+        for entry in siblings:
+            facts[entry.path] = SiblingFacts(entry, self._summary(entry), self._checker, self.cache.find_skill)
+        facts = {entry.path: facts[entry.path] for entry in self.discovery.entries}
         return check_corpus(facts, self.discovery.root, self.config, self.registries, as_of, shown)
 
-    def _summaries(self, entries: Sequence[Entry]) -> dict[str, Mapping[str, Any]]:
-        """The summaries of skills that are not checked."""
-        found: dict[str, Mapping[str, Any]] = {}
-        for entry in entries:
-            summary = self.cache.find_summary(entry)
-            if summary is None:
-                content, summary = self._checker.summarize(entry)
-                self.cache.keep_summary(entry, content, summary)
-            found[entry.path] = summary
-        return found
+    def _summary(self, entry: Entry) -> Mapping[str, Any]:
+        summary = self.cache.find_summary(entry)
+        if summary is None:
+            content, summary = self._checker.summarize(entry)
+            self.cache.keep_summary(entry, content, summary)
+        return summary
 
     @functools.cached_property
     def _checker(self) -> SkillChecker:
