@@ -14,12 +14,12 @@ from typing import cast
 
 from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, RouterSettings
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.git import GitRepository, open_repository
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
-from skill_health.discovery.roots import git_top
 from skill_health.documents.router_comparison import ComparedSkill
 from skill_health.router.inputs import NoPromptsError, catalogue_at, prompts_beside
 from skill_health.router.listing import catalogue

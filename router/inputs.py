@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from skill_health.bench.collection import SKIP, read_collection
 from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config, SourceGlobs
+from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
@@ -137,7 +138,8 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
     for patterns in (TRIGGERS, EVALS):
         paths = matching((f"{e.folder}/{name}".lstrip("/") for e in discovery.entries for name in e.files), patterns)
         full = sorted({os.path.join(discovery.root, path) for path in paths})
-        loaded = read_prompts([read_file(path, known, discovery.root, named=False) for path in full], known)
+        boundary = Boundary(discovery.root)
+        loaded = read_prompts([read_file(path, known, discovery.root, boundary) for path in full], known)
         if loaded.prompts or loaded.problems:
             return loaded
     looked = ", ".join(SourceGlobs().prompts[:2])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from skill_health.bench.collection import UNREADABLE as UNREADABLE_KINDS
 from skill_health.bench.collection import NamedCollection, Names, plain_name, read_collection
 from skill_health.config.settings import Config
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, blake2b, read_small
 from skill_health.core.git import GitRepository, open_repository
@@ -20,7 +21,7 @@ from skill_health.discovery import plugins
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import OMITTED, Host, simulate
 from skill_health.discovery.listing import is_skill_name
-from skill_health.discovery.roots import git_top, is_certain
+from skill_health.discovery.roots import is_certain
 from skill_health.router.records import NONE, Catalogue, ListedSkill
 from skill_health.rules.frontmatter._shared import below_templates
 from skill_health.rules.routing._groups import name_key

@@ -250,7 +250,7 @@ def tick(root: Path) -> None:
 def test_an_unchanged_collection_is_not_read_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settle(monkeypatch)
     lint(tree)
-    for name in ("read_entry", "read_small"):
+    for name in ("read_entry", "answer"):
         monkeypatch.setattr(cache, name, lambda *_: pytest.fail("read again"))
     assert lint(tree).findings
 
@@ -260,10 +260,10 @@ def test_paranoia_reads_everything_and_checks_nothing_again(tree: Path, monkeypa
     expected = lint(tree).findings
     never_check(monkeypatch)
     read: list[str] = []
-    read_entry, read_small = cache.read_entry, cache.read_small
+    read_entry, answer = cache.read_entry, cache.answer
     monkeypatch.setattr(cache, "read_entry", lambda root, entry: (read.append(entry.path), read_entry(root, entry))[1])
     monkeypatch.setattr(
-        cache, "read_small", lambda path: (read.append(path[len(str(tree)) + 1 :]), read_small(path))[1]
+        cache, "answer", lambda inside, asked: (read.append(asked.partition(":")[2]), answer(inside, asked))[1]
     )
     config = load_config(str(tree))
     assert run(discover([str(tree)], config, str(tree)), config, DAY, paranoid=True).findings == expected
@@ -274,8 +274,8 @@ def test_paranoia_reads_everything_and_checks_nothing_again(tree: Path, monkeypa
 def test_a_file_that_is_too_young_for_its_times_is_read_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = lint(tree).findings
     read: list[str] = []
-    read_small = cache.read_small
-    monkeypatch.setattr(cache, "read_small", lambda path: (read.append(path), read_small(path))[1])
+    answer = cache.answer
+    monkeypatch.setattr(cache, "answer", lambda inside, asked: (read.append(asked), answer(inside, asked))[1])
     never_check(monkeypatch)
     assert lint(tree).findings == expected
     assert read

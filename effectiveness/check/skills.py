@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from skill_health.bench.collection import read_skills
 from skill_health.config.settings import Config
+from skill_health.core.files import read_bytes
 from skill_health.discovery.corpus import discover
 from skill_health.effectiveness.tasks._api import NO_SKILL, Task
 from skill_health.effectiveness.tasks._load import task_above
@@ -61,8 +62,7 @@ def own_skills(task: Task) -> tuple[SkillTexts, ...]:
     """The skills that a task brings itself."""
     found = []
     for folder in task.skills:
-        with open(os.path.join(folder, "SKILL.md"), "rb") as stream:
-            raw = stream.read()
+        raw, _ = read_bytes(os.path.join(folder, "SKILL.md"))
         name = os.path.basename(folder)
         files = sorted(
             os.path.relpath(os.path.join(place, file), folder).replace(os.sep, "/")

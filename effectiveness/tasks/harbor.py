@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
+from skill_health.core.strict_toml import parse_toml
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Task
 from skill_health.effectiveness.tasks._bad import check_schema, check_text, leftover
 from skill_health.effectiveness.tasks._container import TaskParts, build, network_lines, timeout
@@ -85,14 +85,12 @@ def _blockers(data: dict[str, Any], verifier: dict[str, Any]) -> Iterator[str]:
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text)
+    except ValueError as error:
         message = str(error)
         at = _AT.search(message)
         line = int(at[1]) if at and at[1] else text.rstrip("\n").count("\n") + 1
         raise RefusedFile(FILE, f"not TOML: {_AT.sub('', message)}", line=line) from None
-    except RecursionError:
-        raise RefusedFile(FILE, "nested too deeply to read") from None
 
 
 def _lines(text: str) -> dict[str, int]:

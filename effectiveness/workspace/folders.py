@@ -10,9 +10,10 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError
 from skill_health.core.files import blake2b
-from skill_health.discovery.roots import git_top, relative
+from skill_health.discovery.roots import relative
 from skill_health.effectiveness.tasks._api import Script
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import replace_places, text_of

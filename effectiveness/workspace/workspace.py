@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError
-from skill_health.discovery.roots import git_top
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.sandbox._api import BackEnd, InsidePaths, SandboxSession
 from skill_health.effectiveness.sandbox._load import back_end

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from skill_health.core.errors import CLEAN
+from skill_health.core.files import read_whole
 from skill_health.router.commands._options import skip_namesakes_option
 from skill_health.router.runs import ROUTER
 
@@ -84,8 +85,7 @@ def _is_fixture(files: Sequence[str], recorded: str | None) -> tuple[bool, list[
     hashes = []
     for file in files:
         try:
-            with open(file, "rb") as opened:
-                hashes.append(sha256(opened.read()).hexdigest())
+            hashes.append(sha256(read_whole(file, 64 << 20)).hexdigest())
         except OSError:
             continue
     if len(files) == 1 and any(each.startswith(recorded) for each in hashes) and len(recorded) >= 8:

@@ -13,8 +13,9 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from skill_health.core.boundary import Boundary, git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import blake2b, read_bytes
+from skill_health.core.files import blake2b
 from skill_health.core.plugins import plugin_names
 from skill_health.core.strict_json import quote
 from skill_health.discovery.roots import relative
@@ -60,23 +61,29 @@ def find_files(paths: Sequence[str], known: Known, root: str) -> tuple[PromptFil
             names = ", ".join((*_REGISTRIES, *TRIGGERS[:1], *EVALS))
             raise UsageError(f"no file of prompts below {path}: looked for {names} and the like; name the file")
         for file in files:
-            found.setdefault(os.path.realpath(file), read_file(file, known, root, not is_folder))
+            boundary = Boundary(os.path.realpath(path)) if is_folder else None
+            found.setdefault(os.path.realpath(file), read_file(file, known, root, boundary))
     return tuple(found.values())
 
 
-def read_file(path: str, known: Known, root: str, named: bool = True) -> PromptFile:
-    """A file with its bytes. It is named by its path relative to the root, or by its own name where it lies outside."""
+def read_file(path: str, known: Known, root: str, found_in: Boundary | None = None) -> PromptFile:
+    """A file with its bytes. It is named by its path relative to the root, or by its own name where it lies outside.
+
+    It is one that the user named, unless it was `found_in` a folder. A link that leads out of the repository that the
+    file is in is not followed.
+    """
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     inner = relative(real, root) if root else None
     shown = os.path.basename(path) if inner is None else inner
+    # A named file that lies in no repository and outside the root has no border.
+    boundary = found_in or Boundary(root if inner is not None else git_top(os.path.dirname(real)) or os.sep)
     try:
-        if os.path.getsize(path) > MAX_BYTES:
-            return PromptFile(shown, problem=f"the file is larger than {MAX_BYTES // 2**20} MiB")
+        raw = boundary.read(real, MAX_BYTES)
     except OSError as error:
         return PromptFile(shown, problem=f"the file cannot be read ({error.strerror or 'unknown error'})")
-    raw, problem = read_bytes(path)
-    fault = f"the file cannot be read ({problem})" if problem else ""
-    return PromptFile(shown, raw, known.owner(inner, real.replace(os.sep, "/")), fault, named)
+    if raw is None:
+        return PromptFile(shown, problem=f"the file is larger than {MAX_BYTES // 2**20} MiB")
+    return PromptFile(shown, raw, known.owner(inner, real.replace(os.sep, "/")), "", found_in is None)
 
 
 def matching(names: Iterable[str], patterns: Sequence[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import NO_FOLLOW, replace_file
+from skill_health.core.files import NO_FOLLOW, read_each_line, replace_file
 from skill_health.core.history import append_history, read_backwards
 
 
@@ -55,13 +55,12 @@ def read_objects(path: str, problems: list[str]) -> Iterator[dict[str, Any]]:
     be read.
     """
     try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                found = _object(line)
-                if found is not None:
-                    yield found
-                elif line.endswith(b"\n") and line.strip():
-                    problems.append(f"{os.path.basename(path)}:{number} is not a JSON object; the line is left out")
+        for number, line in enumerate(read_each_line(path), 1):
+            found = _object(line)
+            if found is not None:
+                yield found
+            elif line.endswith(b"\n") and line.strip():
+                problems.append(f"{os.path.basename(path)}:{number} is not a JSON object; the line is left out")
     except FileNotFoundError:
         return
     except OSError as error:

@@ -14,7 +14,7 @@ from skill_health.bench import durable
 from skill_health.bench.durable import locked, read_objects
 from skill_health.bench.redact import redacted
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import sync_folder
+from skill_health.core.files import read_each_line, read_whole, sync_folder
 from skill_health.core.strict_json import JsonProblem, parse_object
 
 MANIFEST, ATTEMPTS, RESULTS = "manifest.json", "attempts.jsonl", "results.jsonl"
@@ -49,8 +49,7 @@ def read_manifest(folder: str) -> dict[str, Any]:
     """Read the frozen manifest of a run. Raises UsageError if there is none, or if it cannot be read."""
     path = os.path.join(folder, MANIFEST)
     try:
-        with open(path, "rb") as file:
-            return parse_object(file.read().decode("utf-8"))
+        return parse_object(read_whole(path, 256 << 20).decode("utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{folder} is no run: it has no {MANIFEST}") from None
     except OSError as error:
@@ -309,14 +308,13 @@ def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
     be read.
     """
     try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    yield make(json.loads(line))
-                except ValueError:
-                    if not line.endswith(b"\n"):
-                        return
-                    raise UsageError(f"{path}:{number}: this line is not a result of a run; restore the file") from None
+        for number, line in enumerate(read_each_line(path), 1):
+            try:
+                yield make(json.loads(line))
+            except (ValueError, RecursionError):
+                if not line.endswith(b"\n"):
+                    return
+                raise UsageError(f"{path}:{number}: this line is not a result of a run; restore the file") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
@@ -324,11 +322,10 @@ def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
 def readable_lines(path: str, make: Callable[[Any], T]) -> Iterator[T]:
     """The same for as much of a file as can be read, for callers that only want to learn from it; never raises."""
     try:
-        with open(path, "rb") as file:
-            for line in file:
-                try:
-                    yield make(json.loads(line))
-                except (ValueError, RecursionError):
-                    continue
+        for line in read_each_line(path):
+            try:
+                yield make(json.loads(line))
+            except (ValueError, RecursionError):
+                continue
     except OSError:
         return

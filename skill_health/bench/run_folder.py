@@ -14,10 +14,12 @@ from skill_health.bench.durable import to_json
 from skill_health.bench.journal import MANIFEST, RESULTS, Journal, Key, create, read_manifest, read_past, resume
 from skill_health.bench.manifest import differences, identity
 from skill_health.bench.redact import redacted
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import SkillHealthError, UsageError
+from skill_health.core.files import open_binary
 from skill_health.core.git import Revision, read_revision
 from skill_health.core.validation import problems
-from skill_health.discovery.roots import git_top, stay_inside
+from skill_health.discovery.roots import stay_inside
 from skill_health.text.near import nearest
 
 TEMPORARY = ".skill-health-"
@@ -150,7 +152,7 @@ def _is_over(kind: Kind, folder: str, manifest: Record) -> bool:
     if not is_reported(folder):
         return False
     try:
-        with open(os.path.join(folder, RESULTS), "rb") as file:
+        with open_binary(os.path.join(folder, RESULTS)) as file:
             there = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
     except OSError:
         return False

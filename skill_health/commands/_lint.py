@@ -178,8 +178,8 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     A deleted file is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError outside
     a git repository and for a revision that git does not know.
     """
+    from skill_health.core.boundary import git_top
     from skill_health.core.git import open_repository
-    from skill_health.discovery.roots import git_top
 
     top = git_top(root)
     if top is None:

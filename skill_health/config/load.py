@@ -14,7 +14,10 @@ from typing import Any
 
 from skill_health.config.settings import Config, Effectiveness, RouterSettings
 from skill_health.config.values import Mistake, build, dotted_keys, line_of
+from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
+from skill_health.core.files import read_whole
+from skill_health.core.strict_toml import parse_toml
 from skill_health.text.patterns import lazy
 
 FILE_NAME = "skill-health.toml"
@@ -37,8 +40,10 @@ def read_config(root: str, file: str | None = None) -> Config:
             raise UsageError(f"{file}: there is no table [{'.'.join(TABLE)}] in it")
         return _on_top(_config(settings, file, root), users)
     own, shared = os.path.join(root, FILE_NAME), os.path.join(root, PYPROJECT)
+    if _is_lure(own):
+        raise UsageError(f"{_shown(own)} is a symbolic link that leads out of the repository: replace it by the file")
     in_own = read_settings(own) if os.path.isfile(own) else None
-    in_shared = read_settings(shared) if os.path.isfile(shared) else None
+    in_shared = read_settings(shared) if os.path.isfile(shared) and not _is_lure(shared) else None
     if in_own is not None and in_shared is not None:
         table = f"[{'.'.join(TABLE)}] in {_shown(shared)}"
         raise UsageError(f"two configurations: {_shown(own)} and {table}; keep one of them")
@@ -130,11 +135,11 @@ def holds_settings(folder: str) -> bool:
 
     True also for one that is invalid but speaks of it: whoever loads it can then say what is wrong.
     """
-    if os.path.isfile(os.path.join(folder, FILE_NAME)):
+    own, shared = os.path.join(folder, FILE_NAME), os.path.join(folder, PYPROJECT)
+    if _is_lure(own) or os.path.isfile(own):
         return True
-    shared = os.path.join(folder, PYPROJECT)
     try:
-        return os.path.isfile(shared) and read_settings(shared) is not None
+        return not _is_lure(shared) and os.path.isfile(shared) and read_settings(shared) is not None
     except UsageError:
         return True
 
@@ -148,16 +153,12 @@ def read_settings(path: str) -> dict[str, Any] | None:
     shared = os.path.basename(path) == PYPROJECT
     if shared and TABLE[1] not in text:
         return None
-    import tomllib
-
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = parse_toml(text)
+    except ValueError as error:
         what, _, place = str(error).partition(" (at line ")
         position = ":" + place.rstrip(")").replace(", column ", ":") if place else ""
         raise UsageError(f"{_shown(path)}{position}: not valid TOML: {what}") from None
-    except (ValueError, RecursionError):
-        raise UsageError(f"{_shown(path)}: not valid TOML: a number too long, or nested too deeply") from None
     if not shared:
         return data
     tools = data.get(TABLE[0])
@@ -182,11 +183,15 @@ def _config(settings: dict[str, Any], path: str, root: str) -> Config:
         raise UsageError(f"{place}: {mistake}") from None
 
 
+def _is_lure(path: str) -> bool:
+    """Whether a file is a link that leads out of the repository that it is in, to anything or nothing."""
+    return os.path.islink(path) and Boundary(os.path.realpath(os.path.dirname(path))).leads_out(os.path.basename(path))
+
+
 def _text(path: str) -> str:
     """The text of a file without its byte-order mark. Raises UsageError."""
     try:
-        with open(path, "rb") as handle:
-            return handle.read().decode("utf-8-sig").replace("\r\n", "\n")
+        return read_whole(path).decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise UsageError(f"cannot read {_shown(path)}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:

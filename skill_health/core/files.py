@@ -5,13 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from skill_health.core.errors import UsageError
 
 MAX_BYTES = 1 << 20
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 """What keeps `os.open` from following a link at the end of a path, where the system knows that."""
+LONGEST_LINE = 64 << 20
+_CHUNK = 1 << 14
+_OPEN = os.O_RDONLY
+for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
+    _OPEN |= getattr(os, _name, 0)
 
 
 def here(path: str) -> str:
@@ -23,35 +29,94 @@ def here(path: str) -> str:
     return path if short == os.pardir or short.startswith(os.pardir + os.sep) else short
 
 
-def at_once(path: str, flags: int) -> int:
-    """An opener for `open` that does not block on a named pipe without a writer."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def open_regular(path: str, links: bool = True) -> int:
+    """A handle to read a regular file; with `links` False no link. Raises OSError for anything else.
+
+    A pipe does not wait for its writer, and a device is not even opened: some act when they are.
+    """
+    try:
+        mode = (os.stat if links else os.lstat)(path).st_mode
+        if stat.S_ISREG(mode):
+            handle = os.open(path, _OPEN if links else _OPEN | NO_FOLLOW)
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                return handle
+            os.close(handle)
+    except ValueError:  # a name with NUL or half of a surrogate pair
+        raise OSError(errno.ENOENT, "there can be no file of this name") from None
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "it is a symbolic link")
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
+    raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def read_head(path: str, most: int, links: bool = True) -> bytes:
+    """The first `most` bytes of a regular file, whatever size it claims to have. Raises OSError, as `open_regular`."""
+    handle = open_regular(path, links)
+    try:
+        chunk = max(os.fstat(handle).st_size + 1, _CHUNK)
+        parts: list[bytes] = []
+        while most > 0 and (part := os.read(handle, min(most, chunk))):
+            parts.append(part)
+            most -= len(part)
+    finally:
+        os.close(handle)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_limited(path: str, most: int = MAX_BYTES, links: bool = True) -> bytes | None:
+    """The bytes of a regular file; None where there are more than `most`. Raises OSError, as `open_regular`."""
+    data = read_head(path, most + 1, links)
+    return data if len(data) <= most else None
+
+
+def read_whole(path: str, most: int = MAX_BYTES) -> bytes:
+    """The bytes of a regular file. Raises OSError, also where there are more than `most`."""
+    data = read_limited(path, most)
+    if data is None:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
+    return data
 
 
 def read_bytes(path: str) -> tuple[bytes, str]:
-    """Read a file: (its bytes, "" or the kind of defect that made it unreadable)."""
+    """Read a SKILL.md: (its bytes, one more than `MAX_BYTES` at most, "" or the defect that made it unreadable)."""
     try:
-        with open(path, "rb", opener=at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return b"", "unreadable"
-            return file.read(), ""
-    except IsADirectoryError:
-        return b"", "directory"
-    except FileNotFoundError:
-        return b"", "dangling"
+        return read_head(path, MAX_BYTES + 1), ""
     except OSError as error:
-        return b"", "loop" if "symbolic links" in str(error) else "unreadable"
+        return b"", name_defect(error)
+
+
+_DEFECTS = {
+    errno.EISDIR: "directory", errno.ENOENT: "dangling", errno.ENOTDIR: "dangling", errno.ELOOP: "loop",
+    errno.EXDEV: "outside",
+}  # fmt: skip
+
+
+def open_binary(path: str) -> BinaryIO:
+    """A regular file, open to be read. Raises OSError, as `open_regular`."""
+    return os.fdopen(open_regular(path), "rb")
+
+
+def read_each_line(path: str) -> Iterator[bytes]:
+    """The lines of a regular file with their ends. Raises OSError, also for a line longer than any of ours."""
+    with open_binary(path) as file:
+        while line := file.readline(LONGEST_LINE + 1):
+            if len(line) > LONGEST_LINE:
+                raise OSError(errno.EFBIG, f"a line is longer than {LONGEST_LINE >> 20} MiB")
+            yield line
+
+
+def name_defect(error: OSError) -> str:
+    """The kind of defect of a SKILL.md that could not be read."""
+    return _DEFECTS.get(error.errno or 0, "unreadable")
 
 
 def read_small(path: str) -> bytes | None:
     """The bytes of a file of at most 1 MiB; None if it is missing, larger or unreadable."""
     try:
-        if os.path.getsize(path) > MAX_BYTES:
-            return None
+        return read_limited(path)
     except OSError:
         return None
-    data, problem = read_bytes(path)
-    return None if problem else data
 
 
 def write_text(path: str, text: str) -> None:
@@ -150,8 +215,7 @@ def check(path: str, head: bytes) -> None:
     if not os.path.lexists(path):
         return
     try:
-        with open(path, "rb", opener=at_once) as file:
-            fits = stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(head)) in (b"", head)
+        fits = read_head(path, len(head)) in (b"", head)
     except OSError:
         fits = False
     if not fits:

@@ -17,7 +17,7 @@ from io import FileIO
 from typing import Any, BinaryIO
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import at_once, replace_file, sync_folder
+from skill_health.core.files import open_binary, replace_file, sync_folder
 
 _BLOCK = 1 << 20
 _LONGEST = 64 << 20
@@ -43,7 +43,7 @@ def _with_line(path: str, line: bytes) -> Iterator[bytes]:
     """What a file holds, in blocks, and one more line."""
     last = b"\n"
     if os.path.exists(path):
-        with open(path, "rb") as file:
+        with open_binary(path) as file:
             while part := file.read(_BLOCK):
                 yield part
                 last = part
@@ -118,9 +118,7 @@ def read_backwards(path: str, block: int = _BLOCK) -> Iterator[tuple[int, bytes]
     read, LineTooLongError (which is one) at a line of more than 64 MiB.
     """
     try:
-        with open(path, "rb", opener=at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"cannot read {path}: it is not a regular file")
+        with open_binary(path) as file:
             yield from _backwards(file, block)
     except FileNotFoundError:
         return

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from skill_health.config.settings import Config, Daily
+from skill_health.core.boundary import git_top
 from skill_health.core.files import write_text
 from skill_health.core.git import read_revision
 from skill_health.core.history import append_history, read_backwards
@@ -25,7 +26,6 @@ from skill_health.daily.drift_report import (
 from skill_health.daily.earlier import EarlierRuns, find_earlier
 from skill_health.daily.states import STATES, append_state, pack_run, read_states
 from skill_health.daily.today import TodayRun, check_today
-from skill_health.discovery.roots import git_top
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_history import Effects, read_effects
 from skill_health.documents.router_history import RoutingHistory, read_routing

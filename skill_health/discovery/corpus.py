@@ -7,22 +7,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from skill_health.config.settings import Config
-from skill_health.core.errors import UsageError
-from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within, read_patterns
+from skill_health.core.boundary import Boundary
+from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.files import read_limited
+from skill_health.discovery.ignores import Patterns, compile_patterns, ignored, ignored_within, read_patterns
 from skill_health.discovery.listing import (
     Listing,
     drop_ignored,
     examine,
     has_skill,
     is_foreign,
+    is_skill_name,
     list_folder,
     may_hold_skills,
     skill_name,
 )
 from skill_health.discovery.roots import find_root, ignores_above, is_certain, relative, resolve, skill_above
+from skill_health.discovery.tracked import tracked_skills
 
-MAX_ENTRIES = 200_000
-MAX_DEPTH = 24
+MAX_ENTRIES = 5_000_000
 LEFT_OUT = frozenset((".git", ".venv", "node_modules"))
 """Folders of a skill that are not staged with it, and so are no part of its digest."""
 
@@ -37,6 +40,7 @@ class SkillFolder(NamedTuple):
     problem: str
     size: int
     files: list[str]
+    outside: list[str]
 
     @property
     def path(self) -> str:
@@ -44,21 +48,45 @@ class SkillFolder(NamedTuple):
         return f"{self.folder}/{self.file_name}" if self.folder else self.file_name
 
 
+class UnreadFolder(NamedTuple):
+    """A folder that could not be searched, relative to the root, and why."""
+
+    path: str
+    reason: str
+
+
 class Walk:
-    """What has been seen so far below `root`. `links` are symbolic links to folders, not entered."""
+    """What has been seen so far below `root`. `links` are symbolic links to folders, not entered.
+
+    `tracked` are the SKILL.md files that git tracks, and `ways` these and all folders above them: no ignore file hides
+    them. `strays` are links out of the repository where a skill might stand.
+    """
 
     def __init__(self, root: str, exclude: Patterns | None = None) -> None:
         self.root, self.exclude = root, exclude
+        self.boundary = Boundary(root)
+        self.tracked: tuple[str, ...] = ()
+        self.ways: frozenset[str] = frozenset()
+        self.starts: tuple[str, ...] = ()
         self.found: list[SkillFolder] = []
         self.links: list[str] = []
+        self.strays: list[str] = []
+        self.unread: list[UnreadFolder] = []
         self.warnings: list[str] = []
         self.seen: set[str] = set()
         self.entries = 0
-        self.deep = False
 
-    def full(self) -> bool:
-        """Whether the walk has reached its limit."""
-        return self.entries > MAX_ENTRIES
+    def list(self, folder: str) -> Listing:
+        """What a folder holds. Raises OSError where it cannot be read, and AbortedError at the limit of the walk."""
+        directory = f"{self.root}/{folder}" if folder else self.root
+        listing = list_folder(directory, MAX_ENTRIES - self.entries, self.boundary)
+        self.entries += listing.size
+        if self.entries > MAX_ENTRIES:
+            raise AbortedError(
+                f"stopped at {folder or directory} after {MAX_ENTRIES:,} files and folders, and nothing was judged: "
+                "name the folders that hold skills, or exclude others in the configuration"
+            )
+        return listing
 
 
 def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None = None, siblings: bool = False) -> None:
@@ -68,62 +96,87 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
     With `siblings` only skills that stand right in `start` are entered, quietly.
     """
     origin = start if real is None else real
-    pending: list[tuple[str, int, tuple[Patterns, ...], SkillFolder | None]] = [(start, 0, stack, None)]
-    while pending and not walk.full():
-        folder, depth, stack, owner = pending.pop()
+    pending: list[tuple[str, tuple[Patterns, ...] | None, SkillFolder | None]] = [(start, stack, None)]
+    while pending:
+        folder, ignores, owner = pending.pop()
         place = origin + folder[len(start) :]
         if place in walk.seen:
             continue
         directory = f"{walk.root}/{folder}" if folder else walk.root
-        listing = _listing(walk, directory, folder, quiet=siblings)
-        if listing is None or (depth and is_foreign(directory, listing.files)):
+        try:
+            listing = walk.list(folder)
+        except OSError as error:
+            if not siblings:
+                walk.unread.append(UnreadFolder(folder, error.strerror or str(error)))
             continue
+        below = folder != start
         prefix = f"{folder}/" if folder else ""
-        if ".gitignore" in listing.files and ".gitignore" not in listing.linked:
-            stack = _with_gitignore(walk, directory, prefix, stack)
-        rules = (walk.exclude, *stack) if walk.exclude else stack
-        if rules:
-            drop_ignored(listing, rules, prefix)
+        if below and is_foreign(directory, listing.files):
+            if place not in walk.ways:
+                continue
+            ignores = None
+        inside = f"{place}/" if place else ""
+        if ignores is None and any(is_skill_name(file) and inside + file in walk.ways for file in listing.files):
+            ignores = ()
+        if ignores is not None and ".gitignore" in listing.files and ".gitignore" not in listing.linked:
+            ignores = _with_gitignore(walk, directory, prefix, ignores)
+        hidden = _drop_ignored(walk, listing, ignores, prefix, inside)
         name = skill_name(listing)
         if name:
-            problem, size = examine(f"{directory}/{name}")
-            owner = SkillFolder(folder, place, name, name in listing.linked, problem, size, [])
+            problem, size = ("outside", 0) if name in listing.outside else examine(f"{directory}/{name}")
+            owner = SkillFolder(folder, place, name, name in listing.linked, problem, size, [], [])
             walk.found.append(owner)
         if owner:
             inner = prefix[len(owner.folder) + 1 :] if owner.folder else prefix
             owner.files.extend([inner + file for file in listing.files if file != name])
-        elif siblings and depth:
+            owner.outside.extend([inner + link for link in listing.outside if link != name])
+        elif siblings and below:
             continue
+        else:
+            walk.strays.extend([prefix + link for link in listing.outside if _may_be_skill(prefix + link)])
         walk.seen.add(place)
         links = [link for link in listing.links if link != name and may_hold_skills(link)]
-        if siblings and not depth:
+        if siblings and not below:
             links = [link for link in links if has_skill(f"{directory}/{link}")]
         walk.links.extend([prefix + link for link in links])
-        below = [child for child in listing.folders if child != name and may_hold_skills(child)]
-        below.sort(reverse=True)
-        if depth < MAX_DEPTH:
-            pending.extend([(prefix + child, depth + 1, stack, owner) for child in below])
-        elif below and not walk.deep:
-            walk.deep = True
-            walk.warnings.append(f"folders over {MAX_DEPTH} levels deep are not searched, such as {prefix}{below[-1]}")
+        children = [child for child in listing.folders if child != name and may_hold_skills(child)]
+        children.sort(reverse=True)
+        pending.extend([(prefix + child, None if child in hidden else ignores, owner) for child in children])
 
 
-def _listing(walk: Walk, directory: str, folder: str, quiet: bool) -> Listing | None:
-    """What a folder holds; None, with a warning, where it cannot be read or the walk has reached its limit."""
-    try:
-        listing = list_folder(directory, MAX_ENTRIES - walk.entries)
-    except OSError as error:
-        if not quiet:
-            walk.warnings.append(f"cannot read {folder or directory}: {error.strerror or error}; it is not searched")
-        return None
-    walk.entries += listing.size
-    if not walk.full():
-        return listing
-    walk.warnings.append(
-        f"stopped at {folder or directory} after {MAX_ENTRIES:,} files and folders: name the folders that hold skills, "
-        "or exclude others in the configuration"
-    )
-    return None
+def _drop_ignored(
+    walk: Walk, listing: Listing, ignores: tuple[Patterns, ...] | None, prefix: str, inside: str
+) -> set[str]:
+    """Remove what is ignored or excluded; where `ignores` is None, all but what leads to a SKILL.md that git tracks.
+
+    `prefix` leads to the folder as it was walked, `inside` to its real place. Returns the ignored folders that are left
+    because of what git tracks in them.
+    """
+    own = (walk.exclude,) if walk.exclude else ()
+    rules = (*own, *(ignores or ()))
+    if ignores is not None and not rules:
+        return set()
+    if ignores is not None and not walk.ways:
+        drop_ignored(listing, rules, prefix)
+        return set()
+    hidden = set()
+
+    def is_wanted(name: str, folder: bool) -> bool:
+        if ignores is not None and not ignored(rules, prefix + name, name, folder):
+            return True
+        if inside + name not in walk.ways or ignored(own, prefix + name, name, folder):
+            return False
+        hidden.add(name)
+        return True
+
+    listing.keep(is_wanted)
+    return hidden
+
+
+def _may_be_skill(path: str) -> bool:
+    """Whether a skill, or a folder of skills, is to be expected at a path, by its name alone."""
+    above, _, name = path.rpartition("/")
+    return name in ("skill", "skills") or above.rpartition("/")[2] == "skills"
 
 
 def _with_gitignore(walk: Walk, directory: str, prefix: str, stack: tuple[Patterns, ...]) -> tuple[Patterns, ...]:
@@ -177,8 +230,11 @@ def survey(root: str, request: SurveyRequest, exclude: Patterns | None) -> Walk:
     """Walk what the request is about, each folder once; higher ones come first, so that their skills own the files."""
     walk = Walk(root)
     single = request.owners | request.skills
+    walk.tracked = tracked_skills(root)
+    walk.ways = frozenset(way for path in walk.tracked for way in _ways_to(path))
 
     def search(start: str, siblings: bool = False) -> None:
+        walk.starts += () if siblings else (start,)
         named_anyway = exclude is not None and ignored_within((exclude,), start, True)
         walk.exclude = None if named_anyway else exclude
         scan(walk, start, ignores_above(root, start), siblings=siblings)
@@ -196,6 +252,32 @@ def survey(root: str, request: SurveyRequest, exclude: Patterns | None) -> Walk:
         search(skill)
     walk.exclude = exclude
     return walk
+
+
+def _ways_to(path: str) -> Iterator[str]:
+    """A path and every folder above it."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _note_left_out(walk: Walk) -> None:
+    """Warn of tracked skills in what was searched that are not checked, as no skill is looked for in such a folder."""
+    left: dict[str, int] = {}
+    for path in walk.tracked:
+        start = max((start for start in walk.starts if is_below(path, start)), key=len, default=None)
+        if start is None or (walk.exclude and ignored_within((walk.exclude,), path, False)):
+            continue
+        below = path[len(start) :].lstrip("/").split("/")[:-1]
+        name = next((name for name in below if not may_hold_skills(name)), ".")
+        if name[0] != "." and os.path.lexists(f"{walk.root}/{path}"):
+            left[name] = left.get(name, 0) + 1
+    if left:
+        names = ", ".join(f"{name} ({count:,})" for name, count in sorted(left.items()))
+        walk.warnings.append(
+            f"not checked, though git tracks them: {sum(left.values()):,} SKILL.md below folders of other people's "
+            f"packages: {names}; to check them, name such a folder"
+        )
 
 
 def owners_of_barren(root: str, request: SurveyRequest, walk: Walk) -> set[str]:
@@ -225,8 +307,8 @@ def follow_links(walk: Walk) -> dict[str, list[str]]:
     and links out of the root never are. Adds to `walk`.
     """
     inside: list[tuple[str, str]] = []
-    outside: list[str] = []
-    while walk.links and not walk.full():
+    outside = sorted(walk.strays)
+    while walk.links:
         links, walk.links = sorted(walk.links), []
         for link in links:
             place = os.path.realpath(f"{walk.root}/{link}")
@@ -282,7 +364,7 @@ def identical(found: Iterable[SkillFolder], root: str) -> Iterator[list[SkillFol
     alike: dict[tuple[object, ...], list[SkillFolder]] = {}
     for one in found:
         name = os.path.basename(one.folder) if one.folder else ""
-        key = (one.path,) if one.problem else (name, one.file_name, one.size, tuple(one.files))
+        key = (one.path,) if one.problem or one.outside else (name, one.file_name, one.size, tuple(one.files))
         alike.setdefault(key, []).append(one)
     for group in alike.values():
         if len(group) == 1:
@@ -306,14 +388,16 @@ def _digest(one: SkillFolder, root: str) -> tuple[object, ...]:
         if one.size + sum(sizes) > MAX_BYTES:
             return (one.path,)
         for name in (one.file_name, *one.files):
-            with open(os.path.join(folder, name), "rb") as handle:
-                total.update(hashlib.file_digest(handle, "blake2b").digest())
+            data = read_limited(os.path.join(folder, name), MAX_BYTES)
+            if data is None:
+                return (one.path,)
+            total.update(hashlib.blake2b(data).digest())
     except OSError:
         return (one.path,)
     return (total.digest(),)
 
 
-MAX_FILES = 2_000
+MAX_FILES = 10_000
 
 __all__ = ["Discovery", "Entry", "discover", "find_root"]
 
@@ -325,8 +409,9 @@ class Entry(NamedTuple):
     spelling. `files` are the other files of the folder, relative to it and sorted, at most `MAX_FILES`, without those
     that belong to a nested skill, are ignored or lie in folders that are never walked. `copies` are the paths of the
     same skill elsewhere (symbolic links and byte-identical folders of the same name), which have no entry of their own.
-    `problem` is "" or why SKILL.md cannot be read: directory, dangling, loop or unreadable. `target` tells the skills
-    that were asked for from those that are merely known.
+    `problem` is "" or why SKILL.md cannot be read: directory, dangling, loop, outside or unreadable. `target` tells the
+    skills that were asked for from those that are merely known. `outside` are the links in the folder that lead out of
+    the repository: they are no `files`, and nobody looks where they lead.
     """
 
     path: str
@@ -337,10 +422,11 @@ class Entry(NamedTuple):
     copies: tuple[str, ...] = ()
     problem: str = ""
     target: bool = True
+    outside: tuple[str, ...] = ()
 
 
 class Discovery(NamedTuple):
-    """The skills of a collection in the order of their paths, and what could not be searched.
+    """The skills of a collection in the order of their paths, and the folders that could not be searched (`unread`).
 
     `root` is absolute and real; `loose` are the named files that no skill owns, such as registries, relative to it.
     """
@@ -349,6 +435,7 @@ class Discovery(NamedTuple):
     entries: tuple[Entry, ...] = ()
     warnings: tuple[str, ...] = ()
     loose: tuple[str, ...] = ()
+    unread: tuple[UnreadFolder, ...] = ()
 
 
 def discover(
@@ -372,28 +459,27 @@ def discover(
     if owners := owners_of_barren(base, request, walk):
         request.owners |= owners
         walk = survey(base, request, exclude)
+    _note_left_out(walk)
     aliases = follow_links(walk)
-    entries = [_entry(group, aliases, request, walk) for group in identical(walk.found, base)]
+    entries = [_entry(group, aliases, request, base) for group in identical(walk.found, base)]
     entries.sort(key=lambda entry: entry.path)
-    return Discovery(base, tuple(entries), tuple(dict.fromkeys(walk.warnings)), tuple(sorted(request.loose)))
+    warnings, loose, unread = dict.fromkeys(walk.warnings), sorted(request.loose), sorted(set(walk.unread))
+    return Discovery(base, tuple(entries), tuple(warnings), tuple(loose), tuple(unread))
 
 
-def _entry(group: list[SkillFolder], aliases: dict[str, list[str]], request: SurveyRequest, walk: Walk) -> Entry:
+def _entry(group: list[SkillFolder], aliases: dict[str, list[str]], request: SurveyRequest, root: str) -> Entry:
     """The entry of a skill and its copies; the first of the group represents them all."""
     found = group[0]
     copies = {one.path for one in group[1:]}.union(*(aliases.get(one.path, ()) for one in group))
     places = {one.folder for one in group}.union((one.real for one in group), map(os.path.dirname, copies))
-    files = sorted(found.files)
-    if len(files) > MAX_FILES:
-        shown = found.folder or walk.root
-        walk.warnings.append(f"{shown} holds {len(files):,} files: only the first {MAX_FILES:,} are considered")
     return Entry(
         path=found.path,
         folder=found.folder,
-        folder_name=os.path.basename(found.folder or walk.root),
+        folder_name=os.path.basename(found.folder or root),
         file_name=found.file_name,
-        files=tuple(files[:MAX_FILES]),
+        files=tuple(sorted(found.files)[:MAX_FILES]),
         copies=tuple(sorted(copies)),
         problem=found.problem,
         target=any(request.wants(place) for place in places),
+        outside=tuple(sorted(found.outside)),
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 
+from skill_health.core.files import read_limited
 from skill_health.discovery.globs import glob_matcher, is_plain, tail_matcher
 
 MAX_BYTES = 65_536
@@ -112,11 +113,10 @@ def read_patterns(path: str, lead: str = "", cut: int = 0) -> Patterns | None:
     Raises OSError where it cannot be read or is larger than `MAX_BYTES`, which no honest file is.
     """
     try:
-        with open(path, "rb") as handle:
-            data = handle.read(MAX_BYTES + 1)
+        data = read_limited(path, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if len(data) > MAX_BYTES:
+    if data is None:
         raise OSError(f"larger than {MAX_BYTES // 1024} KiB")
     return compile_patterns(os.fsdecode(data.removeprefix(b"\xef\xbb\xbf")).split("\n"), lead, cut)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
+from skill_health.core.boundary import Boundary
+from skill_health.core.files import name_defect, read_head
 from skill_health.discovery.ignores import Patterns, ignored
 
 # Hidden folders in which agents keep skills or plugins: the project paths of the hosts' own documents and of the
@@ -24,14 +25,12 @@ AGENT_FOLDERS = frozenset(
 NEVER = frozenset(("node_modules", "bower_components", "venv", "__pycache__", "__pypackages__", "site-packages"))
 NEVER_ENDINGS = (".dist-info", ".egg-info")
 
-_PROBLEMS = {errno.ENOENT: "dangling", errno.ENOTDIR: "dangling", errno.ELOOP: "loop"}
-
 
 class Listing:
     """The names in one folder.
 
-    `links` are symbolic links to folders; `linked` those among `files` that are symbolic links to files; `odd` are
-    broken links, sockets and the like.
+    `links` are symbolic links to folders; `linked` those among `files` that are symbolic links to files; `outside` are
+    links that lead out of the repository, whatever to; `odd` are broken links, sockets and the like.
     """
 
     def __init__(self) -> None:
@@ -39,11 +38,20 @@ class Listing:
         self.files: list[str] = []
         self.links: list[str] = []
         self.linked: list[str] = []
+        self.outside: list[str] = []
         self.odd: list[str] = []
         self.size = 0
 
+    def keep(self, wanted: Callable[[str, bool], bool]) -> None:
+        """Remove every name but those wanted; asked with a name and whether it is that of a folder."""
+        self.folders = [name for name in self.folders if wanted(name, True)]
+        self.files = [name for name in self.files if wanted(name, False)]
+        self.links = [name for name in self.links if wanted(name, False)]
+        self.outside = [name for name in self.outside if wanted(name, False)]
+        self.odd = [name for name in self.odd if wanted(name, False)]
 
-def list_folder(directory: str, limit: int) -> Listing:
+
+def list_folder(directory: str, limit: int, boundary: Boundary) -> Listing:
     """The first `limit` + 1 names of a folder. Raises OSError where the folder cannot be read."""
     listing = Listing()
     with os.scandir(directory) as entries:
@@ -53,6 +61,8 @@ def list_folder(directory: str, limit: int) -> Listing:
                 listing.folders.append(entry.name)
             elif entry.is_file(follow_symlinks=False):
                 listing.files.append(entry.name)
+            elif entry.is_symlink() and boundary.leads_out(entry.path):
+                listing.outside.append(entry.name)
             else:
                 _add_odd(listing, entry)
     return listing
@@ -74,10 +84,7 @@ def _add_odd(listing: Listing, entry: os.DirEntry[str]) -> None:
 
 def drop_ignored(listing: Listing, rules: Sequence[Patterns], prefix: str) -> None:
     """Remove what the ignore files leave out. A link to a folder counts as a file, as in git."""
-    listing.folders = [name for name in listing.folders if not ignored(rules, prefix + name, name, True)]
-    listing.files = [name for name in listing.files if not ignored(rules, prefix + name, name, False)]
-    listing.links = [name for name in listing.links if not ignored(rules, prefix + name, name, False)]
-    listing.odd = [name for name in listing.odd if not ignored(rules, prefix + name, name, False)]
+    listing.keep(lambda name, folder: not ignored(rules, prefix + name, name, folder))
 
 
 def may_hold_skills(name: str) -> bool:
@@ -92,8 +99,7 @@ def is_foreign(directory: str, files: Sequence[str]) -> bool:
     if ".git" not in files:
         return False
     try:
-        with open(f"{directory}/.git", "rb") as handle:
-            return b"/worktrees/" in handle.read(4096).replace(b"\\", b"/")
+        return b"/worktrees/" in read_head(f"{directory}/.git", 4096).replace(b"\\", b"/")
     except OSError:
         return False
 
@@ -115,7 +121,7 @@ def skill_name(listing: Listing) -> str | None:
     """The name that makes this folder a skill: a file before anything else, the exact spelling before others."""
     if "SKILL.md" in listing.files:
         return "SKILL.md"
-    for names in (listing.files, listing.odd, listing.folders, listing.links):
+    for names in (listing.files, listing.outside, listing.odd, listing.folders, listing.links):
         spellings = [name for name in names if is_skill_name(name)]
         if spellings:
             return min(spellings, key=lambda name: (name != "SKILL.md", name))
@@ -127,7 +133,7 @@ def examine(path: str) -> tuple[str, int]:
     try:
         status = os.stat(path)
     except OSError as error:
-        return _PROBLEMS.get(error.errno or 0, "unreadable"), 0
+        return name_defect(error), 0
     if stat.S_ISDIR(status.st_mode):
         return "directory", 0
     readable = stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK)

@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from skill_health.core.boundary import git_top
 from skill_health.core.files import read_small
-from skill_health.discovery.roots import git_top
 
 MANIFESTS = (".claude-plugin/plugin.json", ".codex-plugin/plugin.json")
 MARKETPLACE = ".claude-plugin/marketplace.json"

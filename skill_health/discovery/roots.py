@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from skill_health.config.load import holds_settings
 from skill_health.config.settings import Config
+from skill_health.core.boundary import git_top, upward
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here
+from skill_health.core.files import here, read_head
 from skill_health.discovery.ignores import Patterns, ignored, read_patterns
 from skill_health.discovery.listing import has_skill, is_skill_name
 
@@ -44,7 +45,7 @@ def find_root(paths: Sequence[str]) -> str:
     except ValueError:
         raise UsageError("the paths are on different drives: check them one drive at a time") from None
     top = git_top(common)
-    for folder in _upward(common):
+    for folder in upward(common):
         if holds_settings(folder):
             return folder
         if folder == top:
@@ -61,14 +62,9 @@ def is_certain(root: str) -> bool:
     return os.path.lexists(os.path.join(root, ".git")) or holds_settings(root)
 
 
-def git_top(folder: str) -> str | None:
-    """The top of the git work tree that a folder is in."""
-    return next((above for above in _upward(folder) if os.path.lexists(os.path.join(above, ".git"))), None)
-
-
 def skill_above(folder: str, stop: str) -> str | None:
     """The innermost folder with a SKILL.md at or above `folder`, not above `stop`."""
-    for above in _upward(folder):
+    for above in upward(folder):
         if has_skill(above):
             return above
         if above == stop:
@@ -137,18 +133,7 @@ def _git_folder(top: str) -> str:
     if not os.path.isfile(folder):
         return folder
     try:
-        with open(folder, "rb") as handle:
-            target = os.fsdecode(handle.read(4096)).strip().removeprefix("gitdir:").strip()
+        target = os.fsdecode(read_head(folder, 4096)).strip().removeprefix("gitdir:").strip()
     except OSError:
         return folder
     return os.path.join(top, target.replace("\\", "/").partition("/worktrees/")[0])
-
-
-def _upward(folder: str) -> Iterator[str]:
-    """A folder and all folders above it."""
-    while True:
-        yield folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            return
-        folder = above

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from skill_health.core.files import read_bytes
+from skill_health.core.files import read_whole
 from skill_health.documents._history import MOST, HistoryTail
 from skill_health.documents._record import (
     Amount,
@@ -272,9 +272,7 @@ def _listed(folder: str, run: str) -> dict[str, tuple[str, ...]] | None:
     """The descriptions that a run listed, by name; None where its manifest does not tell."""
     path = os.path.join(folder, "router", run, "manifest.json")
     try:
-        if os.path.getsize(path) > _MOST_MANIFEST:
-            return None
-        manifest = decode_record(read_bytes(path)[0], _Listing)
+        manifest = decode_record(read_whole(path, _MOST_MANIFEST), _Listing)
     except (OSError, ValueError):
         return None
     found: dict[str, tuple[str, ...]] = {}

@@ -12,10 +12,11 @@ from typing import Literal, NamedTuple
 from skill_health.config.load import FILE_NAME, PYPROJECT, holds_settings
 from skill_health.config.settings import Config, load_config
 from skill_health.config.values import build
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here, write_text
+from skill_health.core.files import here, read_each_line, read_whole, write_text
 from skill_health.discovery.corpus import discover, find_root
-from skill_health.discovery.roots import git_top, is_certain, resolve
+from skill_health.discovery.roots import is_certain, resolve
 from skill_health.init import texts
 from skill_health.init.survey import RepositorySurvey, survey_repository
 from skill_health.lint.fixtures import count
@@ -147,8 +148,7 @@ def _plan_whole(place: str, text: str | None, force: bool) -> SetupFile:
 
 def _read(place: str) -> str:
     try:
-        with open(place, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return file.read()
+        return read_whole(place).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read {place}: {error.strerror}") from None
 
@@ -235,8 +235,7 @@ def _record_baseline(plan: SetupPlan, file: SetupFile, dry_run: bool) -> int:
 
 
 def _count_lines(place: str) -> int:
-    with open(place, "rb") as file:
-        return sum(1 for _ in file)
+    return sum(1 for _ in read_each_line(place))
 
 
 def _quote_shell(text: str) -> str:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from skill_health.config.load import FILE_NAME
 from skill_health.config.settings import SourceGlobs
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
+from skill_health.core.files import read_head
 from skill_health.core.git import open_repository
 from skill_health.discovery.corpus import Discovery
 from skill_health.discovery.listing import AGENT_FOLDERS
-from skill_health.discovery.roots import git_top
 from skill_health.lint.named import registry_paths
 from skill_health.registries.records import SCHEMA_OF
 from skill_health.registries.sources import KINDS, MARKS
@@ -114,8 +115,7 @@ def _judge_registry(path: str) -> str:
     from skill_health.core.validation import problems
 
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MAX_REGISTRY)
+        data = read_head(path, _MAX_REGISTRY)
     except OSError:
         return ""
     task = os.path.basename(path) == "metadata.json"

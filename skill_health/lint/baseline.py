@@ -8,13 +8,15 @@ from collections import Counter
 from typing import NamedTuple
 
 from skill_health.config.settings import Config
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import write_text
-from skill_health.discovery.roots import git_top, stay_inside
+from skill_health.core.files import read_whole, write_text
+from skill_health.discovery.roots import stay_inside
 from skill_health.lint.report import BASELINE, LintReport
 from skill_health.rules._api import Finding
 
 _VERSION = 1
+_MOST = 256 << 20
 
 
 class BaselineEntry(NamedTuple):
@@ -66,15 +68,16 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
 def read_baseline(path: str) -> Baseline:
     """Read the file of a baseline. Raises UsageError for a missing or damaged file."""
     try:
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+        document = json.loads(read_whole(path, _MOST))
         known: Baseline = {}
         for values in document["findings"]:
             entry = BaselineEntry(**{name: str(values[name]) for name in BaselineEntry._fields if name in values})
             known.setdefault(entry.key, []).append(entry)
     except FileNotFoundError as error:
         raise UsageError(f"no baseline at {path}; --write-baseline REASON creates one") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read the baseline {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path} is not a baseline: {error}") from error
     if document.get("version") != _VERSION:
         raise UsageError(f"{path} has version {document.get('version')}; this skill-health reads {_VERSION}")

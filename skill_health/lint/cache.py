@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skill_health import __version__
 from skill_health.config.settings import Config, Daily, config_digest
-from skill_health.core.files import blake2b, read_bytes, read_small
+from skill_health.core.boundary import Boundary
+from skill_health.core.files import blake2b, read_bytes
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.lint.cache_folder import line_sum, name_of, read_cached, write_cached
 from skill_health.registries.sources import digest as sources_digest
@@ -221,6 +222,7 @@ class LintCache:
 
     def __init__(self, discovery: Discovery, name: str = "", base: str = "", paranoid: bool = False) -> None:
         self.discovery, self.name, self.base, self.paranoid = discovery, name, base, paranoid
+        self.boundary = Boundary(discovery.root)
         # Whatever changes after this moment is too young for its times to tell.
         self.taken = time.time_ns()
         self.file = CacheFile(read_cached(name) if name else None)
@@ -396,14 +398,15 @@ class LintCache:
 
     def _key(self, entry: Entry, content: str) -> str:
         """What the record of one skill is valid for: rule set, configuration, place, folder listing and bytes."""
-        return digest_of(self.base, entry.path, entry.folder_name, content, *entry.files)
+        return digest_of(self.base, entry.path, entry.folder_name, content, *entry.files, "outside", *entry.outside)
 
     def _corpus_key(
         self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date, shown: frozenset[str] | None
     ) -> str:
         seen = [part for entry in self.discovery.entries for part in (entry.path, self._seen(entry, skills))]
         wanted = ("all",) if shown is None else ("of", *sorted(shown))
-        return digest_of(self.base, as_of.isoformat(), *wanted, "", *seen)
+        unread = [part for folder in self.discovery.unread for part in folder]
+        return digest_of(self.base, as_of.isoformat(), *wanted, "", *seen, "unread", *unread)
 
     def _seen(self, entry: Entry, skills: Mapping[str, CheckedSkill | StoredSkill]) -> str:
         """What changes when the collection-wide rules see another thing of a skill."""
@@ -443,37 +446,43 @@ class LintCache:
 
     def _hold(self, inputs: Mapping[str, str]) -> bool:
         """Whether every question about a file still has the same answer."""
-        return all(answer(self.discovery.root, question) == known for question, known in inputs.items())
+        return all(answer(self.boundary, question) == known for question, known in inputs.items())
 
 
 def state_of(path: str) -> tuple[str, int]:
-    """What changes with the content of a file, like git's index: size, times and inode; and the later of its times."""
+    """What changes with the content of a file, like git's index: size, times and inode; and the later of its times.
+
+    Of a folder, and of a link on the way to what it leads to, it is which one it is.
+    """
     try:
-        status = os.stat(path)
+        own, status = os.lstat(path), os.stat(path)
     except (OSError, ValueError):
         return "", 0
+    link = f"{own.st_ino} {own.st_ctime_ns} " if stat.S_ISLNK(own.st_mode) else ""
     if stat.S_ISDIR(status.st_mode):
-        return "folder", 0
-    state = f"{status.st_mode} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-    return state, max(status.st_mtime_ns, status.st_ctime_ns)
+        return f"{link}folder {status.st_ino}", own.st_ctime_ns if link else 0
+    state = f"{link}{status.st_mode} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+    return state, max(status.st_mtime_ns, status.st_ctime_ns, own.st_ctime_ns)
 
 
 def _files_of(inputs: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(question.partition(":")[2] for question in inputs)
 
 
-def answer(root: str, question: str) -> str:
+def answer(boundary: Boundary, question: str) -> str:
     """Answer a question about a path relative to the root by a string that changes when the file does.
 
-    `exists:PATH` asks whether something is there, `read:PATH` what is in a file of up to 1 MiB, `whole:PATH` in any.
+    `exists:PATH` asks whether something is there, `read:PATH` what is in a file of up to 1 MiB, `whole:PATH` in a
+    SKILL.md.
     """
     kind, _, path = question.partition(":")
-    full = os.path.join(root, path)
-    if kind == "whole":
-        return content_digest(*read_bytes(full))
-    if kind == "exists":
-        return "yes" if os.path.exists(full) else ""
-    return digest(read_small(full))
+    match kind:
+        case "whole":
+            place = os.path.join(boundary.root, path)
+            return "outside" if boundary.leads_out(path) else content_digest(*read_bytes(place))
+        case "exists":
+            return boundary.find(path)
+    return digest(boundary.read_small(path))
 
 
 def digest(data: bytes | None) -> str:

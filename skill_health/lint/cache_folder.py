@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from skill_health.core.files import at_once, blake2b, replace_file
+from skill_health.core.files import blake2b, open_regular, replace_file
 
 MARK = "CACHEDIR.TAG"
 _TAG = b"""Signature: 8a477f597d28d172789f06886806bc55
@@ -58,7 +58,7 @@ def read_cached(name: str) -> bytes | None:
     try:
         if not _is_own(os.lstat(folder), folder=True):
             return None
-        with open(path, "rb", opener=_no_link) as file:
+        with os.fdopen(open_regular(path, links=False), "rb") as file:
             status = os.fstat(file.fileno())
             if not _is_own(status) or status.st_size > _MAX_BYTES:
                 return None
@@ -134,10 +134,6 @@ def _is_own(status: os.stat_result, folder: bool = False) -> bool:
     if not right or not hasattr(os, "geteuid"):
         return right
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _no_link(path: str, flags: int) -> int:
-    return at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def _is_collection(name: str) -> bool:

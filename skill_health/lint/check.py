@@ -13,9 +13,9 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from skill_health.config.settings import Config
-from skill_health.core.errors import AbortedError
-from skill_health.core.files import blake2b, read_small
-from skill_health.discovery.corpus import Entry
+from skill_health.core.boundary import INSIDE, OUTSIDE, Boundary
+from skill_health.core.files import blake2b
+from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.lint.cache import StoredSkill, answer, content_digest, digest, read_entry
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
@@ -64,16 +64,25 @@ class SkillChecker:
 
     def __init__(self, root: str, config: Config, registries: Registries) -> None:
         self.root, self.config, self.registries = root, config, registries
+        self.boundary = Boundary(root)
         self.rules = selected(all_rules(), config)
         self.collectors = tuple(r for r in all_rules() if r.collect and (r in self.rules or r.code in SCORED))
 
     def check(self, entry: Entry) -> CheckedSkill:
         """Read a skill and run its rules."""
         data, problem = read_entry(self.root, entry)
-        context = FileContext(self.root, self.config, self.registries)
-        skill = load_skill(entry, data, problem)
-        checked = check_skill(skill, self.rules, context, self.collectors)
-        return checked._replace(content=content_digest(data, problem))
+        try:
+            return self._check(load_skill(entry, data, problem))._replace(content=content_digest(data, problem))
+        except (MemoryError, RecursionError):
+            return self.give_up(entry)
+
+    def give_up(self, entry: Entry) -> CheckedSkill:
+        """What is found in a skill that cannot be checked. It has no `content`, as another try may succeed."""
+        return self._check(load_skill(entry, b"", "uncheckable"))
+
+    def _check(self, skill: Skill) -> CheckedSkill:
+        context = FileContext(self.root, self.config, self.registries, self.boundary)
+        return check_skill(skill, self.rules, context, self.collectors)
 
     def summarize(self, entry: Entry) -> tuple[str, dict[str, Any]]:
         """The digest of a SKILL.md and its summary, for which no more than its frontmatter is parsed."""
@@ -110,7 +119,7 @@ class SiblingFacts(Mapping[str, Any]):
             raise KeyError(key)
         if not self.inputs:
             question = "whole:" + self.entry.path
-            self.inputs[question] = answer(self.checker.root, question)
+            self.inputs[question] = answer(self.checker.boundary, question)
             if (stored := self.recall(self.entry)) is not None:
                 self.known = {**stored.facts, **self.known}
                 self.inputs.update(stored.record.inputs)
@@ -122,7 +131,7 @@ class SiblingFacts(Mapping[str, Any]):
     def _load(self) -> tuple[Skill, FileContext]:
         checker = self.checker
         skill = load_head(self.entry, *read_entry(checker.root, self.entry))
-        return skill, FileContext(checker.root, checker.config, checker.registries)
+        return skill, FileContext(checker.root, checker.config, checker.registries, checker.boundary)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.known)
@@ -137,7 +146,11 @@ _checker: SkillChecker | None = None
 def check_entries(
     entries: Sequence[Entry], root: str, config: Config, registries: Registries, jobs: int
 ) -> Iterator[tuple[str, CheckedSkill]]:
-    """Check skills, in as many processes as pay off: (path of SKILL.md, what was found), in the order given."""
+    """Check skills, in as many processes as pay off: (path of SKILL.md, what was found), in the order given.
+
+    A skill that kills the process that checks it has that as its finding; the others are checked. Few skills, or one
+    process, are checked in this one: what can kill is bounded before it is parsed, and a process more is felt.
+    """
     checker = SkillChecker(root, config, registries)
     jobs = jobs or processors()
     # What is made here is small, acyclic and lives to the end of the run.
@@ -146,21 +159,36 @@ def check_entries(
         for entry in entries:
             yield entry.path, checker.check(entry)
         return
+    # The forked workers share what is loaded; nothing of it will be collected.
+    gc.freeze()
+    yield from zip((entry.path for entry in entries), _check_in_pools(checker, entries, jobs), strict=True)
+
+
+def _check_in_pools(checker: SkillChecker, entries: Sequence[Entry], jobs: int) -> Iterator[CheckedSkill]:
+    """Check skills in worker processes; where one of them dies, smaller and smaller pools find out of which skill."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    # The forked workers share what is loaded; nothing of it will be collected.
-    gc.freeze()
-    workers = min(jobs, -(-len(entries) // _CHUNK))
-    pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(checker,))
-    try:
-        checked = pool.map(_check, entries, chunksize=_CHUNK)
-        yield from zip((entry.path for entry in entries), checked, strict=True)
-    except BrokenProcessPool as error:
-        raise AbortedError("a worker process died, perhaps for lack of memory; --jobs 1 needs the least") from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    waiting = [entries]
+    while waiting:
+        batch, done = waiting.pop(), 0
+        workers = min(jobs, -(-len(batch) // _CHUNK))
+        pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(checker,))
+        try:
+            for checked in pool.map(_check, batch, chunksize=_CHUNK):
+                done += 1
+                yield checked
+        except BrokenProcessPool:
+            left = batch[done:]
+            if len(left) == 1:
+                yield checker.give_up(left[0])
+            else:
+                # What was at work when it died is near the front.
+                first = min(len(left) // 2, _CHUNK * workers)
+                waiting += [left[first:], left[:first]]
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def processors() -> int:
@@ -184,18 +212,26 @@ def _check(entry: Entry) -> CheckedSkill:
 class FileContext:
     """Answers the questions of rules about files, and remembers the answers as inputs of the result."""
 
-    def __init__(self, root: str, config: Config, registries: Registries) -> None:
+    def __init__(self, root: str, config: Config, registries: Registries, boundary: Boundary | None = None) -> None:
         self.root, self.config, self.registries = root, config, registries
+        self.boundary = boundary or Boundary(root)
         self.inputs: dict[str, str] = {}
         self._texts: dict[str, str | None] = {}
         self._documents: dict[str, Document | None] = {}
 
     def exists(self, path: str) -> bool:
-        """Whether something is there, under exactly this name."""
+        """Whether something is there, under exactly this name, in the repository."""
+        return self._find(path) == INSIDE
+
+    def leads_out(self, path: str) -> bool:
+        """Whether a path leads out of the repository, by itself or through a link."""
+        return self._find(path) == OUTSIDE
+
+    def _find(self, path: str) -> str:
         question = "exists:" + path
         if question not in self.inputs:
-            self.inputs[question] = answer(self.root, question)
-        return self.inputs[question] != ""
+            self.inputs[question] = answer(self.boundary, question)
+        return self.inputs[question]
 
     def read(self, path: str) -> str | None:
         """The decoded text of a file up to 1 MiB; None where it is missing, larger or binary."""
@@ -207,7 +243,7 @@ class FileContext:
 
     def small(self, path: str) -> bytes | None:
         """The bytes of a file up to 1 MiB, or None."""
-        return read_small(os.path.join(self.root, path))
+        return self.boundary.read_small(path)
 
     def document(self, path: str) -> Document | None:
         """The parsed Markdown of a file, or None."""
@@ -220,8 +256,8 @@ class FileContext:
 def load_skill(entry: Entry, data: bytes, problem: str) -> Skill:
     """Parse the skill of an entry from its bytes; `problem` is the kind of defect that kept them from being read."""
     if problem:
-        return unreadable(entry.path, problem, entry.files)
-    return parse_skill(data, entry.path, entry.folder_name, entry.files)
+        return unreadable(entry.path, problem, entry.files)._replace(outside=entry.outside)
+    return parse_skill(data, entry.path, entry.folder_name, entry.files)._replace(outside=entry.outside)
 
 
 def load_head(entry: Entry, data: bytes, problem: str) -> Skill:
@@ -304,7 +340,7 @@ class CorpusFiles(FileContext):
 
 def check_corpus(
     facts: Mapping[str, Mapping[str, Any]],
-    root: str,
+    discovery: Discovery,
     config: Config,
     registries: Registries,
     as_of: date,
@@ -314,8 +350,8 @@ def check_corpus(
 
     Where `shown` names files, only the findings about these are looked for: others may be missing.
     """
-    context = CorpusFiles(root, config, registries, as_of)
-    corpus = Corpus(tuple(_summary(path, known) for path, known in facts.items()), shown)
+    context = CorpusFiles(discovery.root, config, registries, as_of)
+    corpus = Corpus(tuple(_summary(path, known) for path, known in facts.items()), shown, discovery.unread)
     findings: list[Finding] = []
     for rule in selected(all_rules(), config):
         if rule.check_corpus is not None:
@@ -328,7 +364,8 @@ def check_corpus(
 
 
 def _is_shown(hit: Hit, corpus: Corpus) -> bool:
-    return corpus.shows(hit.path or "", *hit.also)
+    # What could not be searched may hold anything, also what is asked for.
+    return corpus.shows(hit.path or "", *hit.also) or hit.path in dict(corpus.unread)
 
 
 def _summary(path: str, facts: Mapping[str, Any]) -> SkillSummary:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from skill_health.core.files import read_bytes
+from skill_health.discovery.corpus import Entry
+from skill_health.lint.cache import read_entry
 from skill_health.lint.pipeline import LintResult
 from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.score.scoring import Flag, Score, ScorePart
@@ -136,7 +137,7 @@ def check_skills(result: LintResult) -> list[PlanSkill]:
     cases = _owners(registries.activation if registries else None, "expected_primary_skill")
     return [
         check_text(
-            entry.folder_name, entry.path, _text(result.root, entry.path), known,
+            entry.folder_name, entry.path, _text(result.root, entry), known,
             mechanisms.get(entry.folder_name, 0), cases.get(entry.folder_name, 0), result.root,
         )
         for entry in result.entries if entry.target and not entry.problem
@@ -207,6 +208,6 @@ def _skill_exists(root: str, name: str) -> bool:
     return os.path.isfile(os.path.join(root, "skills", name, "SKILL.md"))
 
 
-def _text(root: str, path: str) -> str:
-    data = read_bytes(os.path.join(root, path))[0].decode("utf-8", "replace")
+def _text(root: str, entry: Entry) -> str:
+    data = read_entry(root, entry)[0].decode("utf-8", "replace")
     return data.replace("\r\n", "\n").replace("\r", "\n")

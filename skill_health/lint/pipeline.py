@@ -73,7 +73,7 @@ def lint(
     Raises UsageError for a path that does not exist, and where a folder is named and no skill is found.
     """
     discovery = discover(paths, config, root)
-    if not discovery.entries and (not paths or any(map(os.path.isdir, paths))):
+    if not discovery.entries and not discovery.unread and (not paths or any(map(os.path.isdir, paths))):
         where = ", ".join(paths)
         raise UsageError(f"no skill below {where}: a skill is a folder with a SKILL.md (see exclude, .gitignore)")
     result = run(discovery, config, as_of, jobs, use_cache, score, _named_files(paths, root), paranoid)
@@ -110,7 +110,7 @@ def run(
     shown = None if facts or len(wanted) == len(discovery.entries) else wanted.union(paths)
     skills = session.check_skills(jobs, shown)
     corpus = session.check_corpus(skills, as_of, shown)
-    if session.cache.lacks(skills, corpus):
+    if session.complete and session.cache.lacks(skills, corpus):
         session.cache.save(skills, corpus, as_of, shown, session.registries, session.rules)
     findings, ignored = session.finish(skills, corpus, set(paths))
     return LintResult(
@@ -123,11 +123,11 @@ class LintSession:
     """The steps of a run, and what they share.
 
     What only a run with something new to check needs is imported when it does: a run that finds
-    everything in the cache loads no parser.
+    everything in the cache loads no parser. `complete` is False where a skill could not be checked.
     """
 
     def __init__(self, discovery: Discovery, config: Config, use_cache: bool, paranoid: bool = False) -> None:
-        self.discovery, self.config = discovery, config
+        self.discovery, self.config, self.complete = discovery, config, True
         self.cache = LintCache.open(discovery, config, paranoid) if use_cache else LintCache(discovery)
 
     def check_skills(self, jobs: int, shown: frozenset[str] | None) -> dict[str, CheckedSkill | StoredSkill]:
@@ -147,7 +147,9 @@ class LintSession:
         if unknown:
             from skill_health.lint.check import check_entries
 
-            found.update(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
+            checked = dict(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
+            self.complete = all(skill.content for skill in checked.values())
+            found.update(checked)
         return {entry.path: found[entry.path] for entry in entries}
 
     def check_corpus(
@@ -167,7 +169,7 @@ class LintSession:
         for entry in siblings:
             facts[entry.path] = SiblingFacts(entry, self._summary(entry), self._checker, self.cache.find_skill)
         facts = {entry.path: facts[entry.path] for entry in self.discovery.entries}
-        return check_corpus(facts, self.discovery.root, self.config, self.registries, as_of, shown)
+        return check_corpus(facts, self.discovery, self.config, self.registries, as_of, shown)
 
     def _summary(self, entry: Entry) -> Mapping[str, Any]:
         summary = self.cache.find_summary(entry)

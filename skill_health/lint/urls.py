@@ -22,7 +22,7 @@ import msgspec
 
 from skill_health import __version__
 from skill_health.config.settings import Config
-from skill_health.core.files import read_bytes, replace_file
+from skill_health.core.files import read_bytes, read_whole, replace_file
 from skill_health.lint import cache_folder, pipeline
 from skill_health.lint.check import FileContext, as_findings, load_skill
 from skill_health.lint.pipeline import LintResult
@@ -62,8 +62,7 @@ def load(path: str | None, now: float) -> dict[str, CachedUrl]:
     if path is None:
         return {}
     try:
-        with open(path, "rb") as file:
-            known = msgspec.json.decode(file.read(), type=UrlCache)
+        known = msgspec.json.decode(read_whole(path, 64 << 20), type=UrlCache)
     except (OSError, ValueError, RecursionError):
         return {}
     return {

@@ -12,6 +12,8 @@ from functools import cache
 from typing import Any
 
 from skill_health.core.errors import UsageError
+from skill_health.core.files import read_whole
+from skill_health.core.strict_toml import parse_toml
 from skill_health.skill.sections import ROLES
 
 PROFILES = ("standard", "plan")
@@ -79,9 +81,10 @@ def load_profile(name: str, root: str = "") -> Profile:
         known = ", ".join((*PROFILES, COMPAT))
         raise UsageError(f"unknown profile '{name}': use one of {known}, or the path of a .toml file")
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_whole(path).decode("utf-8").replace("\r\n", "\n")
+    except OSError as error:
+        raise UsageError(f"{name}: cannot read this profile: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise UsageError(f"{name}: cannot read this profile: {error}") from None
     return parse_profile(text, name)
 
@@ -89,11 +92,9 @@ def load_profile(name: str, root: str = "") -> Profile:
 @cache
 def parse_profile(text: str, source: str) -> Profile:
     """Parse a profile from TOML. `source` names it in messages. Raises UsageError for invalid content."""
-    import tomllib
-
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = parse_toml(text)
+    except ValueError as error:
         raise UsageError(f"{source}: not valid TOML: {error}") from None
     _known(source, data, {"name": str, "title": str, "flags": dict, "components": dict})
     flags, given = data.get("flags", {}), data.get("components", {})

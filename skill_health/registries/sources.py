@@ -1,11 +1,12 @@
 """The files that hold registries: which ones a configuration means, their bytes, and one digest over them."""
 
+import errno
 import os
-import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from skill_health.config.settings import SourceGlobs
+from skill_health.core.boundary import INSIDE, Boundary
 from skill_health.core.files import blake2b
 from skill_health.discovery.globs import glob_matcher
 
@@ -39,6 +40,7 @@ def read_sources(root: str, sources: SourceGlobs, marked: bool = True) -> tuple[
     of that kind occurs, is not ours and is left out; with `marked` False the caller has to tell.
     """
     found: list[SourceFile] = []
+    boundary = Boundary(root)
     for kind in KINDS:
         patterns: tuple[str, ...] = getattr(sources, kind)
         assumed = patterns == getattr(SourceGlobs(), kind)
@@ -48,7 +50,7 @@ def read_sources(root: str, sources: SourceGlobs, marked: bool = True) -> tuple[
             if real in seen:
                 continue
             seen.add(real)
-            entry = _read(kind, root, path)
+            entry = _read(kind, boundary, path)
             if marked and assumed and entry.raw.strip() and MARKS[kind] not in entry.raw:
                 continue
             found.append(entry)
@@ -122,22 +124,23 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _read(kind: str, root: str, path: str) -> SourceFile:
-    full = os.path.join(root, path)
+_PROBLEMS = {
+    errno.EISDIR: "is a folder, not a file",
+    errno.EINVAL: "is not a regular file",
+    errno.EXDEV: "leads out of the repository, and is not read",
+}
+
+
+def _read(kind: str, boundary: Boundary, path: str) -> SourceFile:
     try:
-        state = os.stat(full)
-        if stat.S_ISDIR(state.st_mode):
-            return SourceFile(kind, path, problem="the registry is a folder, not a file")
-        if not stat.S_ISREG(state.st_mode):
-            return SourceFile(kind, path, problem="the registry is not a regular file")
-        if state.st_size > MAX_BYTES:
-            return SourceFile(kind, path, problem=f"the registry is larger than {MAX_BYTES // 2**20} MiB")
-        with open(full, "rb") as stream:
-            raw = stream.read()
+        raw = boundary.read(path, MAX_BYTES)
     except OSError as error:
-        return SourceFile(kind, path, problem=f"the registry cannot be read ({error.strerror or 'unknown error'})")
+        wrong = _PROBLEMS.get(error.errno or 0, f"cannot be read ({error.strerror or 'unknown error'})")
+        return SourceFile(kind, path, problem=f"the registry {wrong}")
+    if raw is None:
+        return SourceFile(kind, path, problem=f"the registry is larger than {MAX_BYTES // 2**20} MiB")
     task = ""
     if kind == "tasks":
         beside = f"{path.rpartition('/')[0]}/task.md".lstrip("/")
-        task = beside if os.path.isfile(os.path.join(root, beside)) else ""
+        task = beside if boundary.find(beside) == INSIDE and os.path.isfile(os.path.join(boundary.root, beside)) else ""
     return SourceFile(kind, path, raw, task_path=task)

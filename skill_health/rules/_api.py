@@ -119,7 +119,10 @@ class Context(Protocol):
     registries: "Registries"
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder exists at this path, relative to the root (`..` allowed)."""
+        """Whether a file or folder exists at this path, relative to the root (`..` allowed), in the repository."""
+
+    def leads_out(self, path: str) -> bool:
+        """Whether a path, relative to the root, leads out of the repository, by itself or through a link."""
 
     def read(self, path: str) -> str | None:
         """The text of a file, relative to the root; None if it is missing, binary or over 1 MiB."""
@@ -143,10 +146,14 @@ class SkillSummary(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """All skills of a collection in the order of their paths; `shown` names the files asked for (None: all)."""
+    """All skills of a collection in the order of their paths.
+
+    `shown` names the files asked for (None: all), `unread` the folders (path, reason) that were not searched.
+    """
 
     skills: tuple[SkillSummary, ...]
     shown: frozenset[str] | None = None
+    unread: tuple[tuple[str, str], ...] = ()
 
     def wanted(self) -> Iterator[SkillSummary]:
         """The skills whose findings are wanted."""

@@ -19,6 +19,10 @@ def decode(data: bytes) -> tuple[str, str, str, list[Defect]]:
     Never raises: undecodable bytes become U+FFFD and a defect.
     """
     defects: list[Defect] = []
+    if len(data) > MAX_BYTES:
+        message = f"more than {MAX_BYTES:,} bytes: only the frontmatter was read, the Markdown was not checked"
+        defects.append(Defect("oversized", Span(1, 1), message))
+        data = _cut(data)
     encoding = "utf-8"
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
@@ -43,10 +47,15 @@ def decode(data: bytes) -> tuple[str, str, str, list[Defect]]:
     if _may_control(data, encoding) and (control := _CONTROL.search(text)):
         code = f"U+{ord(control.group()):04X}"
         defects.append(Defect("control-character", _span(text, control.start()), f"control character {code}"))
-    if len(data) > MAX_BYTES:
-        message = f"{len(data):,} bytes: only the frontmatter was read, the Markdown was not checked"
-        defects.append(Defect("oversized", Span(1, 1), message))
     return text, newline, encoding, defects
+
+
+def _cut(data: bytes) -> bytes:
+    """The first `MAX_BYTES` bytes, less what would be half a character or half a line ending."""
+    end = MAX_BYTES
+    while end > MAX_BYTES - 4 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return data[:end].removesuffix(b"\r")
 
 
 def _may_control(data: bytes, encoding: str) -> bool:

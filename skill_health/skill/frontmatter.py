@@ -21,7 +21,9 @@ from skill_health.text.patterns import lazy
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ANCHOR = lazy(r"(?:^|[\s\[{,:-])([&*])[^\s,\[\]{}]")
-_NESTED = lazy(r"[\[{]")
+# Each level of nesting needs one of these.
+_OPENING = lazy(r"[\[{:?-]")
+_MAX_RECURSION = 400
 _STYLES = {None: "plain", "": "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
 _MAX_NODES = 10_000
 _MAX_DEPTH = 50
@@ -37,9 +39,10 @@ class _Bounded(Exception):
 
 def load(text: str, line_offset: int) -> tuple[tuple[Field, ...], list[Defect], yaml.YAMLError | None]:
     """Read a YAML mapping: (fields, defects, the error of strict YAML or None). `line_offset` is added to lines."""
-    if len(_NESTED.findall(text)) > 2_000:
-        return (), [Defect("too-deep", Span(line_offset, 1), "the frontmatter is nested too deeply to read")], None
     try:
+        # What composes is recursive, in C where it can be: a deep document would overflow its stack.
+        if len(_OPENING.findall(text)) > _MAX_RECURSION and _is_deep(text):
+            return (), [Defect("too-deep", Span(line_offset, 1), "the frontmatter is nested too deeply to read")], None
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.YAMLError as error:
         return (), [], error
@@ -57,6 +60,19 @@ def load(text: str, line_offset: int) -> tuple[tuple[Field, ...], list[Defect], 
     except _Bounded as stop:
         return (), [*reader.defects, Defect(stop.kind, Span(line_offset + 1, 1), str(stop))], None
     return fields, reader.defects, None
+
+
+def _is_deep(text: str) -> bool:
+    """Whether collections are nested deeper than we read, by the events of the parser, which does not recurse."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _MAX_DEPTH:
+                return True
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return False
 
 
 class _Reader:

@@ -211,11 +211,25 @@ def parser() -> MarkdownIt:
     return dispatch(md)
 
 
+MAX_BRACKETS = 100
+_BRACKET = lazy(r"\\.|[\[\]]")
+
+
+def is_deep(text: str) -> bool:
+    """Whether brackets are nested deeper than anybody's: matching them would take square time."""
+    depth = 0
+    for found in _BRACKET.finditer(text) if text.count("[") > MAX_BRACKETS else ():
+        depth += (found.group() == "[") - (found.group() == "]" and depth > 0)
+        if depth > MAX_BRACKETS:
+            return True
+    return False
+
+
 def scan(text: str, env: dict[str, Any]) -> list[InlineMarkup]:
     """The inline code, links, images and HTML of a paragraph; what is inside a link precedes it."""
     if "`" not in text and "<" not in text and ("[" not in text or not _LINK.search(text)):
         return []
-    if len(text) > MAX_LINE:
+    if len(text) > MAX_LINE or is_deep(text):
         return []
     md = parser()
     state = _State(text, md, env, [])

@@ -247,7 +247,8 @@ class Skill(NamedTuple):
     `path` is SKILL.md's and `folder` its directory's, both with `/` and relative to the root of the collection
     (`folder` is "" if SKILL.md is in the root itself). `folder_name` is the real name of the directory and `file_name`
     that of the file (`SKILL.md`, `skill.md`, ...). `text` is the decoded file with `\\n` for every line ending and no
-    byte-order mark; `newline` is what the file uses. `files` are the other files of the folder, relative to it, sorted.
+    byte-order mark; `newline` is what the file uses. `files` are the other files of the folder, relative to it, sorted;
+    `outside` are the links in it that lead out of the repository, and are none of them.
     """
 
     path: str
@@ -262,6 +263,7 @@ class Skill(NamedTuple):
     body: Document = Document(())
     files: tuple[str, ...] = ()
     defects: tuple[Defect, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def field(self, key: str) -> Field | None:
         """The frontmatter field with this key, or None."""

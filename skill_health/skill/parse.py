@@ -11,7 +11,7 @@ from skill_health.skill.model import Defect, Document, Skill, Span
 
 # Every kind of defect that parsing can record; one rule of the frontmatter family reports each.
 DEFECTS = (
-    "unreadable", "directory", "dangling", "loop", "empty-file", "oversized", "long-line",
+    "unreadable", "directory", "dangling", "loop", "outside", "uncheckable", "empty-file", "oversized", "long-line", "deep-markup",
     "bom", "utf-16", "invalid-utf8", "nul", "control-character", "mixed-newlines",
     "no-frontmatter", "unclosed-frontmatter", "empty-frontmatter", "not-a-mapping", "leading-text",
     "yaml-error", "colon-trap", "tab-indent", "duplicate-key", "non-string-key", "alias", "alias-bomb", "too-deep",
@@ -20,6 +20,8 @@ _UNREADABLE = {
     "directory": "is a directory, not a file",
     "dangling": "is a symbolic link to nothing",
     "loop": "is a symbolic link that leads back to itself",
+    "outside": "is a symbolic link that leads out of the repository",
+    "uncheckable": "cannot be checked: reading it takes more memory or depth than there is",
     "unreadable": "cannot be read",
 }
 
@@ -45,7 +47,11 @@ def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: t
         if long is not None:
             message = f"a line of {len(head.lines[long]):,} characters; its inline markup was not checked"
             defects.append(Defect("long-line", Span(long + 1, 1), message))
-            defects.sort(key=_place)
+        deep = next((prose for prose in body.prose if markdown.is_deep(prose.text)), None)
+        if deep is not None:
+            message = f"brackets nested more than {markdown.MAX_BRACKETS} deep; the inline markup was not checked"
+            defects.append(Defect("deep-markup", Span(deep.line, 1), message))
+        defects.sort(key=_place)
     return Skill(*head)._replace(body=body, defects=tuple(defects))
 
 
@@ -62,7 +68,7 @@ class SkillHead(Skill):
 
 
 def parse_head(data: bytes, path: str, folder_name: str | None = None, files: tuple[str, ...] = ()) -> SkillHead:
-    """Parse the frontmatter of a SKILL.md, and the rest where it is looked at; long lines are no defect then."""
+    """Parse the frontmatter of a SKILL.md, and the rest where it is looked at; lines too long are no defect then."""
     folder, _, file_name = path.rpartition("/")
     name = folder.rpartition("/")[2] if folder_name is None else folder_name
     text, newline, encoding, defects = decode(data)

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from skill_health.core.files import read_bytes
+from skill_health.core.files import read_whole
 from skill_health.documents._record import Count, NotedFigure, OpenRecord, Share, decode_record
 from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting, read_routing
@@ -129,7 +129,7 @@ class _RoutedRun(OpenRecord, frozen=True, kw_only=True):
 
 def _report(path: str) -> _RoutedRun | None:
     try:
-        return None if os.path.getsize(path) > _MOST_REPORT else decode_record(read_bytes(path)[0], _RoutedRun)
+        return decode_record(read_whole(path, _MOST_REPORT), _RoutedRun)
     except (OSError, ValueError):
         return None
 

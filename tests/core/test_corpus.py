@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.config.settings import Config
-from skill_health.core.errors import UsageError
+from skill_health.core.errors import AbortedError, UsageError
 from skill_health.discovery import corpus, listing
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 
@@ -580,7 +580,7 @@ def test_no_permission(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         ("a/SKILL.md", "unreadable"),
         ("b/SKILL.md", ""),
     ]
-    assert discovery.warnings == ("cannot read locked: Permission denied; it is not searched",)
+    assert discovery.unread == (("locked", "Permission denied"),)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
@@ -591,7 +591,7 @@ def test_real_permissions(tree: Write) -> None:
     try:
         discovery = discover([str(root)], CONFIG)
         assert [(entry.path, entry.problem) for entry in discovery.entries] == [("a/SKILL.md", "unreadable")]
-        assert len(discovery.warnings) == 1
+        assert discovery.unread == (("locked", "Permission denied"),)
     finally:
         (root / "locked").chmod(0o755)
 
@@ -620,21 +620,16 @@ def test_names_of_any_bytes(tree: Write) -> None:
 def test_bounds(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree(files("a/SKILL.md", "b/SKILL.md", "c/1.md", "c/2.md", "d/SKILL.md", "e/f/g/SKILL.md"))
     monkeypatch.setattr(corpus, "MAX_ENTRIES", 8)
-    discovery = discover([str(root)], CONFIG)
-    assert [entry.path for entry in discovery.entries] == ["a/SKILL.md", "b/SKILL.md"]
-    (warning,) = discovery.warnings
-    assert warning.startswith("stopped at c after 8 files and folders")
+    with pytest.raises(AbortedError, match="stopped at c after 8 files and folders, and nothing was judged"):
+        discover([str(root)], CONFIG)
+    monkeypatch.setattr(corpus, "MAX_ENTRIES", 14)
+    assert len(discover([str(root)], CONFIG).entries) == 4
     monkeypatch.setattr(corpus, "MAX_ENTRIES", 1000)
-    monkeypatch.setattr(corpus, "MAX_DEPTH", 2)
-    discovery = discover([str(root)], CONFIG)
-    assert len(discovery.entries) == 3
-    assert discovery.warnings == ("folders over 2 levels deep are not searched, such as e/f/g",)
     monkeypatch.setattr(corpus, "MAX_FILES", 1)
     (root / "a/1.md").touch()
     (root / "a/2.md").touch()
     discovery = discover([str(root)], CONFIG)
     assert discovery.entries[0].files == ("1.md",)
-    assert "a holds 2 files: only the first 1 are considered" in discovery.warnings
 
 
 @pytest.mark.slow
@@ -647,9 +642,8 @@ def test_no_folder_of_a_deep_tree_with_many_links_is_listed_twice(tree: Write, m
     real = os.scandir
     monkeypatch.setattr(listing.os, "scandir", lambda path: listed.append(path) or real(path))
     discovery = discover([str(root)], CONFIG)
-    assert len(listed) == len({*listed}) <= 3 + corpus.MAX_DEPTH
-    assert len(discovery.entries[0].copies) == 300
-    assert any("levels deep" in warning for warning in discovery.warnings)
+    assert len(listed) == len({*listed}) == 103
+    assert [len(entry.copies) for entry in discovery.entries] == [0, 300]
 
 
 def test_a_single_skill_needs_one_walk(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from skill_health.config.settings import config_with, load_config
-from skill_health.discovery.corpus import discover
+from skill_health.discovery.corpus import UnreadFolder, discover
 from skill_health.lint.fixes import plan_fixes, write_plan
 from skill_health.lint.pipeline import run
 from skill_health.registries.records import load_registries
@@ -70,7 +70,9 @@ def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
     plant(tmp_path, case)
     as_of = date.fromisoformat(str(case.get("as_of", "2026-11-21")))
     config = config_with(load_config(str(tmp_path)), select=(code,))
-    result = run(discover([str(tmp_path)], config, str(tmp_path)), config, as_of, jobs=1, use_cache=False)
+    discovery = discover([str(tmp_path)], config, str(tmp_path))
+    discovery = discovery._replace(unread=tuple(UnreadFolder(*each) for each in case.get("unread", {}).items()))
+    result = run(discovery, config, as_of, jobs=1, use_cache=False)
     found = [(f"{f.path}:{f.line}:{f.col}", f.message) for f in result.findings]
     expected = [line.split(" ", 1) for line in case.get("expect", [])]
     assert [place for place, _ in found] == [place for place, *_ in expected], found

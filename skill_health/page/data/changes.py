@@ -12,12 +12,13 @@ from typing import Final
 
 import msgspec
 
+from skill_health.core.files import read_limited
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents import page_data as data
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.skill_record import SkillRecord, SkillRouted
-from skill_health.page.data.loading import read_file, read_record
+from skill_health.page.data.loading import read_record
 from skill_health.page.model import SkillVerdict
 from skill_health.page.verdict.ranking import effect_rank, route_rank
 
@@ -36,7 +37,7 @@ def read_page_file(path: str) -> str | None:
     if not os.path.lexists(path):
         return ""
     try:
-        raw = read_file(path, _MOST)
+        raw = read_limited(path, _MOST)
     except OSError:
         return None
     text = None if raw is None else raw.decode("utf-8", "replace")
@@ -66,7 +67,7 @@ def read_state(path: str) -> tuple[data.PageState | None, tuple[str, ...]]:
         told = text[start:end] if start and end >= 0 else ""
     else:
         try:
-            raw = read_file(state_file(path), _MOST)
+            raw = read_limited(state_file(path), _MOST)
         except OSError:
             raw = None
         if raw is None:

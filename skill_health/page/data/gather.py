@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, Final
 
 from skill_health.config.settings import Config
+from skill_health.core.files import read_limited
 from skill_health.core.git import Revision
 from skill_health.core.strict_json import escape_surrogates, plain_values
 from skill_health.daily.today import check_today
@@ -25,7 +26,7 @@ from skill_health.formats.json import build_lint_document
 from skill_health.lint.pipeline import LintResult
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
-from skill_health.page.data.loading import read_file, read_record
+from skill_health.page.data.loading import read_record
 from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.verdict.answers import answer_questions
 from skill_health.page.verdict.verdicts import due_skills, verdict
@@ -161,7 +162,7 @@ def _reports(
 def _report(path: str, kind: type[RecordType], room: int) -> tuple[int, RecordType | str]:
     """The bytes of a report that were read, and the report or what is wrong with it."""
     try:
-        raw = read_file(path, min(_MOST_REPORT, room))
+        raw = read_limited(path, min(_MOST_REPORT, room))
     except OSError as error:
         return 0, "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
     if raw is None:

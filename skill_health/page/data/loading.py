@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Sequence
 
-from skill_health.core.files import at_once
 from skill_health.documents._record import RecordType, decode_record
 
 _MOST = 1 << 64
-
-
-def read_file(path: str, most: int) -> bytes | None:
-    """The bytes of a regular file; None where it holds more than `most`. Raises OSError where it is something else."""
-    # Opening a pipe must not wait for somebody to write, and no device says how long it is.
-    with open(path, "rb", opener=at_once) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError("not a regular file")
-        raw = file.read(most + 1)
-    return raw if len(raw) <= most else None
 
 
 def open_below(folder: str, names: Sequence[str]) -> int:

@@ -1,8 +1,9 @@
 """SKILL.md cannot be read, or is empty.
 
 ## What
-SKILL.md is a directory, a symbolic link to nothing or to itself, a file without read permission, or a file without
-any content.
+SKILL.md is a directory, a pipe, a symbolic link to nothing, to itself or out of the repository, a file without read
+permission, a file that needs more memory or depth to check than there is, or a file without any content. A link that
+leads out is not followed, so what it leads to is in no output.
 
 ## Why
 The folder looks like a skill but is not one: no host lists it. A dangling link is the usual remnant of a skill that was
@@ -43,6 +44,8 @@ KINDS = {
     "directory": "Replace the directory by a file named SKILL.md.",
     "dangling": "Point the link at an existing file, or replace it by the file.",
     "loop": "Replace the link by the file.",
+    "outside": "Replace the link by the file, or name the folder it leads to.",
+    "uncheckable": "Move its data to references/ or assets/, and untangle what is nested.",
     "empty-file": "Write the skill, or remove its folder.",
 }
 

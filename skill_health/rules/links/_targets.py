@@ -38,8 +38,8 @@ class LinkTarget(NamedTuple):
     """What a relative path leads to.
 
     `state` is ok, spelled (exists under `actual`, which differs in case or slashes), missing, or vague: missing, but a
-    pattern, a made-up name or not a file name at all. `path` is relative to the root; `inside` says whether it stays in
-    the skill.
+    pattern, a made-up name or not a file name at all, or behind a link out of the repository, which another rule
+    reports. `path` is relative to the root; `inside` says whether it stays in the skill.
     """
 
     state: str
@@ -134,9 +134,14 @@ def locate(path: str, skill: Skill, context: Context, base: str = "") -> LinkTar
     if context.exists(full):
         return LinkTarget("spelled" if plain != path else "ok", full, inside, plain)
     named = _EXTENSION.search(plain) or plain[0] == "." or plain[-1] == "/" or local.partition("/")[0] in index.folders
-    if not named or is_stand_in(plain):
+    if not named or is_stand_in(plain) or (inside and context.leads_out(full)):
         return LinkTarget("vague", full, inside)
     return LinkTarget("missing", full, inside)
+
+
+def name_absence(path: str, context: Context) -> str:
+    """What is wrong with a missing path, relative to the root; nobody looks for what is outside."""
+    return "leads out of the repository" if context.leads_out(path) else "does not exist"
 
 
 def span_of(link: Link) -> Span:

@@ -1,9 +1,10 @@
 """Broken link: a relative link or image leads to a file that does not exist.
 
 ## What
-Relative links and images of SKILL.md whose file or folder does not exist, once per target. Targets are percent-decoded,
-and a query or fragment is dropped. Left alone: patterns and made-up names (`<name>.md`, `path/to/file.md`,
-`[text](url)`), words that do not look like a file, and links to other skills (LI011 reports those).
+Relative links and images of SKILL.md whose file or folder does not exist or is outside the repository, where nobody
+else has it, once per target. Targets are percent-decoded, and a query or fragment is dropped. Left alone: patterns
+and made-up names (`<name>.md`, `path/to/file.md`, `[text](url)`), words that do not look like a file, and links to
+other skills (LI011 reports those).
 
 ## Why
 An agent follows the link, fails to read the file and goes on without the knowledge, or spends turns on searching.
@@ -35,7 +36,7 @@ from skill_health.rules.links._followed import followed
 from skill_health.rules.links._intent import means_bundled
 from skill_health.rules.links._paths import bundled_paths
 from skill_health.rules.links._suggest import GUESSES, remedy
-from skill_health.rules.links._targets import span_of
+from skill_health.rules.links._targets import name_absence, span_of
 from skill_health.skill.model import Link, Skill
 
 
@@ -70,11 +71,13 @@ def collect(skill: Skill, context: Context) -> dict[str, int]:
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing file once, where it is first linked to."""
     missing: dict[str, list[Link]] = {}
+    wrong: dict[str, str] = {}
     for entry in followed(skill, context):
         if entry.place.state == "missing" and not entry.skill:
             missing.setdefault(entry.target.path, []).append(entry.link)
+            wrong[entry.target.path] = name_absence(entry.place.path, context)
     for nth, (path, links) in enumerate(missing.items()):
         what = "image" if links[0].kind == "image" else "link"
         again = f" ({len(links)} times in this file)" if len(links) > 1 else ""
         help_line = remedy(path, skill, context, guess=nth < GUESSES)
-        yield Hit(span_of(links[0]), f"{what} to {path}, which does not exist{again}", help_line)
+        yield Hit(span_of(links[0]), f"{what} to {path}, which {wrong[path]}{again}", help_line)

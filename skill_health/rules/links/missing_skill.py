@@ -32,7 +32,7 @@ from posixpath import normpath
 
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.links._followed import Followed, followed
-from skill_health.rules.links._targets import span_of
+from skill_health.rules.links._targets import name_absence, span_of
 from skill_health.skill.model import Skill, Span
 
 CODE = "LI011"
@@ -53,7 +53,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     for path, entries in missing.items():
         name, span = entries[0].skill, span_of(entries[0].link)
         again = f" ({len(entries)} links in this file)" if len(entries) > 1 else ""
-        message = f"link to the skill {name}: {path} does not exist{again}"
+        message = f"link to the skill {name}: {path} {name_absence(entries[0].place.path, context)}{again}"
         actual = _elsewhere(name, skill, context)
         if actual:
             yield Hit(span, message, f"write {actual}", fix=_fix(entries, path, actual, skill))

@@ -1,0 +1,114 @@
+"""What lies inside a repository: no link that leads out of it is followed, and nothing outside is asked about."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+
+from skill_health.core.files import MAX_BYTES, read_limited
+
+INSIDE, MISSING, OUTSIDE = "yes", "", "out"
+"""What a path leads to: something, nothing, or out of the repository, of which nothing more is known."""
+
+
+def upward(folder: str) -> Iterator[str]:
+    """A folder and all folders above it."""
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+def git_top(folder: str) -> str | None:
+    """The top of the git work tree that a folder is in."""
+    return next((above for above in upward(folder) if os.path.lexists(os.path.join(above, ".git"))), None)
+
+
+class Boundary:
+    """The border of the repository that `root` (absolute and real) is in: the top of its git work tree, else the root.
+
+    Paths are absolute, or relative to the root; `..` in them is taken off before links are followed. What is learnt of
+    folders is remembered, so a boundary lives no longer than the run that asks.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.top = git_top(root) or root
+        self._folders = {self.top: True}
+
+    def leads_out(self, path: str) -> bool:
+        """Whether a path leads out of the repository, by itself or through a link. Nothing outside is looked at."""
+        place = self._place(path)
+        return not self._is_within(place) or (os.path.islink(place) and not self._is_below(_real(place)))
+
+    def lures_out(self, path: str) -> bool:
+        """Whether a path that by its name is inside leads out through a link."""
+        return self._is_below(self._place(path)) and self.leads_out(path)
+
+    def find(self, path: str) -> str:
+        """Whether something is at a path: INSIDE, MISSING or OUTSIDE."""
+        place = self._place(path)
+        if not self._is_within(place):
+            return OUTSIDE
+        try:
+            mode = os.lstat(place).st_mode
+        except (OSError, ValueError):
+            return MISSING
+        if not stat.S_ISLNK(mode):
+            return INSIDE
+        if not self._is_below(_real(place)):
+            return OUTSIDE
+        return INSIDE if os.path.exists(place) else MISSING
+
+    def read(self, path: str, most: int = MAX_BYTES) -> bytes | None:
+        """The bytes of a regular file inside; None where there are more than `most`.
+
+        Raises OSError for anything else, PermissionError with EXDEV for what leads out.
+        """
+        place = self._place(path)
+        if self._is_within(place):
+            try:
+                return read_limited(place, most, links=False)
+            except OSError as error:
+                if error.errno != errno.ELOOP:
+                    raise
+            if self._is_below(real := _real(place)):
+                return read_limited(real, most, links=False)
+        raise PermissionError(errno.EXDEV, "it leads out of the repository")
+
+    def read_small(self, path: str) -> bytes | None:
+        """The bytes of a file inside of at most 1 MiB; None if it is missing, larger, unreadable or outside."""
+        try:
+            return self.read(path)
+        except OSError:
+            return None
+
+    def _place(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.root, path))
+
+    def _is_below(self, place: str) -> bool:
+        return place == self.top or place.startswith(self.top.rstrip(os.sep) + os.sep)
+
+    def _is_within(self, place: str) -> bool:
+        """Whether the folder that a path names something in is inside."""
+        return place == self.top or (self._is_below(place) and self._holds(os.path.dirname(place)))
+
+    def _holds(self, folder: str) -> bool:
+        known = self._folders.get(folder)
+        if known is None:
+            known = self._holds(os.path.dirname(folder))
+            if known and os.path.islink(folder):
+                known = self._is_below(_real(folder))
+            self._folders[folder] = known
+        return known
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return ""
