@@ -57,6 +57,11 @@ ignore = ["structure"]
 ```
 
 The same keys as a JSON Schema, for editors: `skill_health/core/schemas/config.schema.json`.
+
+What was found is kept in the folder `lint-cache` in `$SKILL_HEALTH_CACHE_DIR`, else in `$XDG_CACHE_HOME/skill-health` or
+`~/.cache/skill-health`; it may be deleted at any time. Only that folder is written to, and it is not used where it is a
+link, belongs to another user or others may write to it. Whether a file has changed is judged by its size, times and
+inode, as git does; `--paranoid` reads every file instead, and `--no-cache` neither reads nor writes the cache.
 """
 _SCHEMA_HEAD = """# Schemas
 

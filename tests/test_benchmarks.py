@@ -42,7 +42,16 @@ def bench(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
     ("name", "shown"),
     [
         ("hook", ["## One skill from a hook", "one skill, no cache", "unchanged and cached", "edited since"]),
-        ("collection", ["## A collection", "3 generated skills", "no cache, two processes", "after one edit"]),
+        (
+            "collection",
+            [
+                "## A collection",
+                "3 generated skills",
+                "no cache, two processes",
+                "after one edit",
+                "hook on one skill, no cache",
+            ],
+        ),
         ("scale", ["## Ten times", "| 30 generated skills, no cache | 3 generated skills, no cache |", "peak memory"]),
         (
             "parse",

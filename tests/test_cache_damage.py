@@ -60,7 +60,7 @@ def agree(root: Path, data: bytes, expected: tuple[object, ...]) -> None:
     path.write_bytes(data)
     assert outcome(root) == expected
     # Whatever was wrong with it has been put right.
-    assert CacheFile(read_cached(path.name)).skills
+    assert CacheFile(path.name, read_cached(path.name)).skills
 
 
 @pytest.mark.parametrize("flips", [30, pytest.param(1_000, marks=pytest.mark.slow)])
@@ -160,7 +160,7 @@ def sealed(good: bytes, rng: random.Random) -> bytes:
         line = packed(change(json.loads(lines[state[at]]), rng, ("type", "nested", "none")))
         lines[state[at]], state[at + 1] = line, line_sum(f"{kind}:{one}", line)
     lines[1] = packed(index)
-    lines[0] = lines[0][: -len(line_sum("", b""))] + line_sum("", lines[1]).encode()
+    lines[0] = lines[0][: -len(line_sum("", b""))] + line_sum(stored().name, lines[1]).encode()
     return b"\n".join(lines)
 
 
@@ -178,6 +178,13 @@ def test_a_damaged_structure_is_a_miss(root: Path, damage: Callable[[bytes, rand
 def test_another_file_is_a_miss(root: Path, data: bytes) -> None:
     expected = outcome(root, use_cache=False)
     outcome(root)
+    agree(root, data, expected)
+
+
+def test_the_file_of_another_configuration_is_a_miss(root: Path) -> None:
+    expected = outcome(root)
+    data, other = stored().read_bytes(), cache_folder.name_of("0" * 32, "1" * 32)
+    assert CacheFile(stored().name, data).skills and not CacheFile(other, data).skills
     agree(root, data, expected)
 
 

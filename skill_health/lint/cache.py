@@ -120,14 +120,17 @@ class StoredCorpus:
 
 
 class CacheFile:
-    """The lines of one file: the index, and the records as they stand there. An unusable file has none."""
+    """The lines of one file: the index, and the records as they stand there. An unusable file has none.
 
-    def __init__(self, data: bytes | None) -> None:
+    The digest of the index covers the name of the file: under another name it is no cache.
+    """
+
+    def __init__(self, name: str, data: bytes | None) -> None:
         self.skills: dict[str, SkillState] = {}
         self.corpora: list[tuple[str, int, str]] = []
         self.parts: dict[str, tuple[int, str]] = {}
         self.lines = data.split(b"\n") if data and data.startswith(_MAGIC) else [b"", b""]
-        if len(self.lines) > 1 and self.lines[0] == _MAGIC + line_sum("", self.lines[1]).encode():
+        if len(self.lines) > 1 and self.lines[0] == _MAGIC + line_sum(name, self.lines[1]).encode():
             self._read(_decoded(self.lines[1]))
 
     def _read(self, index: Any) -> None:
@@ -207,10 +210,10 @@ class CacheWriter:
         self.lines.append(file.lines[number])
         return len(self.lines) - 1, known
 
-    def data(self) -> bytes:
-        """The bytes of the file."""
+    def data(self, name: str) -> bytes:
+        """The bytes of the file of this name."""
         self.lines[1] = encoded({"skills": self.skills, "corpora": self.corpora, "parts": self.parts})
-        self.lines[0] = _MAGIC + line_sum("", self.lines[1]).encode()
+        self.lines[0] = _MAGIC + line_sum(name, self.lines[1]).encode()
         return b"\n".join(self.lines)
 
 
@@ -225,7 +228,7 @@ class LintCache:
         self.boundary = Boundary(discovery.root)
         # Whatever changes after this moment is too young for its times to tell.
         self.taken = time.time_ns()
-        self.file = CacheFile(read_cached(name) if name else None)
+        self.file = CacheFile(name, read_cached(name) if name else None)
         self._states: dict[str, tuple[str, int]] = {}
         self._contents: dict[str, str] = {}
         self._summaries: dict[str, Mapping[str, Any]] = {}
@@ -343,7 +346,7 @@ class LintCache:
                 new.corpora.append((key, *new.copy(self.file, number, known_sum)))
         for name, value in (("registries", registries._asdict()), ("rules", rules)):
             new.parts[name] = new.add(name, encoded(value))
-        write_cached(self.name, new.data())
+        write_cached(self.name, new.data(self.name))
 
     def _copied(self, new: CacheWriter, known: SkillState) -> SkillState:
         summary = new.copy(self.file, known.summary, known.summary_sum)
