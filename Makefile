@@ -8,7 +8,7 @@ PACKAGES := skill_health router effectiveness
 .DELETE_ON_ERROR:
 # Tests and what they start are compiled once, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: demo test test-slow test-real lint format docs docs-check bench constraints clean
+.PHONY: demo test test-slow test-real lint format docs docs-check bench constraints lock clean
 
 demo: $(STAMP)
 	@bash scripts/demo.sh .venv/bin/python
@@ -45,13 +45,17 @@ docs-check: $(STAMP)
 bench: $(STAMP)
 	$(RUN) benchmarks
 
-# Raises every pin to the newest release; run the tests afterwards.
+# Raises every pin to the newest release; run `make lock` and the tests afterwards.
 constraints:
 	rm -rf build/constraints
 	$(PYTHON) -m venv build/constraints
 	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,embed,acp,report]'
 	build/constraints/bin/python -m pip freeze --exclude skill-health > constraints.txt
 	rm -rf build/constraints
+
+# Writes the pins that an installation takes into locks/, with hashes; run it after `make constraints`.
+lock:
+	bash scripts/lock.sh $(PYTHON)
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

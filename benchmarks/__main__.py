@@ -21,7 +21,8 @@ LINTER = ("hook", "collection", "scale", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
 EFFECTIVENESS = ("trials",)
 PAGE = ("page",)
-QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE)
+DAILY = ("history",)
+QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE, *DAILY)
 NOT_MEASURED = "Not measured: "
 
 
@@ -47,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     if given.tree is not None and not given.tree.is_dir():
         parser.error(f"--tree: no such folder: {given.tree}")
     named = set(given.names)
-    groups = {"router": {*ROUTER}, "effectiveness": {*EFFECTIVENESS}, "page": {*PAGE}}
+    groups = {"router": {*ROUTER}, "effectiveness": {*EFFECTIVENESS}, "page": {*PAGE}, "daily": {*DAILY}}
     kind = next(
         (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"
     )

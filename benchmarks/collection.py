@@ -1,7 +1,8 @@
-"""How long does a whole collection take, at first and after an edit, against a linter written in Rust?"""
+"""How long does a whole collection take, and a commit to it, against a linter written in Rust?"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from itertools import count
 
@@ -16,13 +17,19 @@ BASE = f"agnix {_agnix.VERSION}"
 COLD = "no cache, two processes"
 EDITED = "from the cache, after one edit"
 SAME = "from the cache, unchanged"
+HOOK = "hook on one skill, no cache"
+HOOK_EDITED = "hook on one skill, edited since, from the cache"
 
 
 def run(options: Options) -> Iterator[str]:
-    """Measure ours without a cache, with one edit and with none, and agnix, on the same tree."""
+    """Measure ours without a cache, with one edit and with none, a commit of one skill, and agnix, on the same tree."""
     program = _agnix.program(options.agnix)
     tree = prepare(options)
     env = environment(options.scratch)
+    # Settings mark the whole tree as one collection, as git would: a hook then looks at all of it.
+    (tree.root / "skill-health.toml").touch()
+    commits = tree._replace(root=options.scratch / "commits", skills=tree.skills[:1])
+    shutil.copytree(tree.root, commits.root, symlinks=True)
     edits = count(1)
     ours = skill_health("lint", "--jobs", "2")
     commands = {
@@ -30,12 +37,26 @@ def run(options: Options) -> Iterator[str]:
         COLD: Command([*ours, "--no-cache"], tree.root, env),
         EDITED: Command(ours, tree.root, env, before=lambda: tree.append(next(edits))),
         SAME: Command(ours, tree.root, env),
+        HOOK: Command(skill_health("lint", "--no-cache", commits.skills[0]), commits.root, env),
+        HOOK_EDITED: Command(
+            skill_health("lint", commits.skills[0]), commits.root, env, before=lambda: commits.append(next(edits))
+        ),
     }
     yield (
         f"{tree.name}, `skill-health lint --jobs 2` against `agnix .` in the same folder, text output of both thrown "
-        "away. Before each run after an edit a line is appended to another SKILL.md. agnix keeps no cache; it also "
+        "away. Before each run after an edit a line is appended to another SKILL.md. The hook is asked for one of the skills, "
+        "in a copy of the tree, and a line is appended to it before each run. agnix keeps no cache; it also "
         "reads other kinds of files (CLAUDE.md, hooks ...), and it runs other rules."
     )
     samples = interleave(commands, options.rounds)
-    yield ratios(samples, [Ratio(COLD, BASE, 2.5), Ratio(EDITED, BASE, 0.4), Ratio(SAME, BASE)])
+    yield ratios(
+        samples,
+        [
+            Ratio(COLD, BASE, 2.5),
+            Ratio(EDITED, BASE, 0.4),
+            Ratio(SAME, BASE),
+            Ratio(HOOK, BASE, 0.5),
+            Ratio(HOOK_EDITED, BASE, 0.2),
+        ],
+    )
     yield absolutes(samples)

@@ -16,7 +16,7 @@ from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, RouterSettings
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.git import ask_git
+from skill_health.core.git import GitRepository, open_repository
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
@@ -187,7 +187,9 @@ def prompts_of_both(
 
 HEAD = "HEAD"
 # What a listing comes from: the skills, and what decides which of them are read and how they are called.
-_FILES = ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore", *plugins.FILES)
+_FILES = tuple(
+    name.lower() for name in ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore", *plugins.FILES)
+)
 
 
 def base_of(root: str, since: str) -> str | None:
@@ -195,18 +197,13 @@ def base_of(root: str, since: str) -> str | None:
 
     Raises UsageError outside a git repository and for a revision that git does not know.
     """
-    if git_top(root) is None:
-        raise UsageError(f"{root} is in no git repository: there is no earlier version to compare with")
-    if since.startswith("-"):
-        raise UsageError(f"{since!r} is not a git revision")
-    head = _commit(root, HEAD)
-    commit = _commit(root, since)
+    repository = _repository(root)
+    head = repository.find_commit(HEAD)
     if not head:
         return None
-    if not commit:
-        raise UsageError(f"git does not know the revision {since!r}")
+    commit = repository.resolve_commit(since)
     # Histories that have nothing in common have no such commit.
-    return _git(root, "merge-base", commit, head, missing=1) or commit
+    return repository.ask("merge-base", commit, head, missing=1).decode("ascii").strip() or commit
 
 
 def is_touched(root: str, commit: str, untracked: bool = True) -> bool:
@@ -214,14 +211,16 @@ def is_touched(root: str, commit: str, untracked: bool = True) -> bool:
 
     Raises UsageError where git fails.
     """
-    where = [f":(top,icase,glob)**/{name}" for name in _FILES]
-    differs = _git(root, "diff", "--name-only", "--no-ext-diff", "--no-renames", commit, "--", *where)
-    return bool(differs or (untracked and _git(root, "ls-files", "--others", "--exclude-standard", "--", *where)))
+
+    def matters(path: str) -> bool:
+        lower = path.lower()
+        return any(lower == name or lower.endswith(f"/{name}") for name in _FILES)
+
+    return any(True for _ in _repository(root).list_changes(commit, matters, untracked))
 
 
-def _commit(root: str, revision: str) -> str:
-    return _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", missing=1)
-
-
-def _git(root: str, *arguments: str, missing: int = 0) -> str:
-    return ask_git(root, *arguments, missing=missing).decode("utf-8", "surrogateescape").strip()
+def _repository(root: str) -> GitRepository:
+    top = git_top(root)
+    if top is None:
+        raise UsageError(f"{root} is in no git repository: there is no earlier version to compare with")
+    return open_repository(top)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from skill_health.bench.collection import SKIP, read_collection
+from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config, SourceGlobs
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
@@ -93,7 +94,13 @@ def load_inputs(
         prompts=left,
         total=len(loaded.prompts),
         problems=loaded.problems,
-        notes=(*discovery.warnings, *found.notes, *listing_notes(found.skills, listed), *loaded.notes),
+        notes=(
+            *describe_refused(config),
+            *discovery.warnings,
+            *found.notes,
+            *listing_notes(found.skills, listed),
+            *loaded.notes,
+        ),
     )
 
 

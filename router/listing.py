@@ -16,7 +16,7 @@ from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, blake2b, read_small
-from skill_health.core.git import resolve_commit, run_git
+from skill_health.core.git import GitRepository, open_repository
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import OMITTED, Host, simulate
@@ -207,13 +207,14 @@ def collection_at(root: str, config: Config, revision: str, paths: Sequence[str]
     top = git_top(root)
     if top is None:
         raise UsageError(f"{root} is in no git repository, so there is no revision {revision!r} of it")
-    commit = resolve_commit(top, revision)
+    repository = open_repository(top)
+    commit = repository.resolve_commit(revision)
     inner = os.path.relpath(root, top).replace(os.sep, "/")
     with TemporaryDirectory(prefix="skill-health-") as folder:
         base = os.path.realpath(folder)
         place = os.path.normpath(os.path.join(base, inner))
-        _lay_out(top, commit, "" if inner == "." else inner, base)
-        _mark(top, root, base, place)
+        _lay_out(repository, commit, "" if inner == "." else inner, base)
+        _mark(repository, root, base, place)
         wanted = [os.path.normpath(os.path.join(place, path)) for path in paths or (".",)]
         there = [path for path in wanted if os.path.lexists(path)]
         return (
@@ -221,11 +222,11 @@ def collection_at(root: str, config: Config, revision: str, paths: Sequence[str]
         )
 
 
-def _mark(top: str, root: str, base: str, place: str) -> None:
+def _mark(repository: GitRepository, root: str, base: str, place: str) -> None:
     """Mark the copies of the repository's top and of the root as such, so that they are searched as those are."""
     os.makedirs(os.path.join(base, ".git", "info"))
-    done = run_git(top, "rev-parse", "--git-path", "info/exclude")
-    exclude = read_small(os.path.join(top, os.fsdecode(done.output.rstrip(b"\n"))))
+    done = repository.run("rev-parse", "--git-path", "info/exclude")
+    exclude = read_small(os.path.join(repository.top, os.fsdecode(done.output.rstrip(b"\n"))))
     with open(os.path.join(base, ".git", "info", "exclude"), "wb") as file:
         file.write(exclude or b"")
     if is_certain(root) and os.path.isdir(place) and not is_certain(place):
@@ -233,14 +234,14 @@ def _mark(top: str, root: str, base: str, place: str) -> None:
             pass
 
 
-def _lay_out(top: str, commit: str, inner: str, base: str) -> None:
+def _lay_out(repository: GitRepository, commit: str, inner: str, base: str) -> None:
     """Write what is below `inner` in a commit, and ignore files and manifests beside it, into the folder `base`.
 
     A file that nobody reads holds its object id, so that equal files are equal and others are not.
     """
-    blobs = [blob for blob in _tree(top, commit) if _is_wanted(blob.path, inner)]
+    blobs = [blob for blob in _tree(repository, commit) if _is_wanted(blob.path, inner)]
     read = [blob for blob in blobs if blob.mode == _LINK or _is_read(blob)]
-    texts = dict(zip((blob.oid for blob in read), _contents(top, read), strict=True))
+    texts = dict(zip((blob.oid for blob in read), _contents(repository, read), strict=True))
     # Links come last, so that nothing is written through one.
     for blob in sorted(blobs, key=lambda blob: (blob.mode == _LINK, blob.path)):
         target = os.path.join(base, blob.path)
@@ -275,9 +276,9 @@ def _drop_escaping(base: str, links: Sequence[str]) -> None:
             os.unlink(link)
 
 
-def _tree(top: str, commit: str) -> Iterator[_Blob]:
+def _tree(repository: GitRepository, commit: str) -> Iterator[_Blob]:
     """Every file and link of a commit, submodules left out."""
-    done = run_git(top, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+    done = repository.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
     if done.code:
         raise UsageError(f"git cannot list the files of {commit[:12]}: {done.reason}")
     entries = [entry for entry in done.output.split(b"\0") if entry]
@@ -286,13 +287,15 @@ def _tree(top: str, commit: str) -> Iterator[_Blob]:
     for entry in entries:
         head, _, path = entry.partition(b"\t")
         mode, kind, oid, size = head.split()
+        if not size.isdigit() and kind == b"blob":
+            raise UsageError(f"git lacks the contents of {os.fsdecode(path)} at {commit[:12]}: fetch them first")
         if kind == b"blob":
             yield _Blob(mode, oid, int(size), os.fsdecode(path))
 
 
-def _contents(top: str, blobs: Sequence[_Blob]) -> Iterator[bytes]:
+def _contents(repository: GitRepository, blobs: Sequence[_Blob]) -> Iterator[bytes]:
     """The bytes of blobs, in their order."""
-    done = run_git(top, "cat-file", "--batch", given=b"".join(blob.oid + b"\n" for blob in blobs))
+    done = repository.run("cat-file", "--batch", given=b"".join(blob.oid + b"\n" for blob in blobs))
     at = 0
     for blob in blobs:
         head, _, _ = done.output[at : at + 200].partition(b"\n")

@@ -36,6 +36,12 @@ Settings are in `skill-health.toml`, or in the table `[tool.skill-health]` of `p
 the collection; `skill-health init` writes the former. An unknown key is an error that names the nearest known one. The
 command line overrides the file. Globs work as in a `.gitignore`.
 
+A repository may be a stranger's, so its settings name only what lies inside it, and some are not for it to say: who is
+sent a key (`router.providers`), what is paid (`router.prices`), and what is started (`effectiveness.acp-command`,
+`effectiveness.acp-env`, the sandbox `none`). These come from your own `~/.config/skill-health/config.toml`
+(`XDG_CONFIG_HOME` and Windows' `APPDATA` are heeded), which holds nothing else, or from a file that you name with
+`--config`. See [security](security.md).
+
 ```toml
 # skill-health.toml
 fail-on = "warning"
@@ -51,6 +57,11 @@ ignore = ["structure"]
 ```
 
 The same keys as a JSON Schema, for editors: `skill_health/core/schemas/config.schema.json`.
+
+What was found is kept in the folder `lint-cache` in `$SKILL_HEALTH_CACHE_DIR`, else in `$XDG_CACHE_HOME/skill-health` or
+`~/.cache/skill-health`; it may be deleted at any time. Only that folder is written to, and it is not used where it is a
+link, belongs to another user or others may write to it. Whether a file has changed is judged by its size, times and
+inode, as git does; `--paranoid` reads every file instead, and `--no-cache` neither reads nor writes the cache.
 """
 _SCHEMA_HEAD = """# Schemas
 

@@ -87,6 +87,7 @@ def _hermetic(tmp_path_factory: pytest.TempPathFactory) -> None:
             signal.signal(number, lambda *_: None)
     os.environ |= {
         "SKILL_HEALTH_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
+        "XDG_CONFIG_HOME": str(tmp_path_factory.mktemp("settings")),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_NAME": "Test",

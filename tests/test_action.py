@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from skill_health import __version__
+from skill_health.init import texts
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = "examples/github-workflow-daily.yml"
@@ -30,7 +31,7 @@ Sort it.
 PYTHON = """#!/bin/sh
 [ "$1" = -I ] || exit 99
 shift
-if [ "$2" = pip ]; then echo "$@" >> "$PIP_LOG"; exit 0; fi
+if [ "$2" = pip ]; then echo "$PWD $@" >> "$PIP_LOG"; exit 0; fi
 exec "{python}" -P "$@"
 """
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the steps are for bash")
@@ -78,7 +79,7 @@ class Runner:
     def _value(self, expression: str, inputs: Mapping[str, str]) -> str:
         found = re.fullmatch(r"\$\{\{ (?:inputs\.([\w-]+)|github\.action_path) \}\}", expression)
         assert found, expression
-        return inputs[found[1]] if found[1] else "/action/path"
+        return inputs[found[1]] if found[1] else str(ROOT)
 
     def outputs(self) -> dict[str, str]:
         return dict(line.split("=", 1) for line in (self.root / "output").read_text().splitlines())
@@ -107,22 +108,47 @@ def test_the_metadata_is_complete() -> None:
 
 
 @pytest.mark.parametrize("name", ["action.yml", WORKFLOW])
-def test_no_input_is_pasted_into_a_script_and_actions_have_a_version(name: str) -> None:
+def test_no_input_is_pasted_into_a_script(name: str) -> None:
     file = load(name)
     jobs = [file["runs"]] if "runs" in file else file["jobs"].values()
     steps = [one for job in jobs for one in job["steps"]]
     assert not any("${{" in one.get("run", "") for one in steps)
-    assert all(re.search(r"@v\d+(\.\d+)*$", one["uses"]) for one in steps if "uses" in one)
     for one in steps:
         if "run" in one:
             done = subprocess.run(["bash", "-n", "-c", one["run"]], capture_output=True, text=True, check=False)
             assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("page", "wanted"), [("", "/action/path"), ("p.html", "/action/path[report]")])
-def test_what_is_installed_is_the_action_itself(runner: Runner, page: str, wanted: str) -> None:
+def uses() -> Iterator[tuple[str, str]]:
+    """Every action that our files take, with the comment behind it."""
+    made = texts.format_workflow("", "reports", None)
+    for text in [made, *((ROOT / name).read_text(encoding="utf-8") for name in ("action.yml", WORKFLOW))]:
+        yield from re.findall(r"uses: (\S+)(?: # (\S+))?\n", text)
+
+
+def test_every_action_is_pinned_to_one_commit_whose_version_is_named() -> None:
+    foreign = {each for each in uses() if not each[0].startswith("OWNER/")}
+    assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", action) for action, _ in foreign), foreign
+    assert all(re.fullmatch(r"v\d+\.\d+\.\d+", version) for _, version in foreign), foreign
+    names = [action.partition("@")[0] for action, _ in foreign]
+    assert sorted(names) == sorted(set(names)), "the same one everywhere"
+    assert set(names) == {
+        f"actions/{one}" for one in ("checkout", "setup-python", "upload-artifact", "download-artifact")
+    }
+
+
+@pytest.mark.parametrize(("page", "lock"), [("", "base"), ("p.html", "report")])
+def test_what_is_installed_is_the_action_itself_and_what_its_locks_name(runner: Runner, page: str, lock: str) -> None:
+    (runner.work / "locks").mkdir()
+    (runner.work / "locks/base.txt").write_text("evil\n")
     assert runner("install", page=page).returncode == 0
-    assert (runner.root / "pip").read_text().split()[-2:] == ["--", wanted]
+    first, second = (runner.root / "pip").read_text().splitlines()
+    for line in (first, second):
+        assert line.startswith(f"{ROOT} -m pip install "), "beside its own files, not in the checked repository"
+    assert first.endswith(
+        f" --require-hashes --only-binary :all: --requirement locks/build.txt --requirement locks/{lock}.txt"
+    )
+    assert second.endswith(" --no-deps --no-index --no-build-isolation .")
 
 
 @pytest.mark.slow

@@ -42,7 +42,16 @@ def bench(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
     ("name", "shown"),
     [
         ("hook", ["## One skill from a hook", "one skill, no cache", "unchanged and cached", "edited since"]),
-        ("collection", ["## A collection", "3 generated skills", "no cache, two processes", "after one edit"]),
+        (
+            "collection",
+            [
+                "## A collection",
+                "3 generated skills",
+                "no cache, two processes",
+                "after one edit",
+                "hook on one skill, no cache",
+            ],
+        ),
         ("scale", ["## Ten times", "| 30 generated skills, no cache | 3 generated skills, no cache |", "peak memory"]),
         (
             "parse",
@@ -205,3 +214,14 @@ def digest(folder: Path) -> str:
         if path.is_file():
             total.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()
+
+
+@pytest.mark.slow
+def test_the_daily_history_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import history
+
+    monkeypatch.setattr(history, "SIZES", (3,))
+    monkeypatch.setattr(history, "DAYS", (4,))
+    _, table = history.run(Options(tmp_path, None, 3, 1, 1, None))
+    assert re.search(r"(?m)^\| 3 \| 4 \| \*\*\d{3} B\*\* \| < 20,000 B \| yes \| 0.00 MB ", table), table
+    assert len((tmp_path / "3/reports-4/skill-health-history.jsonl").read_bytes().splitlines()) == 5

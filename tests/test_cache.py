@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from skill_health.config.settings import config_with, load_config
+from skill_health.config.settings import RuleLimits, config_with, load_config
 from skill_health.discovery.corpus import discover
-from skill_health.lint import cache
+from skill_health.lint import cache, cache_folder
 from skill_health.lint.pipeline import LintResult, run
 
 DAY = date(2026, 11, 21)
@@ -131,26 +133,16 @@ def test_the_day_and_the_selection_are_inputs(tree: Path) -> None:
 
 def test_new_rules_are_an_input(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lint(tree)
-    known = os.listdir(cache.directory())
+    known = os.listdir(cache_folder.directory())
     monkeypatch.setattr(cache, "rules_stamp", lambda: "another set of rules")
     lint(tree)
-    assert len(os.listdir(cache.directory())) == len(known) + 1
+    assert len(os.listdir(cache_folder.directory())) == len(known) + 1
 
 
 def test_an_unchanged_collection_is_not_parsed_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lint(tree)
-    monkeypatch.setattr("skill_health.lint.check.check_entries", lambda *_: pytest.fail("checked again"))
-    monkeypatch.setattr("skill_health.lint.check.check_corpus", lambda *_: pytest.fail("checked again"))
+    never_check(monkeypatch)
     assert lint(tree).findings
-
-
-@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b'{"format": 1}', b"\xff\xfe", b"[" * 100_000])
-def test_a_damaged_cache_is_no_cache(tree: Path, damage: bytes) -> None:
-    lint(tree)
-    folder = Path(cache.directory())
-    for path in folder.iterdir():
-        path.write_bytes(damage)
-    same(tree)
 
 
 def test_a_cache_that_cannot_be_written_is_no_reason_to_fail(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,12 +167,200 @@ def test_concurrent_runs_agree(tree: Path) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-    assert not [name for name in os.listdir(cache.directory()) if name.endswith(".tmp")]
+    assert not [name for name in os.listdir(cache_folder.directory()) if name.endswith(".tmp")]
 
 
 def test_the_cache_is_bounded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_MAX_FILES", 3)
+    monkeypatch.setattr(cache_folder, "_MAX_FILES", 3)
     for lines in range(10, 20):
         (tree / "skill-health.toml").write_text(f"[limits]\nbody-lines = {lines}\n")
         lint(tree)
-    assert len(os.listdir(cache.directory())) == 3
+    assert len(collections()) == 3
+
+
+def test_several_configurations_are_kept(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for lines in range(10, 30):
+        lint(tree, extend_select=(), limits=RuleLimits(body_lines=lines))
+    assert 3 < len(collections()) < 12
+    never_check(monkeypatch)
+    for lines in (27, 28, 29):
+        lint(tree, extend_select=(), limits=RuleLimits(body_lines=lines))
+
+
+def collections() -> list[str]:
+    return [name for name in os.listdir(cache_folder.directory()) if name.endswith(".lint")]
+
+
+def never_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("skill_health.lint.check.check_entries", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr("skill_health.lint.check.check_corpus", lambda *_: pytest.fail("checked again"))
+
+
+def ask(root: Path, *paths: str, **overrides: object) -> LintResult:
+    """Lint what is named, as the command does."""
+    config = config_with(load_config(str(root)), **overrides)
+    return run(discover([str(root / path) for path in paths], config, str(root)), config, DAY, jobs=1)
+
+
+ASKED: list[tuple[str, ...]] = [("skills/one",), ("skills/one/SKILL.md",), ("skills",), ("skills/two", "skills/one")]
+
+
+@pytest.mark.parametrize("between", ASKED)
+def test_no_question_throws_the_records_of_another_away(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, between: tuple[str, ...]
+) -> None:
+    whole = lint(tree).findings
+    first = ask(tree, *between).findings
+    ask(tree, *between, select=("FM",), extend_select=())
+    never_check(monkeypatch)
+    assert lint(tree).findings == whole
+    assert ask(tree, *between).findings == first
+
+
+def test_what_only_grades_findings_needs_no_other_records(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lint(tree)
+    never_check(monkeypatch)
+    lint(tree, fail_on="warning", fail_under=0.5, exclude=("nothing",))
+
+
+def test_a_removed_skill_is_forgotten(tree: Path) -> None:
+    lint(tree)
+    shutil.rmtree(tree / "skills" / "two")
+    lint(tree)
+    (name,) = collections()
+    assert b"skills/two" not in (Path(cache_folder.directory()) / name).read_bytes()
+
+
+def settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files need not be seconds old to be trusted: their times are fine enough for the tests that `tick`."""
+    monkeypatch.setattr(cache, "SETTLED_NS", -(10**18))
+
+
+def tick(root: Path) -> None:
+    """Wait until the clock of the file system has moved on since any file below the root changed."""
+    last = max(path.lstat().st_ctime_ns for path in (root, *root.rglob("*")))
+    scratch = root.parent / "scratch"
+    while True:
+        scratch.write_text("")
+        os.utime(scratch)
+        if scratch.stat().st_ctime_ns > last:
+            return
+
+
+def test_an_unchanged_collection_is_not_read_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle(monkeypatch)
+    lint(tree)
+    for name in ("read_entry", "answer"):
+        monkeypatch.setattr(cache, name, lambda *_: pytest.fail("read again"))
+    assert lint(tree).findings
+
+
+def test_paranoia_reads_everything_and_checks_nothing_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle(monkeypatch)
+    expected = lint(tree).findings
+    never_check(monkeypatch)
+    read: list[str] = []
+    read_entry, answer = cache.read_entry, cache.answer
+    monkeypatch.setattr(cache, "read_entry", lambda root, entry: (read.append(entry.path), read_entry(root, entry))[1])
+    monkeypatch.setattr(
+        cache, "answer", lambda inside, asked: (read.append(asked.partition(":")[2]), answer(inside, asked))[1]
+    )
+    config = load_config(str(tree))
+    assert run(discover([str(tree)], config, str(tree)), config, DAY, paranoid=True).findings == expected
+    files = [str(path.relative_to(tree)) for path in (tree / "skills").rglob("*") if path.is_file()]
+    assert set(files) <= set(read)
+
+
+def test_a_file_that_is_too_young_for_its_times_is_read_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = lint(tree).findings
+    read: list[str] = []
+    answer = cache.answer
+    monkeypatch.setattr(cache, "answer", lambda inside, asked: (read.append(asked), answer(inside, asked))[1])
+    never_check(monkeypatch)
+    assert lint(tree).findings == expected
+    assert read
+    # Once it is old enough its state is taken again, and it is not read a third time.
+    later = time.time_ns() + 10 * cache.SETTLED_NS
+    monkeypatch.setattr(cache.time, "time_ns", lambda: later)
+    lint(tree)
+    read.clear()
+    assert lint(tree).findings == expected
+    assert not read
+
+
+def swapped(text: str) -> str:
+    """A text of the same length that says something else."""
+    words = text.split(" ")
+    return " ".join([*words[1:], words[0]])
+
+
+def keep_times(path: Path, change: Callable[[Path], object]) -> None:
+    info = path.stat()
+    change(path)
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def replace(path: Path) -> None:
+    """Another file of the same size and time takes its place."""
+    info, other = path.stat(), path.with_name("other.tmp")
+    other.write_text(swapped(path.read_text()))
+    os.utime(other, ns=(info.st_atime_ns, info.st_mtime_ns))
+    other.replace(path)
+
+
+def link(path: Path) -> None:
+    """A link to a file elsewhere takes its place; then that link leads to another file."""
+    target = path.parent / f"{path.name}-{len(list(path.parent.iterdir()))}"
+    target.write_text(swapped(path.read_text()))
+    path.unlink()
+    path.symlink_to(target.name)
+
+
+def exchange(path: Path) -> None:
+    """The same file of the other skill takes its place, and the other way round."""
+    there = Path(str(path).replace("/one/", "/-/").replace("/two/", "/one/").replace("/-/", "/two/"))
+    if there.exists():
+        aside = path.with_name("aside.tmp")
+        path.rename(aside)
+        there.rename(path)
+        aside.rename(there)
+
+
+def secret(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("key = 'ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8" + "'\n")
+
+
+RANDOM_EDITS: list[Callable[[Path], object]] = [
+    lambda path: path.write_text(swapped(path.read_text())),
+    lambda path: keep_times(path, lambda each: each.write_text(swapped(each.read_text()))),
+    lambda path: keep_times(path, secret),
+    secret,
+    replace,
+    link,
+    exchange,
+    lambda path: path.touch(),
+    lambda path: os.utime(path, ns=(1, 1)),
+    lambda path: path.chmod(0o640 if path.stat().st_mode & 0o004 else 0o644),
+    lambda path: path.rename(path.with_name(path.name + ".md")),
+    lambda path: path.unlink(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("edits", [12, pytest.param(150, marks=pytest.mark.slow)])
+def test_random_edits_agree_with_no_cache(tree: Path, monkeypatch: pytest.MonkeyPatch, edits: int) -> None:
+    settle(monkeypatch)
+    pristine = tree.parent / "pristine"
+    shutil.copytree(tree, pristine)
+    rng = random.Random(edits)
+    same(tree)
+    for number in range(edits):
+        if number % 8 == 7:
+            shutil.rmtree(tree)
+            shutil.copytree(pristine, tree)
+        files = sorted(path for path in (tree / "skills").rglob("*") if path.is_file())
+        if not files:
+            continue
+        tick(tree)
+        RANDOM_EDITS[number % len(RANDOM_EDITS)](rng.choice(files))
+        same(tree)

@@ -19,6 +19,9 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 from skill_health.core import validation
+from skill_health.daily.states import read_states, unpack_run
+from skill_health.documents._record import decode_record, record_values
+from skill_health.documents.daily_line import DailyLine
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -57,7 +60,7 @@ CLAIM = {
     "source_url": "https://example.com/a", "retrieved_at": "2026-11-01", "evidence_strength": "primary",
     "volatility": "high", "last_reviewed": "2026-11-01",
 }  # fmt: skip
-NAMES = ("skill-health-drift.md", "skill-health-history.jsonl", "skill-health.json")
+NAMES = ("skill-health-drift.md", "skill-health-history.jsonl", "skill-health.json", "skill-health-states.jsonl")
 DAY_1, DAY_2 = "--time=2026-11-20T04:00:00Z", "--time=2026-11-21T04:00:00Z"
 
 
@@ -89,12 +92,19 @@ def commit_all(root: Path) -> str:
 
 
 def history(root: Path, folder: str = "reports") -> list[dict[str, Any]]:
-    """The lines of a history, each checked against the published schema."""
+    """The runs of a history; its lines, those of the states and the runs are checked against the published schemas."""
+    files = {"daily-line": root / folder / NAMES[1], "daily-state": root / folder / NAMES[3]}
+    for schema, path in files.items():
+        check = Draft202012Validator(validation.load_schema(schema))
+        for line in path.read_text(encoding="utf-8").splitlines():
+            check.validate(json.loads(line))
+    lines = [decode_record(line, DailyLine) for line in files["daily-line"].read_bytes().splitlines()]
+    states = read_states(str(files["daily-state"]), [line.state for line in lines])
+    found = [json.loads(json.dumps(record_values(unpack_run(line, states[line.state])))) for line in lines]
     check = Draft202012Validator(validation.load_schema("history"))
-    lines = [json.loads(line) for line in (root / folder / NAMES[1]).read_text(encoding="utf-8").splitlines()]
-    for line in lines:
-        check.validate(line)
-    return lines
+    for run in found:
+        check.validate(run)
+    return found
 
 
 def drift(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -111,7 +121,7 @@ def repository(write: Write) -> Path:
     return root
 
 
-@pytest.mark.parametrize("name", ["history", "drift"])
+@pytest.mark.parametrize("name", ["history", "daily-line", "daily-state", "drift"])
 def test_the_schemas_are_schemas(name: str) -> None:
     schema = validation.load_schema(name)
     Draft202012Validator.check_schema(schema)
@@ -124,7 +134,8 @@ def test_the_first_run(repository: Path, run: Run) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "This is the first run" in done.stdout
     assert done.stdout.endswith(
-        "written: reports/skill-health.json, reports/skill-health-drift.md, reports/skill-health-history.jsonl\n"
+        "written: reports/skill-health.json, reports/skill-health-drift.md, reports/skill-health-states.jsonl, "
+        "reports/skill-health-history.jsonl\n"
     )
     (line,) = history(repository)
     assert (line["time"], line["as_of"], line["commit"], line["dirty"]) == (
@@ -354,7 +365,7 @@ def test_without_a_commit_and_without_git(repository: Path, run: Run, tmp_path: 
     assert (history(repository)[0]["commit"], history(repository)[0]["dirty"]) == (None, True)
     done = run("daily", DAY_2, env={"PATH": str(tmp_path / "nothing")})
     assert done.returncode == 0
-    assert "git is not installed" in done.stdout
+    assert "git is needed for this, and is not installed" in done.stdout
     assert (history(repository)[1]["commit"], history(repository)[1]["dirty"]) == (None, None)
     shutil.rmtree(repository / ".git")
     assert "git" not in run("daily", DAY_2).stdout
@@ -403,7 +414,7 @@ def test_a_torn_line_is_reported_and_survived(repository: Path, run: Run) -> Non
     done = run("daily", DAY_2)
     assert done.returncode == 0
     assert "Note: line 3 of the history is torn, or no JSON object, and left out." in done.stdout
-    assert "1 line of the history is no line of skill-health/history/1" in done.stdout
+    assert "1 line of the history is of another form" in done.stdout
     assert "Compared with the run of 2026-11-20T04:00:00Z" in done.stdout
     lines = path.read_bytes().splitlines(keepends=True)
     assert lines[0] == line and lines[2] == line[: len(line) // 2] + b"\n" and lines[3].endswith(b"\n")

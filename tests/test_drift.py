@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from records_made import daily_skill
 
 from skill_health.config.settings import Daily
 from skill_health.daily.drift import Drift, compare, renames, rise
-from skill_health.daily.earlier import find_earlier
+from skill_health.daily.earlier import EarlierRuns, find_earlier
 from skill_health.daily.run import reasons
 from skill_health.documents._record import convert_record, decode_record, record_values
 from skill_health.documents.daily_run import DailyClaims, DailyRun, DailySkill, PlanCheckerRun
@@ -146,7 +146,7 @@ def test_any_damage_to_a_line_is_survived(line: DailyRun, way: list[int], value:
         place, at = inner, sorted(inner)[step % len(inner)]
     place[at] = value
     today = replace(BASE, time="2026-11-21T04:00:00Z")
-    earlier = find_earlier(history(record), today, 7)
+    earlier = earlier_than(history(record), today, 7)
     if earlier.last or earlier.other:
         compare(earlier.last or earlier.other or today, today)
     else:
@@ -185,6 +185,11 @@ def test_a_renamed_skill_keeps_its_findings() -> None:
     assert [(each.from_, each.to) for each in drift.renamed] == [("one", "two")]
 
 
+def earlier_than(lines: Iterable[tuple[int, bytes]], today: DailyRun, span: int) -> EarlierRuns:
+    """What a history without states beside it gives."""
+    return find_earlier(lines, lambda _: None, today, span)
+
+
 def history(*found: DailyRun | dict[str, Any]) -> list[tuple[int, bytes]]:
     records = (record_values(entry) if isinstance(entry, DailyRun) else entry for entry in found)
     return list(enumerate((json.dumps(record).encode() for record in records), 1))[::-1]
@@ -197,7 +202,7 @@ PLAN = {
 
 
 def test_the_last_comparable_line_is_taken() -> None:
-    found = find_earlier(history(line(1), line(2), line(3, configuration="other")), line(4), 7)
+    found = earlier_than(history(line(1), line(2), line(3, configuration="other")), line(4), 7)
     assert found.last is not None and found.last.time[:10] == "2026-11-02"
     assert (found.passed, found.other, found.differences) == (1, None, ())
 
@@ -213,33 +218,33 @@ def test_the_last_comparable_line_is_taken() -> None:
     ],
 )
 def test_what_keeps_a_line_from_being_compared_is_said(change: dict[str, Any], said: str) -> None:
-    found = find_earlier(history(line(1, **change)), line(2), 7)
+    found = earlier_than(history(line(1, **change)), line(2), 7)
     assert found.last is None and found.window is None
     assert found.differences == (said,)
 
 
 def test_the_window_has_its_size_and_leaves_missing_means_out() -> None:
     means = [0.1, 0.5, None, 0.9, 0.9, 1.0]
-    found = find_earlier(history(*(line(n, mean) for n, mean in enumerate(means, 1))), line(7, 0.9), 5)
+    found = earlier_than(history(*(line(n, mean) for n, mean in enumerate(means, 1))), line(7, 0.9), 5)
     window = found.window
     assert window is not None
     assert (window.n, window.median, window.above, window.equal, window.below) == (4, 0.9, 1, 2, 1)
     assert window.since[:10] == "2026-11-02"
-    assert find_earlier(history(line(1)), line(2, None), 7).window is None
+    assert earlier_than(history(line(1)), line(2, None), 7).window is None
 
 
 def test_the_plans_own_lines_count_under_its_profile_only() -> None:
     own = {"profile": "plan-v2.3.0"}
-    found = find_earlier(history(PLAN, PLAN), line(2, 0.7, **own), 7)
+    found = earlier_than(history(PLAN, PLAN), line(2, 0.7, **own), 7)
     assert (found.last, found.plan) == (None, convert_record(PLAN, PlanCheckerRun).summary)
     assert found.window is not None and (found.window.n, found.window.since) == (2, "")
     assert reasons(Drift(None, line(2, 0.7, **own)), 0.8, Daily()) == [
         "the collection's score fell by 0.1000, from 0.8000 to 0.7000: more than 0.05 (max-drop)"
     ]
-    found = find_earlier(history(PLAN, line(1, 0.9, **own)), line(2, 0.7, **own), 7)
+    found = earlier_than(history(PLAN, line(1, 0.9, **own)), line(2, 0.7, **own), 7)
     assert found.last is not None and found.plan is None
     assert found.window is not None and found.window.n == 2
-    found = find_earlier(history(PLAN), line(2), 7)
+    found = earlier_than(history(PLAN), line(2), 7)
     assert (found.last, found.plan, found.window) == (None, None, None)
     assert "plan-v2.3.0" in found.problems[0]
 
@@ -261,11 +266,11 @@ def test_a_damaged_summary_is_no_line_of_the_plan(key: str, value: object) -> No
 
 def test_lines_of_no_known_form_are_counted() -> None:
     newer = {**record_values(line(1)), "schema": "skill-health/history/2"}
-    found = find_earlier([(5, b'{"a"'), (3, b"[]"), *history({"a": 1}, newer)], line(2), 7)
+    found = earlier_than([(5, b'{"a"'), (3, b"[]"), *history({"a": 1}, newer)], line(2), 7)
     assert found.problems == (
         "line 3 of the history is torn, or no JSON object, and left out",
         "line 5 of the history is torn, or no JSON object, and left out",
-        "2 lines of the history are no line of skill-health/history/1 and left out",
+        "2 lines of the history are of another form and left out",
     )
 
 
@@ -275,23 +280,23 @@ def test_no_more_of_a_history_is_read_than_needed() -> None:
             yield from history(line(1))
         raise AssertionError("read too far")
 
-    found = find_earlier(endless(), line(2), 7)
+    found = earlier_than(endless(), line(2), 7)
     assert found.window is not None and found.window.n == 7
 
 
 def test_other_lines_are_passed_over_without_being_parsed() -> None:
     after = history(line(1), line(2, configuration="z"), line(3, configuration="z"))
     torn = (2, b"{torn")
-    found = find_earlier([after[0], torn, after[1], after[2]], replace(line(4), configuration="c", rules="r"), 7)
+    found = earlier_than([after[0], torn, after[1], after[2]], replace(line(4), configuration="c", rules="r"), 7)
     assert found.last is not None and (found.passed, found.problems) == (3, ())
 
 
 def test_a_line_with_damaged_skills_is_passed_over_and_counted() -> None:
     bad = {**record_values(line(2)), "skills": {"skills/a/SKILL.md": {"score": "high"}}}
-    found = find_earlier(history(line(1), bad), line(3), 7)
+    found = earlier_than(history(line(1), bad), line(3), 7)
     assert found.last is not None and found.last.time[:10] == "2026-11-01"
-    assert found.problems == ("1 line of the history is no line of skill-health/history/1 and left out",)
-    found = find_earlier(history(bad), line(3), 7)
+    assert found.problems == ("1 line of the history is of another form and left out",)
+    found = earlier_than(history(bad), line(3), 7)
     assert (found.last, found.other) == (None, None) and len(found.problems) == 1
 
 

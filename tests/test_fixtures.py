@@ -168,7 +168,7 @@ def test_demo_runs_again_and_says_the_same() -> None:
     written = names.split()
     assert sorted({Path(path).name for path in written}) == [
         "comparison.md", "effectiveness-history.jsonl", "index.state.json", "report.md", "router-history.jsonl", "skill-health-drift.md",
-        "skill-health-history.jsonl", "skill-health.json",
+        "skill-health-history.jsonl", "skill-health-states.jsonl", "skill-health.json",
     ]  # fmt: skip
     assert page.strip().endswith("/index.html")
     assert all((ROOT / path).is_file() for path in [*written, page.strip()])

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib.metadata import distribution
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
@@ -265,6 +266,70 @@ def test_every_requirement_is_pinned_to_a_version_that_it_allows() -> None:
         assert requirement.specifier.contains(exact[canonicalize_name(requirement.name)]), requirement
 
 
+def locked(name: str) -> dict[str, tuple[str, set[str]]]:
+    """The version and the hashes of each package of a lock."""
+    text = (ROOT / "locks" / f"{name}.txt").read_text(encoding="utf-8")
+    head, *blocks = re.split(r"(?m)^(?=[a-z0-9][a-z0-9-]*==)", text)
+    assert [line for line in head.splitlines() if not line.startswith("#")] == ["--only-binary :all:", ""]
+    found = {}
+    for block in blocks:
+        first, *rest = block.replace("\\\n", "\n").splitlines()
+        requirement = Requirement(first)
+        assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64} *", line) for line in rest) and rest, first
+        assert str(requirement.specifier).count("==") == 1
+        found[requirement.name] = (str(requirement.specifier)[2:], set(rest))
+    return found
+
+
+@pytest.mark.parametrize(("name", "extras"), [("base", []), ("report", ["report"])])
+def test_a_lock_has_all_that_is_installed_at_its_pin(name: str, extras: list[str]) -> None:
+    lock, exact = locked(name), pins()
+    assert {each: exact[each] for each in lock} == {each: version for each, (version, _) in lock.items()}
+    wanted = [
+        *project()["dependencies"],
+        *(one for extra in extras for one in project()["optional-dependencies"][extra]),
+    ]
+    names = {canonicalize_name(Requirement(line).name) for line in wanted}
+    assert names <= set(lock), "run `make lock`"
+    every = closure(names)
+    assert every <= set(lock) and set(lock) - every <= {"typing-extensions"}, "of older Pythons"
+
+
+def closure(names: set[str]) -> set[str]:
+    """These distributions and all that they need here, as they are installed."""
+    found: set[str] = set()
+    while names - found:
+        name = min(names - found)
+        found.add(name)
+        needs = [Requirement(line) for line in distribution(name).requires or ()]
+        names = names | {
+            canonicalize_name(each.name) for each in needs if not each.marker or each.marker.evaluate({"extra": ""})
+        }
+    return found
+
+
+def test_the_lock_of_the_back_end_is_apart_and_as_complete() -> None:
+    build, exact = locked("build"), pins()
+    assert {each: exact[each] for each in build} == {each: version for each, (version, _) in build.items()}
+    assert closure({"hatchling"}) <= set(build)
+    assert not set(build) & set(locked("report")), "pip takes a requirement but once"
+
+
+def test_every_requirement_of_ours_has_an_upper_bound() -> None:
+    """What a hook installs is found by pip's resolver, from whatever is published by then."""
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = [line for name, lines in project()["optional-dependencies"].items() if name != "dev" for line in lines]
+    for line in [*metadata["build-system"]["requires"], *project()["dependencies"], *extras]:
+        assert re.search(r"<\d|==\d", line), line
+
+
+def test_the_markdown_parser_is_bounded_below_the_next_minor_version() -> None:
+    """`skill/markdown.py` stands in for its ruler and its state, which no release promises to keep."""
+    (line,) = (line for line in project()["dependencies"] if line.startswith("markdown-it-py"))
+    major, minor = pins()["markdown-it-py"].split(".")[:2]
+    assert line.endswith(f",<{major}.{int(minor) + 1}")
+
+
 def test_pre_commit_uses_local_hooks_with_the_pinned_versions() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     assert {repo["repo"] for repo in config["repos"]} == {"local"}
@@ -459,9 +524,9 @@ def test_it_is_done_in_one_place(what: str, where: list[str]) -> None:
 # Modules that open a file to read it by themselves, and which one that is; everything else may be a trap.
 OPENED = {
     "skill_health/bench/durable.py": "the last line of a journal under its lock, which is then completed",
+    "skill_health/core/history.py": "the last line of a history under its lock, which is then completed",
     "skill_health/core/validation.py": "a schema of ours",
     "skill_health/discovery/hosts.py": "a table of ours",
-    "skill_health/lint/cache.py": "the cache, in a folder of ours",
     "skill_health/page/html.py": "an asset of ours",
     "skill_health/page/sections/_load.py": "a template of ours",
     "skill_health/page/skill/kept_files.py": "a handle that was opened through no link",

@@ -393,8 +393,9 @@ def test_the_named_source_is_the_one_that_is_written(run: Run, write: Write, rep
     hooks = yaml.safe_load((repository / HOOKS).read_text("utf-8"))
     assert (hooks["repos"][0]["repo"], hooks["repos"][0]["rev"]) == ("https://example.com/x.git", COMMIT)
     for job in ("lint", "daily"):
-        install = f"python -I -m pip install 'skill-health @ git+https://example.com/x.git@{COMMIT}'"
-        assert install in steps((repository / FLOW).read_text("utf-8"), job)
+        install = steps((repository / FLOW).read_text("utf-8"), job)[2]
+        assert "git clone --quiet --no-checkout -- 'https://example.com/x.git' " in install
+        assert f"git checkout --quiet --detach '{COMMIT}'" in install
 
 
 @pytest.mark.parametrize("source", [None, texts.PackageSource("file:///home/me/x", COMMIT)])
@@ -418,10 +419,23 @@ def test_init_says_what_the_workflow_still_needs(run: Run, write: Write, reposit
     assert told not in run("init", "--workflow", "--force", "--from", f"https://example.com/x@{COMMIT}").stdout
 
 
-def test_no_part_of_a_workflow_takes_the_package_by_its_name_alone() -> None:
+def test_a_workflow_installs_what_the_locks_of_the_commit_name_and_nothing_else() -> None:
     for source in (None, texts.PackageSource("https://example.com/x", COMMIT)):
-        for line in texts.format_workflow("", "reports", source).splitlines():
-            assert "pip install" not in line or "skill-health @ git+" in line
+        lines = [line for line in texts.format_workflow("", "reports", source).splitlines() if "pip install" in line]
+        assert len(lines) == (4 if source else 0)
+        for line in lines:
+            locked = "--require-hashes --only-binary :all: -r locks/build.txt -r locks/base.txt"
+            assert locked in line or line.endswith("--no-deps --no-index --no-build-isolation .")
+
+
+def test_a_workflow_grants_no_more_than_it_needs() -> None:
+    flow = yaml.safe_load(texts.format_workflow("", "reports", None))
+    assert flow["permissions"] == {"contents": "read"}
+    assert {name: job.get("permissions") for name, job in flow["jobs"].items()} == {
+        "lint": None, "daily": None, "keep": {"contents": "write"},
+    }  # fmt: skip
+    for name in ("lint", "daily"):
+        assert flow["jobs"][name]["steps"][0]["with"] == {"persist-credentials": False}
 
 
 def test_links_that_lead_out_of_the_repository_are_not_followed(

@@ -178,9 +178,84 @@ def test_the_metadata_is_complete(wheel: Path, built: Path) -> None:
         assert "skill-health = skill_health.cli:entry" in archive.read(f"{info}/entry_points.txt").decode()
     for line in (f"Version: {__version__}", "License-Expression: MIT", "Requires-Python: >=3.11"):
         assert line in metadata.splitlines()
-    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
-        names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert {"LICENSE", "README.md", "pyproject.toml", "skill_health/cli.py"} <= names
+
+
+def test_the_sdist_holds_what_the_wheel_is_built_of_and_nothing_else(checkout: Path, wheel: Path, built: Path) -> None:
+    with tarfile.open(path := next(built.glob("*.tar.gz"))) as sdist:
+        files = {member.name.partition("/")[2]: member for member in sdist.getmembers() if not member.isdir()}
+    assert all(member.isfile() for member in files.values()), "no link and no device"
+    code = {name for name in files if name.startswith(tuple(f"{package}/" for package in PACKAGES))}
+    beside = {".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
+    assert set(files) - code == beside
+    inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert {name if name.startswith("skill_health/") else f"skill_health/{name}" for name in code} == inside
+    assert path.stat().st_size < 1_500_000
+
+
+@pytest.mark.parametrize(("lock", "more"), [("base", ()), ("report", ("Jinja2",))])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_locks_install_with_their_hashes_as_the_action_does(
+    checkout: Path, tmp_path: Path, version: str, lock: str, more: tuple[str, ...]
+) -> None:
+    must(interpreter(version), "-m", "venv", tmp_path / "env", cwd=tmp_path)
+    pip = (tmp_path / "env/bin/python", "-I", "-m", "pip", "install", "-q", "--disable-pip-version-check")
+    locks = ("--requirement", "locks/build.txt", "--requirement", f"locks/{lock}.txt")
+    must(*pip, "--require-hashes", "--only-binary", ":all:", *locks, cwd=checkout)
+    must(*pip, "--no-deps", "--no-index", "--no-build-isolation", ".", cwd=checkout)
+    listed = must(*pip[:4], "freeze", cwd=tmp_path)
+    assert all(name in listed for name in ("skill-health @", "markdown-it-py==", *more))
+    must(*pip[:4], "check", cwd=tmp_path)
+    (tmp_path / "skills/tidy-lists").mkdir(parents=True)
+    (tmp_path / "skills/tidy-lists/SKILL.md").write_text(SKILL, encoding="utf-8")
+    assert "1 skill checked" in must(tmp_path / "env/bin/skill-health", "lint", "skills", cwd=tmp_path)
+
+
+PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64", "macosx_11_0_arm64", "macosx_11_0_x86_64", "win_amd64")
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.14"])
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_locks_have_wheels_for(checkout: Path, tmp_path: Path, platform: str, version: str) -> None:
+    """What pip would take there; it looks at no marker of another system, and none of the packages has one."""
+    older = {"manylinux_2_28": ("manylinux_2_17", "manylinux2014")}
+    also = [platform.replace(name, old) for name, olds in older.items() if name in platform for old in olds]
+    places = [word for each in (platform, *also) for word in ("--platform", each)]
+    must(
+        sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed", "--target", tmp_path, *places,
+        "--python-version", version, "--require-hashes", "--only-binary", ":all:", "--no-deps",
+        "-r", "locks/build.txt", "-r", "locks/report.txt", cwd=checkout,
+    )  # fmt: skip
+
+
+def test_a_file_with_another_hash_is_refused(checkout: Path, tmp_path: Path) -> None:
+    lock = (checkout / "locks/base.txt").read_text(encoding="utf-8")
+    wrong = re.sub(r"(?s)(click==.*?)(\njsonschema==)", lambda m: re.sub(r"[0-9a-f]{64}", "0" * 64, m[1]) + m[2], lock)
+    assert wrong != lock
+    (tmp_path / "lock.txt").write_text(wrong, encoding="utf-8")
+    must(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path)
+    done = call(tmp_path / "env/bin/python", "-m", "pip", "install", "--require-hashes", "-r", "lock.txt", cwd=tmp_path)
+    assert done.returncode != 0 and "DO NOT MATCH THE HASHES" in done.stdout + done.stderr
+
+
+def test_the_oldest_markdown_parser_that_is_allowed_reads_the_same(wheel: Path, checkout: Path, tmp_path: Path) -> None:
+    """Every rule over every kind of input: the parser is used below its public interface."""
+    metadata = (checkout / "pyproject.toml").read_text(encoding="utf-8")
+    lowest = re.search(r'"markdown-it-py>=([\d.]+),', metadata)
+    assert lowest
+    answers = []
+    for name, pin in (("new", ""), ("old", f"markdown-it-py=={lowest[1]}.*")):
+        must(sys.executable, "-m", "venv", tmp_path / name, cwd=tmp_path)
+        python = tmp_path / name / "bin/python"
+        must(python, "-m", "pip", "install", "-q", "-c", checkout / "constraints.txt", wheel, cwd=tmp_path)
+        if pin:
+            must(python, "-m", "pip", "install", "-q", pin, cwd=tmp_path)
+        lint = call(
+            python, "-I", "-m", "skill_health", "lint", "fixtures/rotten", "fixtures/skills", "--extend-select", "ALL", "--format", "json",
+            "--no-cache", "--as-of", "2026-11-20", cwd=checkout,
+        )  # fmt: skip
+        assert lint.returncode == 1, lint.stderr
+        answers.append(lint.stdout)
+    assert answers[0] == answers[1]
 
 
 def test_the_main_job_without_extras(base: Installation, strange: Path) -> None:
@@ -284,7 +359,7 @@ def test_an_agent_does_tasks_with_and_without_a_skill(full: Installation, tmp_pa
             "utf-8",
         )
         done = full(
-            "effectiveness", "run", "tasks", "--agents", "loop:here:m", "--quiet", "--reps", "1", "--arms", "target",
+            "effectiveness", "run", "tasks", "--config", "skill-health.toml", "--agents", "loop:here:m", "--quiet", "--reps", "1", "--arms", "target",
             *sandbox, "--max-budget-usd", "20", "--time", LATER.format(5),
             cwd=tmp_path, THE_KEY="sk-live-0123456789abcdef",
         )  # fmt: skip

@@ -48,6 +48,7 @@ def command(
     import os
 
     from skill_health.bench.collection import SKIP
+    from skill_health.config.load import describe_refused
     from skill_health.core.errors import UsageError
     from skill_health.effectiveness.check.check import as_json, as_text, check_tasks
     from skill_health.effectiveness.check.skills import collection
@@ -69,7 +70,7 @@ def command(
         chosen = back_end(pick(sandbox or config.effectiveness.sandbox or None, image))
         terms = ScriptOptions(chosen, image, jobs or os.cpu_count() or 1)
     settled = settle_names(found, loaded.tasks, root, SKIP if skip_namesakes else config.router.namesakes)
-    for line in settled.notes:
+    for line in (*describe_refused(config), *settled.notes):
         echo(f"{clean(line)}\n", err=True)
     checked = check_tasks(settled.tasks, settled.skills, root, terms)
     if format_ == "json":

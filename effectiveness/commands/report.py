@@ -43,7 +43,8 @@ def command(run: str, format_: str, what: str, out: str | None, config_file: str
 
 def find(run: str, out: str | None, config_file: str | None) -> Any:
     """A run that is given by its id or folder, with its manifest and results. Raises UsageError."""
-    from skill_health.bench.run_folder import find_run, reports_folder
+    from skill_health.bench.run_folder import find_run
+    from skill_health.discovery.roots import reports_folder
     from skill_health.effectiveness.run.runs import KIND, load_run
     from skill_health.lint.pipeline import configure
 

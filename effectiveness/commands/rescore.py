@@ -41,8 +41,9 @@ def command(
     import json
 
     from skill_health.bench.durable import locked
-    from skill_health.bench.run_folder import find_run, reports_folder
+    from skill_health.bench.run_folder import find_run
     from skill_health.core.errors import AbortedError, UsageError
+    from skill_health.discovery.roots import reports_folder
     from skill_health.effectiveness.run.rescore import as_json, as_text, replace_results, rescore, verified_now
     from skill_health.effectiveness.run.runs import KIND, load_run
     from skill_health.effectiveness.sandbox._load import back_end, pick

@@ -42,7 +42,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     from skill_health.core.extras import STATISTICS, require_modules
 
     require_modules("effectiveness run", (*STATISTICS, "httpx", "h11"))
-    from skill_health.bench.run_folder import reports_folder
+    from skill_health.discovery.roots import reports_folder
     from skill_health.effectiveness.plan.choices import choices
     from skill_health.effectiveness.plan.inputs import load_inputs
     from skill_health.effectiveness.plan.preflight import fit_tasks, said_of_earlier

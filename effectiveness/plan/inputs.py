@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skill_health.bench.collection import SKIP, NamedCollection, left_out, name_skills
+from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.discovery.plugins import Plugins
@@ -149,7 +150,7 @@ def load_inputs(
         skills_root=skills_root,
         copies=copies(settled.skills, skills_root),
         own={task.id: _own(task) for task in loaded.tasks if task.skills},
-        notes=settled.notes,
+        notes=(*describe_refused(config), *settled.notes),
     )
     if not inputs.everything:
         raise UsageError(f"no skill below {', '.join(skills) or root}: name the skills under test with --skills")

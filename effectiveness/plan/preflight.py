@@ -22,11 +22,10 @@ from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
-from skill_health.lint import cache
+from skill_health.lint import cache_folder
 from skill_health.registries.records import problem_line
 from skill_health.text.numbers import count
 
-_CACHE = "effectiveness-check"
 _MOST = 5_000
 _SHOWN = 3
 
@@ -59,7 +58,7 @@ def fit_tasks(
 def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> tuple[tuple[TaskCheck, ...], int]:
     """The checks of all tasks, in their order, and how many of them were tried with their oracles, now or before."""
     marks = {task.id: _mark(task, inputs, sandbox, image) for task in inputs.tasks}
-    known = cache.load(_CACHE).get("tasks")
+    known = cache_folder.read_sealed(cache_folder.TASKS).get("tasks")
     known = known if isinstance(known, dict) else {}
     there = {task.id: found for task in inputs.tasks if (found := _stored(task, known.get(marks[task.id]))) is not None}
     others = [task for task in inputs.tasks if task.id not in there]
@@ -70,7 +69,7 @@ def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> 
         kept = dict(
             list({**{mark: each for mark, each in known.items() if mark not in records}, **records}.items())[-_MOST:]
         )
-        cache.save(_CACHE, {"tasks": kept})
+        cache_folder.write_sealed(cache_folder.TASKS, {"tasks": kept})
     all_of_them = there | {one.task.id: one for one in fresh}
     return tuple(all_of_them[task.id] for task in inputs.tasks), len(there) + (0 if look_only else len(fresh))
 

@@ -80,7 +80,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
 
     from skill_health.bench.budget import Budget
     from skill_health.bench.prices import price_table
-    from skill_health.bench.run_folder import reports_folder
+    from skill_health.discovery.roots import reports_folder
     from skill_health.router.inputs import load_inputs
     from skill_health.router.instrument.check import DirectAsker, ask_world, open_world
     from skill_health.router.plan.choices import choices

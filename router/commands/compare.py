@@ -35,7 +35,8 @@ def command(
 
     Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared.
     """
-    from skill_health.bench.run_folder import find_run, reports_folder
+    from skill_health.bench.run_folder import find_run
+    from skill_health.discovery.roots import reports_folder
     from skill_health.lint.pipeline import configure
     from skill_health.router.compare.compare import compare
     from skill_health.router.runs import load_run

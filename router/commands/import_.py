@@ -42,7 +42,8 @@ def command(
     PATH is the collection, as it was listed then, and the prompts are those of the run: labels and names of skills are
     taken from them, and raw answers are read again.
     """
-    from skill_health.bench.run_folder import reports_folder, runs_folder
+    from skill_health.bench.run_folder import runs_folder
+    from skill_health.discovery.roots import reports_folder
     from skill_health.router.inputs import load_inputs
     from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.published import import_run, read_folder, write_run

@@ -34,10 +34,15 @@ def command(config_file: str | None, format_: str) -> int:
     `openai:MODEL` stands for any model of that provider, and `NAME:MODEL` for one of [router.providers.NAME]; which
     models there are is not asked. Of a key only the name of its variable is shown, and whether that is set.
     """
+    from skill_health.config.load import describe_refused
     from skill_health.config.settings import load_config
     from skill_health.discovery.roots import find_root
+    from skill_health.text.terminal import clean, echo
 
-    rows = list(_rows(load_config(find_root((os.curdir,)), config_file).router))
+    config = load_config(find_root((os.curdir,)), config_file)
+    for line in describe_refused(config):
+        echo(f"{clean(line)}\n", err=True)
+    rows = list(_rows(config.router))
     click.echo(json.dumps([asdict(row) for row in rows], indent=1) if format_ == "json" else _table(rows))
     return CLEAN
 

@@ -42,7 +42,8 @@ def command(run: str, format_: str, table: str, out: str | None, config_file: st
 
 
 def _report(run: str, out: str | None, config_file: str | None) -> RouterReport:
-    from skill_health.bench.run_folder import find_run, reports_folder
+    from skill_health.bench.run_folder import find_run
+    from skill_health.discovery.roots import reports_folder
     from skill_health.lint.pipeline import configure
     from skill_health.router.report import build_report
     from skill_health.router.runs import load_run

@@ -37,7 +37,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     A run that was stopped goes on where it was when the same command is given again. Exit 1 where the instrument
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
-    from skill_health.bench.run_folder import reports_folder
+    from skill_health.discovery.roots import reports_folder
     from skill_health.router.plan.choices import RouterOptions, choices
     from skill_health.router.plan.prepare import prepare, read_inputs, selection_of, short_caps
     from skill_health.router.prompts._load import refuse_bad_records

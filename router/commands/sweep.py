@@ -60,7 +60,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     --changed every prompt is asked, and compared with the last comparable run. Exit 1 on a significant loss of top-1
     beyond --max-loss, for a local router on any that is beyond it, and where the instrument check fails.
     """
-    from skill_health.bench.run_folder import reports_folder
+    from skill_health.discovery.roots import reports_folder
     from skill_health.router.compare.sweep import SweepBasis
     from skill_health.router.plan.choices import choices
     from skill_health.router.plan.prepare import read_inputs, selection_of

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.manifest import digest
 from skill_health.bench.providers._load import load_provider
+from skill_health.config.load import users_file
 from skill_health.config.settings import ModelPrice as Override
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
@@ -124,7 +125,7 @@ def missing_price(spec: str, table: PriceTable) -> str:
     install = "" if table.installed else f", or install {PACKAGE} ({installation('bench')})"
     return (
         f'no price is known for {spec}: add [router.prices."{spec}"] with input and output, US dollars for a million '
-        f"tokens (0 where it costs nothing), to skill-health.toml (in pyproject.toml below tool.skill-health){install}"
+        f"tokens (0 where it costs nothing), to {users_file()}, or a file that you name with --config{install}"
     )
 
 

@@ -14,12 +14,12 @@ from skill_health.bench.durable import to_json
 from skill_health.bench.journal import MANIFEST, RESULTS, Journal, Key, create, read_manifest, read_past, resume
 from skill_health.bench.manifest import differences, identity
 from skill_health.bench.redact import redacted
-from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.files import open_binary
 from skill_health.core.git import Revision, read_revision
 from skill_health.core.validation import problems
+from skill_health.discovery.roots import stay_inside
 from skill_health.text.near import nearest
 
 TEMPORARY = ".skill-health-"
@@ -173,8 +173,8 @@ LAST = "last"
 
 
 def runs_folder(reports: str, kind: str) -> str:
-    """Where the runs of a kind are in a folder of reports."""
-    return os.path.join(reports, kind)
+    """Where the runs of a kind are in a folder of reports. Raises UsageError where a link leads out of that."""
+    return stay_inside(os.path.join(reports, kind), reports)
 
 
 def find_run(name: str, reports: str, kind: str) -> str:
@@ -183,9 +183,11 @@ def find_run(name: str, reports: str, kind: str) -> str:
     Raises UsageError with similar ids.
     """
     given = os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
-    for folder in (given, os.path.join(runs_folder(reports, kind), name)):
-        if name and os.path.isfile(os.path.join(folder, MANIFEST)):
-            return folder
+    if name and os.path.isfile(os.path.join(given, MANIFEST)):
+        return given
+    below = os.path.join(runs_folder(reports, kind), name)
+    if name and os.path.isfile(os.path.join(below, MANIFEST)):
+        return stay_inside(below, reports)
     if name == LAST:
         for folder, _ in earlier_runs(reports, kind):
             return folder
@@ -231,12 +233,7 @@ def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]
             continue
 
 
-def reports_folder(out: str | None, root: str, config: Config) -> str:
-    """The absolute path of the reports folder."""
-    return os.path.abspath(out) if out else os.path.join(root, config.daily.reports)
-
-
 def revision_of(root: str, reports: str) -> Revision:
     """The commit of a collection; changes in the reports folder do not count."""
     own = os.path.relpath(reports, root).replace(os.sep, "/")
-    return read_revision(root, git_top(root) is not None, () if own.startswith("..") or own == "." else (own,))
+    return read_revision(root, git_top(root), () if own.startswith("..") or own == "." else (own,))

@@ -61,6 +61,7 @@ class LintOptions:
     ] = None
     check_urls: Annotated[bool, {"help": "Check that external links still resolve."}] = False
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
+    paranoid: Annotated[bool, {"help": "Use the cache, but read every file to see whether it has changed."}] = False
     jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
     as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims as of this day (today)."}] = None
     profile: Annotated[str | None, {"metavar": "NAME", "help": "Scoring profile: standard, plan or plan-v2.3.0."}] = (
@@ -129,7 +130,10 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
 
     score = options.score or bool(options.report) or config.fail_under > 0
     as_of = options.as_of or date.today()
-    report, result = lint(paths, root, config, as_of, options.jobs, not options.no_cache, score or options.check_urls)
+    facts = score or options.check_urls
+    report, result = lint(
+        paths, root, config, as_of, options.jobs, not options.no_cache, facts, paranoid=options.paranoid
+    )
     if options.check_urls:
         from skill_health.lint.urls import with_urls
 
@@ -174,13 +178,14 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     A deleted file is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError outside
     a git repository and for a revision that git does not know.
     """
-    from skill_health.core.git import ask_git, resolve_commit
+    from skill_health.core.boundary import git_top
+    from skill_health.core.git import open_repository
 
-    top = ask_git(root, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n")
-    base = resolve_commit(root, revision)
-    names = ask_git(top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "--")
-    names += ask_git(top, "ls-files", "-z", "--others", "--exclude-standard")
-    found = {os.path.join(top, os.fsdecode(name)) for name in names.split(b"\0") if name}
+    top = git_top(root)
+    if top is None:
+        raise UsageError(f"{root} is in no git repository, so nothing can be compared with {revision!r}")
+    repository = open_repository(top)
+    found = {os.path.join(top, path) for path in repository.list_changes(repository.resolve_commit(revision))}
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}
     inside = (path for path in owners if any(_below(os.path.realpath(path), folder) for folder in wanted))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
@@ -65,16 +64,18 @@ def command(
 ) -> int:
     """Score skills and say what has changed since the last comparable run: exit 1 on drift beyond the limits.
 
-    Writes skill-health.json (the snapshot), skill-health-drift.md and one line of skill-health-history.jsonl.
+    Writes skill-health.json (the snapshot), skill-health-drift.md, one line of skill-health-history.jsonl, and a line
+    of skill-health-states.jsonl for each skill that has changed.
     """
     from skill_health.config.settings import config_with
     from skill_health.daily import run
+    from skill_health.discovery.roots import reports_folder
     from skill_health.lint.pipeline import configure
 
     paths = paths or (".",)
     root, config = configure(paths, config_file, {"profile": profile} if profile else {})
     daily = config.daily._replace(**{key: value for key, value in limits.items() if value is not None})
-    folder = os.path.abspath(reports or os.path.join(root, daily.reports))
+    folder = reports_folder(reports, root, config)
     if time and ctx.get_parameter_source("as_of") is click.core.ParameterSource.DEFAULT:
         as_of = time.date()
     began = f"{time or datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from datetime import date
 from typing import TYPE_CHECKING
@@ -36,13 +35,14 @@ def command(
     Health is checked now; routing and effect are read from the histories of the last runs. A skill that fails a
     question needs no later one. Nothing is run or written.
     """
+    from skill_health.discovery.roots import reports_folder
     from skill_health.lint.pipeline import configure
     from skill_health.status.join import read_status
     from skill_health.text.terminal import echo
 
     paths = paths or (".",)
     root, config = configure(paths, config_file, {"profile": profile} if profile else {})
-    folder = os.path.abspath(reports or os.path.join(root, config.daily.reports))
+    folder = reports_folder(reports, root, config)
     status = read_status(paths, root, config, as_of, folder, jobs, not no_cache)
     if format_ == "json":
         from skill_health.status.render import render_records_json as as_json

@@ -2,6 +2,9 @@
 
 What is accepted follows from the fields of the classes in `settings`; `schemas/config.schema.json` says the same to
 editors, and a test compares the two. It is not used here, so that a hook need not import a schema library.
+
+A repository may be a stranger's. Its configuration names only what lies inside it, and where keys and money go is for
+the user to say: in a file of their own, or in one that they name. See docs/security.md.
 """
 
 from __future__ import annotations
@@ -9,25 +12,33 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from skill_health.config.settings import Config
-from skill_health.config.values import Mistake, build, line_of
+from skill_health.config.settings import Config, Effectiveness, RouterSettings
+from skill_health.config.values import Mistake, build, dotted_keys, line_of
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_whole
 from skill_health.core.strict_toml import parse_toml
+from skill_health.text.patterns import lazy
 
 FILE_NAME = "skill-health.toml"
 PYPROJECT = "pyproject.toml"
 TABLE = ("tool", "skill-health")
+USERS_OWN = ("router.providers", "router.prices", "effectiveness.acp-command", "effectiveness.acp-env")
+"""What a repository does not decide: who is sent a key, what is paid, and which program is started."""
+_UNSAFE_SANDBOX = "none"
+_PATHS = ("baseline", "profile", "daily.reports")
+_GLOBS = ("claims", "mechanisms", "activation", "prompts", "tasks")
+_OUTSIDE = lazy(r"[/\\~]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)")
 
 
 def read_config(root: str, file: str | None = None) -> Config:
     """See `config.load_config`. A `file` called pyproject.toml is read as one, any other as skill-health.toml."""
+    users = _read_users()
     if file is not None:
         settings = read_settings(file)
         if settings is None:
             raise UsageError(f"{file}: there is no table [{'.'.join(TABLE)}] in it")
-        return _config(settings, file, root)
+        return _on_top(_config(settings, file, root), users)
     own, shared = os.path.join(root, FILE_NAME), os.path.join(root, PYPROJECT)
     if _is_lure(own):
         raise UsageError(f"{_shown(own)} is a symbolic link that leads out of the repository: replace it by the file")
@@ -36,9 +47,87 @@ def read_config(root: str, file: str | None = None) -> Config:
     if in_own is not None and in_shared is not None:
         table = f"[{'.'.join(TABLE)}] in {_shown(shared)}"
         raise UsageError(f"two configurations: {_shown(own)} and {table}; keep one of them")
-    if in_own is not None:
-        return _config(in_own, own, root)
-    return _config(in_shared, shared, root) if in_shared is not None else Config()
+    settings, path = (in_own, own) if in_own is not None else (in_shared, shared)
+    return _on_top(Config() if settings is None else _of_repository(settings, path, root), users)
+
+
+def users_file() -> str:
+    """The path of the user's own settings, whether it exists or not."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or os.path.expanduser("~/.config")
+    return os.path.join(base, "skill-health", "config.toml")
+
+
+def _read_users() -> Config:
+    """The user's own settings, which hold nothing that changes what is found in a repository."""
+    path = users_file()
+    settings = read_settings(path) if os.path.isfile(path) else None
+    if settings is None:
+        return Config()
+    allowed = (*USERS_OWN, "effectiveness.sandbox")
+    for key, value in settings.items():
+        inner = [f"{key}.{name}" for name in value] if isinstance(value, dict) else [key]
+        for name in inner:
+            if name not in allowed and name in dotted_keys():
+                line = line_of(_text(path), tuple(name.split(".")))
+                raise UsageError(
+                    f'{path}:{line}: "{name}" is for a repository to say, in its {FILE_NAME}; here stand {", ".join(allowed)}'
+                )
+    return _config(settings, path, os.path.dirname(path))
+
+
+def _on_top(config: Config, users: Config) -> Config:
+    """A configuration with the user's own settings where it has none."""
+    router, mine = config.router, users.router
+    trials, trial = config.effectiveness, users.effectiveness
+    return config._replace(
+        router=router._replace(
+            providers={**mine.providers, **router.providers}, prices={**mine.prices, **router.prices}
+        ),
+        effectiveness=trials._replace(
+            acp_command=trials.acp_command or trial.acp_command, acp_env={**trial.acp_env, **trials.acp_env},
+            sandbox=trials.sandbox or trial.sandbox,
+        ),
+    )  # fmt: skip
+
+
+def _of_repository(settings: dict[str, Any], path: str, root: str) -> Config:
+    """The configuration of a repository, without what is not for it to say; `refused` names that."""
+    config = _config(settings, path, root)
+    named = {key: (getattr(config, key),) for key in _PATHS[:2]} | {_PATHS[2]: (config.daily.reports,)}
+    named |= {f"sources.{kind}": getattr(config.sources, kind) for kind in _GLOBS}
+    for key, values in named.items():
+        for value in values:
+            if _OUTSIDE.match(value) or not value.isprintable():
+                raise UsageError(f'{_place(path, key)}: "{key}" must be a path inside the repository, not {value!r}')
+    refused = [key for key in USERS_OWN if _stands(settings, key)]
+    router, trials = config.router, config.effectiveness
+    if trials.sandbox == _UNSAFE_SANDBOX:
+        refused.append("effectiveness.sandbox")
+        trials = trials._replace(sandbox="")
+    return config._replace(
+        refused=tuple(f"{_place(path, key)}: {key}" for key in refused),
+        router=router._replace(providers=RouterSettings().providers, prices=RouterSettings().prices),
+        effectiveness=trials._replace(acp_command=Effectiveness().acp_command, acp_env=Effectiveness().acp_env),
+    )
+
+
+def _stands(settings: dict[str, Any], key: str) -> bool:
+    table, _, name = key.partition(".")
+    return bool(settings.get(table, {}).get(name))
+
+
+def _place(path: str, key: str) -> str:
+    table = TABLE if os.path.basename(path) == PYPROJECT else ()
+    return f"{_shown(path)}:{line_of(_text(path), (*table, *key.split('.'))) or 1}"
+
+
+def describe_refused(config: Config) -> list[str]:
+    """A line for each setting that the repository has and that is not for it to say."""
+    return [
+        f"{place} is left out: it is for you to say, not for a repository; put it into {users_file()}, or name this file "
+        "with --config"
+        for place in config.refused
+    ]
 
 
 def holds_settings(folder: str) -> bool:

@@ -139,9 +139,13 @@ class Effectiveness(NamedTuple):
 
 
 class Config(NamedTuple):
-    """One frozen configuration. `source` is the file it came from, relative to the root, or ""."""
+    """One frozen configuration. `source` is the file it came from, relative to the root, or "".
+
+    `refused` names, with their places, the settings of a repository that are for the user to say and were left out.
+    """
 
     source: str = ""
+    refused: tuple[str, ...] = ()
     profile: str = "standard"
     select: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
@@ -165,8 +169,11 @@ def load_config(root: str, file: str | None = None) -> Config:
     """The configuration of a collection; the defaults where there is none.
 
     It is in skill-health.toml or in `[tool.skill-health]` of pyproject.toml in `root`, not in both; `file`
-    (relative to the current directory) is read instead of them. Raises UsageError, naming file and line where it can,
-    for a file that cannot be read, invalid TOML, an unknown key or a value of the wrong kind.
+    (relative to the current directory) is read instead of them. Servers, prices and what starts programs come from that
+    file or from the user's own settings, never from the repository.
+
+    Raises UsageError, naming file and line where it can, for a file that cannot be read, invalid TOML, an unknown key
+    or a value of the wrong kind.
     """
     from skill_health.config.load import read_config
 
@@ -187,7 +194,7 @@ def config_digest(config: Config) -> str:
     """A hash of all linter settings in force, 32 hexadecimal digits; the same whichever file they come from."""
     import json
 
-    plain = _plain(config._replace(source=""))
+    plain = _plain(config._replace(source="", refused=()))
     del plain["router"], plain["effectiveness"]
     text = json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return blake2b(text.encode("ascii"), digest_size=16).hexdigest()

@@ -186,6 +186,7 @@ PRICE_MAX = 10**6
 _TABLES = {
     table.__name__: table for table in (RuleLimits, Volatility, SourceGlobs, Daily, RouterSettings, Effectiveness)
 }  # fmt: skip
+_OURS = ("source", "refused")
 _REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",), Provider: ("protocol",), ModelPrice: ("input", "output")}
 
 
@@ -196,7 +197,7 @@ def build(settings: dict[str, Any], source: str = "") -> Config:
 
 def keys_of(table: type) -> dict[str, str]:
     """The keys that a table may have, as written in a file, and the annotations of their fields."""
-    return {name.replace("_", "-"): _written(kind) for name, kind in table.__annotations__.items() if name != "source"}
+    return {name.replace("_", "-"): _written(kind) for name, kind in table.__annotations__.items() if name not in _OURS}
 
 
 def _written(kind: Any) -> str:

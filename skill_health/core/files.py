@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
 from skill_health.core.errors import UsageError
 
 MAX_BYTES = 1 << 20
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+"""What keeps `os.open` from following a link at the end of a path, where the system knows that."""
 LONGEST_LINE = 64 << 20
 _CHUNK = 1 << 14
 _OPEN = os.O_RDONLY
@@ -36,7 +38,7 @@ def open_regular(path: str, links: bool = True) -> int:
     try:
         mode = (os.stat if links else os.lstat)(path).st_mode
         if stat.S_ISREG(mode):
-            handle = os.open(path, _OPEN if links else _OPEN | getattr(os, "O_NOFOLLOW", 0))
+            handle = os.open(path, _OPEN if links else _OPEN | NO_FOLLOW)
             if stat.S_ISREG(os.fstat(handle).st_mode):
                 return handle
             os.close(handle)
@@ -128,31 +130,35 @@ def write_bytes(path: str, data: bytes) -> None:
 
     Raises UsageError where that is not possible.
     """
-    target = os.path.realpath(path)
     try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        replace_file(target, data)
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        replace_file(path, data)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def replace_file(path: str, data: bytes, durable: bool = False, temporary: str = "", private: bool = False) -> None:
+def replace_file(
+    path: str, data: bytes | Iterable[bytes], durable: bool = False, temporary: str = "", private: bool = False
+) -> None:
     """Replace a file by these bytes, whole or not at all, keeping its permissions, and its owner as far as we may.
 
-    Raises OSError.
-
+    Raises OSError, also for a symbolic link: whoever made it would choose which file is lost.
     Where it is `durable` they are on the disk when the call returns, also when the power fails then. The bytes are
     first written to `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file
     with a name of its own. A new file that is `private` is for its owner alone.
     """
     folder = os.path.dirname(path) or "."
     try:
-        old = os.stat(path)
+        old = os.lstat(path)
+        if stat.S_ISLNK(old.st_mode):
+            raise OSError(errno.ELOOP, "it is a symbolic link; remove it, or name the file that it leads to", path)
         mode: int | None = old.st_mode & 0o7777
     except FileNotFoundError:
         old, mode = None, 0o600 if private else None
     if temporary:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+        handle = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_FOLLOW | getattr(os, "O_BINARY", 0), 0o666
+        )
     else:
         import tempfile
 
@@ -160,7 +166,7 @@ def replace_file(path: str, data: bytes, durable: bool = False, temporary: str =
         mode = 0o666 & ~_umask() if mode is None else mode
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             if durable:
                 file.flush()
                 os.fsync(handle)

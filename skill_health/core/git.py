@@ -1,20 +1,43 @@
-"""Runs git without running anything that a repository configures, and says which commit a collection is at."""
+"""Asks git about a repository without running anything that the repository configures.
+
+Only commands are used that read objects, refs, the index and the names of files. Which files differ from a commit is
+found here, by comparing them with its blobs: git itself would run the filters that a repository names. See
+docs/security.md.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from skill_health.core.errors import UsageError
+from skill_health.core.files import open_binary
 
-# A bare repository inside a clone may be a trap: its configuration is the work of whoever wrote the clone.
+# A bare repository inside a clone may be a trap: its configuration is the work of whoever wrote the clone. The server
+# of a partial clone would be asked for what is missing by a command that the clone names.
 _SAFE = (
-    "--no-optional-locks", "--no-pager", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false",
-    "-c", f"core.hooksPath={os.devnull}",
+    "--no-optional-locks", "--no-pager", "--no-replace-objects", "-c", "safe.bareRepository=explicit",
+    "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", f"core.hooksPath={os.devnull}",
+    "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
 )  # fmt: skip
-_ENVIRONMENT = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+_ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+# Which repository it is, is said by us: in a hook, these speak of the one that the commit is made in.
+_OTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
+_LINK, _MODULE = b"120000", b"160000"
+_SKIPPED = b"S"
+_ENTRY = re.compile(
+    rb"(?P<tag>.) (?P<mode>\d+) (?P<oid>[0-9a-f]+) (?P<stage>\d)\t(?P<path>[^\0]+)\0"
+    rb"(?:  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n  size: (\d+)\t[^\n]*\n)?"
+)
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n")
+_POINTER_BYTES = 1024
+_CHUNK = 1 << 20
+_PATIENCE = 300.0
+"""Seconds. In an unpacked archive, what git reads may be a pipe that nobody writes to."""
 
 
 class GitOutput(NamedTuple):
@@ -25,16 +48,155 @@ class GitOutput(NamedTuple):
     reason: str = ""
 
 
-def run_git(folder: str, *arguments: str, given: bytes = b"") -> GitOutput:
-    """Run git in a folder, with `given` as its input. Raises UsageError where git is not installed.
+class _Tracked(NamedTuple):
+    """What a commit or the index says of a path; `state` is that of the file when git looked at it last, if known."""
 
-    No hook, file-system monitor, pager or fetch of a partial clone is started, and no lock is taken that can be left.
+    mode: bytes
+    oid: bytes
+    tag: bytes = b""
+    state: tuple[int, ...] = ()
+
+
+class GitRepository(NamedTuple):
+    """A work tree and its git folder, both absolute."""
+
+    top: str
+    folder: str
+
+    def run(self, *arguments: str, given: bytes = b"") -> GitOutput:
+        """Run a command of git that reads only, at the top, with `given` as its input."""
+        return _run(f"--git-dir={self.folder}", f"--work-tree={self.top}", "-C", self.top, *arguments, given=given)
+
+    def ask(self, *arguments: str, missing: int = 0) -> bytes:
+        """What git prints; nothing if it ends with the exit code `missing`. Raises UsageError for another failure."""
+        done = self.run(*arguments)
+        if done.code not in (0, missing):
+            raise UsageError(f"git {arguments[0]}: {done.reason}")
+        return b"" if done.code else done.output
+
+    def find_commit(self, revision: str) -> str:
+        """The id of the commit that a revision names, "" if there is none."""
+        if revision.startswith("-"):
+            return ""
+        done = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        return "" if done.code else done.output.decode("ascii", "replace").strip()
+
+    def resolve_commit(self, revision: str) -> str:
+        """The same, but raises UsageError if git does not know the revision."""
+        if revision.startswith("-"):
+            raise UsageError(f"{revision!r} is not a git revision")
+        if commit := self.find_commit(revision):
+            return commit
+        raise UsageError(f"git does not know the revision {revision!r}")
+
+    def list_changes(
+        self, commit: str, wanted: Callable[[str], bool] = lambda path: True, untracked: bool = True
+    ) -> Iterator[str]:
+        """The paths, relative to the top, whose files differ from a commit ("": from none), each once.
+
+        Files that git does not track count where they are not ignored and `untracked` are asked for. What is the same
+        but for line ends, and a file whose content git-lfs keeps elsewhere, has not changed; nor has a submodule or a
+        file that a sparse checkout leaves out. A mode alone is no change. Raises UsageError where git fails.
+        """
+        old, index = self._tree(commit) if commit else {}, self._index()
+        unsure: dict[str, bytes] = {}
+        for path in sorted({*old, *index}):
+            then, now = old.get(path), index.get(path)
+            if not wanted(path) or _MODULE in (then and then.mode, now and now.mode):
+                continue
+            if then is None:
+                yield path
+            elif (now is None or now.tag != _SKIPPED) and not self._holds(path, then, now):
+                unsure[path] = then.oid
+        yield from self._unlike_pointers(unsure)
+        if untracked:
+            found = self.ask("ls-files", "-z", "--others", "--exclude-standard")
+            yield from filter(wanted, (os.fsdecode(name) for name in found.split(b"\0") if name))
+
+    def _tree(self, commit: str) -> dict[str, _Tracked]:
+        tracked = {}
+        for entry in self.ask("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+            head, _, path = entry.partition(b"\t")
+            if path:
+                mode, _, oid = head.split()
+                tracked[os.fsdecode(path)] = _Tracked(mode, oid)
+        return tracked
+
+    def _index(self) -> dict[str, _Tracked]:
+        """The index, with the state that each file had; not where it may have changed right after git looked."""
+        index = os.environ.get("GIT_INDEX_FILE") or os.path.join(self.folder, "index")
+        try:
+            written = os.stat(os.path.join(self.top, index)).st_mtime_ns
+        except OSError:
+            written = 0
+        tracked = {}
+        for found in _ENTRY.finditer(self.ask("ls-files", "-s", "-t", "-z", "--debug")):
+            numbers = [int(each) for each in found.groups()[5:] if each is not None]
+            state: tuple[int, ...] = ()
+            if len(numbers) == 6:
+                seconds, nanoseconds, changed, fraction, inode, size = numbers
+                state = (seconds * 10**9 + nanoseconds, changed * 10**9 + fraction, inode & 0xFFFFFFFF, size)
+                state = state if size and state[1] < written else ()
+            tracked[os.fsdecode(found["path"])] = _Tracked(found["mode"], found["oid"], found["tag"], state)
+        return tracked
+
+    def _holds(self, path: str, then: _Tracked, now: _Tracked | None) -> bool:
+        """Whether the file in the work tree is that of the commit."""
+        place = os.path.join(self.top, path)
+        try:
+            info = os.lstat(place)
+            if stat.S_ISLNK(info.st_mode):
+                target = os.fsencode(os.readlink(place))
+                return then.mode == _LINK and _digest(then.oid, [target], len(target)) == then.oid
+            if not stat.S_ISREG(info.st_mode):
+                return False
+            if now and now.state == (info.st_ctime_ns, info.st_mtime_ns, info.st_ino & 0xFFFFFFFF, info.st_size):
+                return now.oid == then.oid
+            if _digest(then.oid, _chunks(place), info.st_size) == then.oid:
+                return True
+            # A checkout on Windows has other line ends than what was committed.
+            unix = b"".join(_chunks(place)).replace(b"\r\n", b"\n")
+            return len(unix) != info.st_size and _digest(then.oid, [unix], len(unix)) == then.oid
+        except OSError:
+            return False
+
+    def _unlike_pointers(self, unsure: dict[str, bytes]) -> Iterator[str]:
+        """Those of the paths whose blob is no pointer of git-lfs to what the file holds."""
+        sizes = self.run("cat-file", "--batch-check=%(objectsize)", given=b"\n".join(unsure.values()) + b"\n")
+        for (path, oid), size in zip(unsure.items(), sizes.output.split(b"\n"), strict=False):
+            small = size.isdigit() and int(size) <= _POINTER_BYTES and os.path.isfile(os.path.join(self.top, path))
+            pointer = _POINTER.match(self.run("cat-file", "blob", oid.decode("ascii")).output) if small else None
+            if pointer is None or _sha256(os.path.join(self.top, path)) != pointer[1].decode("ascii"):
+                yield path
+
+
+def open_repository(top: str) -> GitRepository:
+    """The repository whose work tree begins at the folder `top`, which holds `.git`.
+
+    Raises UsageError where git is not installed, and with git's own word where it finds no repository there or refuses
+    it, as it does where somebody else owns it.
     """
+    done = _run("-C", top, "rev-parse", "--absolute-git-dir")
+    if done.code:
+        raise UsageError(f"git cannot read the repository: {done.reason}")
+    return GitRepository(top, os.fsdecode(done.output.rstrip(b"\n")))
+
+
+def _run(*arguments: str, given: bytes = b"") -> GitOutput:
     import subprocess
 
-    command = ["git", *_SAFE, "-C", folder, *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in _OTHER} | _ENVIRONMENT
     try:
-        done = subprocess.run(command, input=given, capture_output=True, check=False, env=os.environ | _ENVIRONMENT)
+        done = subprocess.run(
+            ["git", *_SAFE, *arguments],
+            input=given,
+            capture_output=True,
+            check=False,
+            env=environment,
+            timeout=_PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git has not answered for {_PATIENCE:g} seconds: is the repository damaged?") from None
     except OSError:
         raise UsageError("git is needed for this, and is not installed") from None
     if not done.returncode:
@@ -44,22 +206,29 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> GitOutput:
     return GitOutput(done.returncode, done.stdout, next(iter([*fatal, *lines[-1:]]), "no reason given"))
 
 
-def ask_git(folder: str, *arguments: str, missing: int = 0) -> bytes:
-    """What git prints; nothing if it ends with the exit code `missing`. Raises UsageError for any other failure."""
-    done = run_git(folder, *arguments)
-    if done.code not in (0, missing):
-        raise UsageError(f"git cannot tell what has changed: {done.reason}")
-    return b"" if done.code else done.output
+def _digest(like: bytes, parts: Iterable[bytes], size: int) -> bytes:
+    """The id of a blob of so many bytes, in parts, by the algorithm of another id."""
+    from hashlib import sha1, sha256
+
+    found = (sha256 if len(like) == 64 else sha1)(b"blob %d\0" % size, usedforsecurity=False)
+    for part in parts:
+        found.update(part)
+    return found.hexdigest().encode("ascii")
 
 
-def resolve_commit(folder: str, revision: str) -> str:
-    """The id of the commit that a revision names. Raises UsageError if git does not know it."""
-    if revision.startswith("-"):
-        raise UsageError(f"{revision!r} is not a git revision")
-    done = run_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if done.code:
-        raise UsageError(f"git does not know the revision {revision!r}")
-    return done.output.decode("ascii").strip()
+def _sha256(path: str) -> str:
+    from hashlib import sha256
+
+    found = sha256()
+    for part in _chunks(path):
+        found.update(part)
+    return found.hexdigest()
+
+
+def _chunks(path: str) -> Iterator[bytes]:
+    with open_binary(path) as file:
+        while part := file.read(_CHUNK):
+            yield part
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +244,22 @@ class Revision:
     note: str = ""
 
 
-def read_revision(root: str, in_git: bool, own: Sequence[str] = ()) -> Revision:
-    """Ask git about `root`. Changes to the files or folders `own`, relative to it, do not count."""
-    if not in_git:
+def read_revision(root: str, top: str | None, own: Sequence[str] = ()) -> Revision:
+    """Ask git about `root`, which is in the work tree `top`. Changes to what is `own`, relative to it, do not count."""
+    if top is None:
         return Revision()
-    ignored = [f":(exclude,literal){path}" for path in own]
+    inner = os.path.relpath(root, top).replace(os.sep, "/")
+    lead = "" if inner == "." else f"{inner}/"
+    left_out = [f"{lead}{path}" for path in own]
+
+    def counts(path: str) -> bool:
+        return path.startswith(lead) and not any(path == one or path.startswith(f"{one}/") for one in left_out)
+
+    commit = ""
     try:
-        commit = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        changes = run_git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--", ".", *ignored)
-    except UsageError:
-        return Revision(note=_note(root, "git is not installed"))
-    # Without a commit yet, rev-parse fails silently while status works.
-    found = "" if commit.code else commit.output.decode("ascii", "replace").strip()
-    if changes.code:
-        return Revision(found or None, None, _note(root, changes.reason))
-    return Revision(found or None, bool(changes.output))
-
-
-def _note(root: str, why: str) -> str:
-    return f"git cannot tell the state of {os.path.basename(root) or root}: {why}"
+        repository = open_repository(top)
+        commit = repository.find_commit("HEAD")
+        return Revision(commit or None, any(True for _ in repository.list_changes(commit, counts)))
+    except UsageError as error:
+        name = os.path.basename(root) or root
+        return Revision(commit or None, None, f"git cannot tell the state of {name}: {error}")

@@ -236,6 +236,9 @@ def today_is(line: DailyRun) -> str:
     return f"Run of {run_of(line)}; profile {line.profile}; claims judged on {line.as_of}."
 
 
+_FIRST = "This is the first run: there is nothing to compare with yet."
+
+
 def comparison(drift: Drift, earlier: EarlierRuns) -> Iterator[str]:
     """What today is compared with, and why with nothing better."""
     if earlier.last:
@@ -247,7 +250,7 @@ def comparison(drift: Drift, earlier: EarlierRuns) -> Iterator[str]:
     if earlier.plan and not earlier.last:
         yield f"The collection is compared with an undated run of the plan's own checker ({COMPAT})."
     if not (earlier.last or earlier.other or earlier.plan):
-        yield "This is the first run: there is nothing to compare with yet."
+        yield "There is nothing to compare with." if earlier.lost else _FIRST
 
 
 def collection(drift: Drift, earlier: EarlierRuns) -> Iterator[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
+from skill_health.core.history import LineTooLongError
+from skill_health.daily.states import STATES, RunState, decode_line, unpack_run
 from skill_health.documents._record import OpenRecord, RecordType, decode_record
-from skill_health.documents.daily_run import DailyRun, PlanCheckerRun, PlanCheckerSummary
+from skill_health.documents.daily_line import DailyLine
+from skill_health.documents.daily_run import DailyHead, DailyRun, PlanCheckerRun, PlanCheckerSummary
 from skill_health.profiles import COMPAT
 
 # The plan's own checker always sees all of skills/.
@@ -33,42 +36,58 @@ class ScoreWindow:
 class EarlierRuns:
     """What is known from before.
 
-    `last` is the last comparable line. Where there is none, `plan` is the last line of the plan's own checker that
-    can stand in for the collection as a whole, and `other` the last line of all (of the same paths where there is
-    one), with the `differences` that keep it from being compared. `passed` counts the lines after the one compared
-    with. `problems` are lines that are none.
+    `last` is the last comparable run. Where there is none, `plan` is the last line of the plan's own checker that
+    can stand in for the collection as a whole, and `other` the last run of all (of the same paths where there is
+    one), with the `differences` that keep it from being compared. `state` is that of the run that is given, where it
+    has one. `passed` counts the lines after the one compared with, `lost` those whose skills cannot be read. `problems`
+    are lines that are none.
     """
 
     last: DailyRun | None = None
     plan: PlanCheckerSummary | None = None
     other: DailyRun | None = None
+    state: RunState | None = None
     differences: tuple[str, ...] = ()
     passed: int = 0
+    lost: int = 0
     window: ScoreWindow | None = None
     problems: tuple[str, ...] = ()
 
 
-def find_earlier(lines: Iterable[tuple[int, bytes]], today: DailyRun, span: int) -> EarlierRuns:
+FindState = Callable[[str], RunState | None]
+
+
+def find_earlier(lines: Iterable[tuple[int, bytes]], find_state: FindState, today: DailyRun, span: int) -> EarlierRuns:
     """Look through a history for what today's line can be compared with.
 
-    `lines` are numbered and come last line first (`read_backwards`); no more of them are read than needed. `span` is
-    how many comparable lines the window has at most.
+    `lines` are numbered and come last line first (`read_backwards`); no more of them are read than needed.
+    `find_state` gives the state with a key. `span` is how many comparable lines the window has at most.
     """
-    found = _Search(today)
-    for number, raw in lines:
-        if len(found.series) >= span and (found.last or found.plan):
-            break
-        found.look_at(number, raw)
-    other = None if found.last else found.other or found.elsewhere
+    found = _Search(today, find_state)
+    try:
+        for number, raw in lines:
+            if len(found.series) >= span and (found.last or found.plan):
+                break
+            found.look_at(number, raw)
+    except LineTooLongError:
+        found.problems.append("a line of the history is too long: it and what stands before it are left out")
+    last = found.last
+    other = None if last else found.restore(found.other or found.elsewhere)
     return EarlierRuns(
-        last=found.last,
-        plan=None if found.last else found.plan,
+        last=last,
+        plan=None if last else found.plan,
         other=other,
+        state=found.state,
         differences=tuple(differences(other, today)) if other else (),
-        passed=found.passed if found.last else 0,
+        passed=found.passed if last else 0,
+        lost=found.lost,
         window=_window(found.series[:span], today),
         problems=(*reversed(found.problems), *_left_out(found.unknown, found.undated)),
     )
+
+
+_MOST_LOST = 3
+"""After so many runs whose skills cannot be read nobody tries the others: the file is read anew for each."""
 
 
 @dataclass(slots=True)
@@ -76,12 +95,15 @@ class _Search:
     """What has been found on the way back. `elsewhere` is the last line of other paths."""
 
     today: DailyRun
+    find_state: FindState
     last: DailyRun | None = None
     plan: PlanCheckerSummary | None = None
-    other: DailyRun | None = None
-    elsewhere: DailyRun | None = None
+    other: DailyRun | DailyLine | None = None
+    elsewhere: DailyRun | DailyLine | None = None
+    state: RunState | None = None
     passed: int = 0
-    series: list[DailyRun | PlanCheckerSummary] = field(default_factory=list)
+    lost: int = 0
+    series: list[_PastMean] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     unknown: int = 0
     undated: int = 0
@@ -91,33 +113,56 @@ class _Search:
         if self.other and not self.last and _cannot_match(raw, self.today):
             self.passed += 1
             return
-        if line := _decode(raw, DailyRun):
-            self._take(line)
-        elif plan := _decode(raw, PlanCheckerRun):
-            self._take_plan(plan.summary)
-        elif _decode(raw, OpenRecord):
-            self.unknown += 1
-        else:
-            self.problems.append(f"line {number} of the history is torn, or no JSON object, and left out")
+        try:
+            self._take(decode_line(raw))
+        except ValueError:
+            if plan := _decode(raw, PlanCheckerRun):
+                self._take_plan(plan.summary)
+            elif _decode(raw, OpenRecord):
+                self.unknown += 1
+            else:
+                self.problems.append(f"line {number} of the history is torn, or no JSON object, and left out")
 
-    def _take(self, line: DailyRun) -> None:
+    def _take(self, line: DailyRun | DailyLine) -> None:
         same = not any(differences(line, self.today))
         if same:
-            self.last = self.last or line
-            self.series.append(line)
-        elif self.last is None:
+            self.series.append(_PastMean(line.summary.mean, line.time))
+            self.last = self.last or self.restore(line)
+        if self.last is None:
             self.passed += 1
-            if line.paths == self.today.paths:
+            if same:
+                pass
+            elif line.paths == self.today.paths:
                 self.other = self.other or line
             else:
                 self.elsewhere = self.elsewhere or line
 
+    def restore(self, line: DailyRun | DailyLine | None) -> DailyRun | None:
+        """The whole run; None where its skills cannot be read, which is a problem."""
+        if not isinstance(line, DailyLine):
+            return line
+        state = self.find_state(line.state) if self.lost < _MOST_LOST else None
+        if state is None:
+            self.lost += 1
+            self.problems.append(f"the skills of the run of {line.time} cannot be read from {STATES}: it is left out")
+            return None
+        self.state = state
+        return unpack_run(line, state)
+
     def _take_plan(self, plan: PlanCheckerSummary) -> None:
         if self.today.profile == COMPAT and self.today.paths in _WHOLE:
             self.plan = self.plan or plan
-            self.series.append(plan)
+            self.series.append(_PastMean(plan.mean))
         else:
             self.undated += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _PastMean:
+    """The mean of a run, and when it was; "" for one without a date."""
+
+    value: float | None
+    time: str = ""
 
 
 def _decode(raw: bytes, kind: type[RecordType]) -> RecordType | None:
@@ -134,7 +179,7 @@ def _cannot_match(raw: bytes, today: DailyRun) -> bool:
 
 def _left_out(unknown: int, undated: int) -> Iterator[str]:
     if unknown:
-        yield f"{_lines(unknown)} no line of {DailyRun.ID} and left out"
+        yield f"{_lines(unknown)} of another form and left out"
     if undated:
         yield (
             f"{_lines(undated)} the plan's own and left out: only a run over everything with the profile {COMPAT} "
@@ -142,7 +187,7 @@ def _left_out(unknown: int, undated: int) -> Iterator[str]:
         )
 
 
-def differences(before: DailyRun, today: DailyRun) -> Iterator[str]:
+def differences(before: DailyHead, today: DailyHead) -> Iterator[str]:
     """Why two lines cannot be compared; nothing where they can."""
     if before.profile != today.profile:
         yield f"the profile was {before.profile} and is {today.profile}"
@@ -156,19 +201,14 @@ def differences(before: DailyRun, today: DailyRun) -> Iterator[str]:
         yield f"the paths were {', '.join(before.paths)} and are {', '.join(today.paths)}"
 
 
-def _window(series: list[DailyRun | PlanCheckerSummary], today: DailyRun) -> ScoreWindow | None:
-    means = [mean for line in series if (mean := _mean(line)) is not None]
+def _window(series: list[_PastMean], today: DailyRun) -> ScoreWindow | None:
+    means = [mean.value for mean in series if mean.value is not None]
     now = today.summary.mean
     if not means or now is None:
         return None
     above, equal = sum(mean > now for mean in means), sum(mean == now for mean in means)
-    first = next(line for line in reversed(series) if _mean(line) is not None)
-    since = first.time if isinstance(first, DailyRun) else ""
+    since = next(mean.time for mean in reversed(series) if mean.value is not None)
     return ScoreWindow(len(means), round(median(means), 4), above, equal, len(means) - above - equal, since)
-
-
-def _mean(line: DailyRun | PlanCheckerSummary) -> float | None:
-    return line.summary.mean if isinstance(line, DailyRun) else line.mean
 
 
 def _lines(n: int) -> str:

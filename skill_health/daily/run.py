@@ -24,6 +24,7 @@ from skill_health.daily.drift_report import (
     routing_sections,
 )
 from skill_health.daily.earlier import EarlierRuns, find_earlier
+from skill_health.daily.states import STATES, append_state, pack_run, read_states
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_history import Effects, read_effects
@@ -175,10 +176,15 @@ def run_daily(
     `time` is when, in UTC to the second. Raises UsageError as `lint` does, and for a history that cannot be read.
     """
     report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
-    revision = read_revision(root, git_top(root) is not None, _own_files(root, folder))
+    revision = read_revision(root, git_top(root), _own_files(root, folder))
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     today = check_today(report, result, config, as_of, time, asked, revision)
-    earlier = find_earlier(read_backwards(os.path.join(folder, HISTORY)), today.line, config.daily.window)
+    earlier = find_earlier(
+        read_backwards(os.path.join(folder, HISTORY)),
+        lambda key: read_states(os.path.join(folder, STATES), [key]).get(key),
+        today.line,
+        config.daily.window,
+    )
     before = earlier.last or earlier.other
     # Skills that were not asked for then are not new now.
     before = before if before and before.paths == today.line.paths else None
@@ -222,7 +228,7 @@ def as_json(outcome: DailyOutcome) -> str:
 
 
 def write(outcome: DailyOutcome, folder: str) -> Iterator[str]:
-    """Write the three files and yield the path of each once it is there.
+    """Write the files and yield the path of each once it is there.
 
     The history is last: a run that is stopped before is as if it had not been, and its drift is found again.
     Raises UsageError where a file cannot be written.
@@ -230,7 +236,11 @@ def write(outcome: DailyOutcome, folder: str) -> Iterator[str]:
     for name, text in ((SNAPSHOT, outcome.snapshot), (DRIFT, as_markdown(outcome))):
         write_text(os.path.join(folder, name), text)
         yield os.path.join(folder, name)
-    append_history(os.path.join(folder, HISTORY), record_values(outcome.today.line))
+    line, state = pack_run(outcome.today.line, outcome.earlier.state)
+    if state:
+        append_state(os.path.join(folder, STATES), state)
+        yield os.path.join(folder, STATES)
+    append_history(os.path.join(folder, HISTORY), record_values(line))
     yield os.path.join(folder, HISTORY)
 
 
@@ -257,5 +267,5 @@ def _own_files(root: str, folder: str) -> list[str]:
     """What a daily run itself changes, relative to the root: the folder of the reports, or its files in the root."""
     inside = os.path.relpath(os.path.realpath(folder), root).replace(os.sep, "/")
     if inside == ".":
-        return [SNAPSHOT, HISTORY, DRIFT]
+        return [SNAPSHOT, STATES, HISTORY, DRIFT]
     return [] if inside.startswith("../") or inside == ".." else [inside]

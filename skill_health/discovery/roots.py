@@ -1,4 +1,4 @@
-"""Where a collection begins: the paths a user names, the root above them, and the ignore files above that."""
+"""Where a collection begins and what lies inside it: the root above the paths a user names, ignore files, reports."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 
 from skill_health.config.load import holds_settings
+from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top, upward
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_head
+from skill_health.core.files import here, read_head
 from skill_health.discovery.ignores import Patterns, ignored, read_patterns
 from skill_health.discovery.listing import has_skill, is_skill_name
 
@@ -77,6 +78,23 @@ def relative(place: str, root: str) -> str | None:
         return ""
     base = root.rstrip(os.sep) + os.sep
     return place[len(base) :].replace(os.sep, "/") if place.startswith(base) else None
+
+
+def stay_inside(path: str, folder: str) -> str:
+    """The path, which lies below the folder by its name. Raises UsageError where a link on it leads out of that."""
+    if relative(os.path.realpath(path), os.path.realpath(folder)) is None:
+        raise UsageError(f"{here(path)} leads out of {here(folder)} by a symbolic link: remove the link")
+    return path
+
+
+def reports_folder(named: str | None, root: str, config: Config) -> str:
+    """The absolute path of the reports folder: the one that the user names, else that of the configuration.
+
+    Raises UsageError where the latter leads out of the repository by a link.
+    """
+    if named:
+        return os.path.abspath(named)
+    return stay_inside(os.path.join(root, config.daily.reports), git_top(root) or root)
 
 
 def ignores_above(root: str, start: str) -> tuple[Patterns, ...]:

@@ -105,10 +105,10 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _from_git(top: str) -> list[bytes]:
-    from skill_health.core.git import run_git
+    from skill_health.core.git import open_repository
 
     try:
-        done = run_git(top, "ls-files", "-z", "--", ":(icase,glob)**/skill.md")
+        found = open_repository(top).ask("ls-files", "-z", "--", ":(icase,glob)**/skill.md")
     except UsageError:
         return []
-    return [] if done.code else [path for path in done.output.split(b"\0") if path]
+    return [path for path in found.split(b"\0") if path]

@@ -1,4 +1,4 @@
-"""A line of the daily history."""
+"""A daily run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ Quantity = Annotated[int, Meta(ge=0, le=_MOST)] | Measure
 """What is counted stays a whole number when it is read."""
 
 
-class DailyRun(OpenRecord, frozen=True, kw_only=True):
-    """One line of skill-health-history.jsonl: what one daily run found."""
+class DailyHead(OpenRecord, frozen=True, kw_only=True):
+    """What is known of a daily run but for its skills."""
 
-    ID: ClassVar = "skill-health/history/1"
-
-    schema: Literal["skill-health/history/1"]
     time: TimeText
     """When the run began, in UTC."""
     commit: CommitText | None
@@ -34,15 +31,27 @@ class DailyRun(OpenRecord, frozen=True, kw_only=True):
     configuration: str
     """A hash of the settings and the profile that scores and findings depend on.
 
-    Lines with another one are not comparable.
+    Runs with another one are not comparable.
     """
     rules: str
-    """A hash of the version and of the codes of the rules that ran. Lines with another one are not comparable."""
+    """A hash of the version and of the codes of the rules that ran. Runs with another one are not comparable."""
     as_of: DateText
     """The day that claims were judged on."""
     paths: tuple[str, ...]
     """What was asked for, relative to the root."""
     summary: DailySummary
+
+
+class DailyRun(DailyHead, frozen=True, kw_only=True):
+    """What one daily run found.
+
+    Early versions wrote it as one line of skill-health-history.jsonl. Now it is put together of a line there and of the
+    lines of skill-health-states.jsonl.
+    """
+
+    ID: ClassVar = "skill-health/history/1"
+
+    schema: Literal["skill-health/history/1"]
     skills: Mapping[str, DailySkill]
     """The skills, by the path of their SKILL.md relative to the root."""
     other: tuple[FindingKey, ...]

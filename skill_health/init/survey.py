@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from skill_health.config.load import FILE_NAME
 from skill_health.config.settings import SourceGlobs
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_head
-from skill_health.core.git import run_git
+from skill_health.core.git import open_repository
 from skill_health.discovery.corpus import Discovery
 from skill_health.discovery.listing import AGENT_FOLDERS
 from skill_health.lint.named import registry_paths
@@ -84,16 +85,19 @@ def _judge_group(root: str, folder: str) -> str:
 
 def _list_kept_files(root: str) -> Iterator[str]:
     """The JSON, JSONL and skill-health.toml files below the root that git keeps or would keep; none outside git."""
-    names = ("*.jsonl", "*metadata.json", f"*{FILE_NAME}")
+    top = git_top(root)
+    if top is None:
+        return
     try:
-        done = run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *names)
+        found = open_repository(top).ask("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     except UsageError:
         return
-    listed = dict.fromkeys(done.output.split(b"\0")) if not done.code else ()
-    for name in [*listed][:_MAX_FILES]:
-        path = os.fsdecode(name)
-        if name and os.path.isfile(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path)):
-            yield path
+    lead = root.rstrip(os.sep) + os.sep
+    paths = dict.fromkeys(os.path.join(top, os.fsdecode(name)) for name in found.split(b"\0") if name)
+    wanted = [path for path in paths if path.startswith(lead) and path.endswith((".jsonl", "metadata.json", FILE_NAME))]
+    for path in wanted[:_MAX_FILES]:
+        if os.path.isfile(path) and not os.path.islink(path):
+            yield path[len(lead) :].replace(os.sep, "/")
 
 
 def _find_registries(root: str, files: Iterable[str]) -> dict[str, tuple[str, ...]]:

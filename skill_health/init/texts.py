@@ -63,10 +63,10 @@ jobs:
     if: github.event_name == 'push' || github.event_name == 'pull_request'
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v6
+      - uses: actions/checkout@d23441a48e516b6c34aea4fa41551a30e30af803 # v6.1.0
         with:
           persist-credentials: false
-      - uses: actions/setup-python@v6
+      - uses: actions/setup-python@ece7cb06caefa5fff74198d8649806c4678c61a1 # v6.3.0
         with:
           python-version: "3.13"
 {install}
@@ -78,10 +78,10 @@ jobs:
     outputs:
       reports: ${{{{ steps.reports.outputs.artifact-id }}}}
     steps:
-      - uses: actions/checkout@v6
+      - uses: actions/checkout@d23441a48e516b6c34aea4fa41551a30e30af803 # v6.1.0
         with:
           persist-credentials: false
-      - uses: actions/setup-python@v6
+      - uses: actions/setup-python@ece7cb06caefa5fff74198d8649806c4678c61a1 # v6.3.0
         with:
           python-version: "3.13"
 {install}
@@ -92,7 +92,7 @@ jobs:
       - name: Pass on the history
         id: reports
         if: "!cancelled()"
-        uses: actions/upload-artifact@v6
+        uses: actions/upload-artifact@b7c566a772e6b6bfb58ed0dc250532a479d7789f # v6.0.0
         with:
           name: skill-health-reports
           path: {folder}
@@ -105,8 +105,8 @@ jobs:
     permissions:
       contents: write
     steps:
-      - uses: actions/checkout@v6
-      - uses: actions/download-artifact@v7
+      - uses: actions/checkout@d23441a48e516b6c34aea4fa41551a30e30af803 # v6.1.0
+      - uses: actions/download-artifact@37930b1c2abaa49bbe596cd826c3c89aef350131 # v7.0.0
         with:
           name: skill-health-reports
           path: {folder}
@@ -119,12 +119,18 @@ jobs:
           git commit --quiet --message "Skill health of $(date -u +%F)"
           git push
 """
+# The commit holds the locks, so that it says what every package is, down to its bytes.
 _INSTALL = """\
-      - run: python -I -m pip install 'skill-health @ git+{repo}@{rev}'"""
+      - name: Install skill-health
+        run: |
+          git clone --quiet --no-checkout -- '{repo}' "$RUNNER_TEMP/skill-health"
+          cd "$RUNNER_TEMP/skill-health"
+          git checkout --quiet --detach '{rev}'
+          python -I -m pip install --require-hashes --only-binary :all: -r locks/build.txt -r locks/base.txt
+          python -I -m pip install --no-deps --no-index --no-build-isolation ."""
 _MISSING = f"""\
-      # Fill this in: where skill-health comes from. In place of the step, for a repository that you trust:
-      #   - run: python -I -m pip install 'skill-health @ git+https://ADDRESS@COMMIT'
-      # or let `skill-health init --workflow --from https://ADDRESS@COMMIT --force` write the whole file.
+      # Fill this in: where skill-health comes from. For a repository that you trust,
+      # `skill-health init --workflow --from https://ADDRESS@COMMIT --force` writes the whole file.
       - name: Install skill-health
         run: |
           echo "::error::say in {WORKFLOW_FILE} where skill-health is installed from"

@@ -8,9 +8,10 @@ from collections import Counter
 from typing import NamedTuple
 
 from skill_health.config.settings import Config
-from skill_health.core.boundary import Boundary
+from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_whole, write_text
+from skill_health.discovery.roots import stay_inside
 from skill_health.lint.report import BASELINE, LintReport
 from skill_health.rules._api import Finding
 
@@ -39,9 +40,7 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
     Rewriting drops the entries that no longer occur and adds new findings only where `grow` allows it or no
     baseline exists yet. An entry counts once: a second finding with the same content is new.
     """
-    path = os.path.join(root, config.baseline or BASELINE)
-    if Boundary(root).lures_out(path):
-        raise UsageError(f"{path} leads out of the repository through a symbolic link: replace the link by the file")
+    path = stay_inside(os.path.join(root, config.baseline or BASELINE), git_top(root) or root)
     fresh = not os.path.exists(path)
     known = {} if fresh and (reason is not None or not config.baseline) else read_baseline(path)
     if reason is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from skill_health.config.settings import Config
 from skill_health.core.boundary import INSIDE, OUTSIDE, Boundary
 from skill_health.core.files import blake2b
 from skill_health.discovery.corpus import Discovery, Entry
-from skill_health.lint.cache import answer, content_digest, digest, read_entry
+from skill_health.lint.cache import StoredSkill, answer, content_digest, digest, read_entry
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
 from skill_health.rules._load import all_rules
@@ -26,7 +26,7 @@ from skill_health.skill.decode import decode
 from skill_health.skill.markdown import parse_document
 from skill_health.skill.measure import Measures, measure
 from skill_health.skill.model import Document, Skill, Span
-from skill_health.skill.parse import parse_skill, unreadable
+from skill_health.skill.parse import parse_head, parse_skill, unreadable
 from skill_health.text.patterns import lazy
 from skill_health.text.secrets import redact
 
@@ -83,6 +83,61 @@ class SkillChecker:
     def _check(self, skill: Skill) -> CheckedSkill:
         context = FileContext(self.root, self.config, self.registries, self.boundary)
         return check_skill(skill, self.rules, context, self.collectors)
+
+    def summarize(self, entry: Entry) -> tuple[str, dict[str, Any]]:
+        """The digest of a SKILL.md and its summary, for which no more than its frontmatter is parsed."""
+        data, problem = read_entry(self.root, entry)
+        return content_digest(data, problem), summary_of(load_head(entry, data, problem))
+
+
+class SiblingFacts(Mapping[str, Any]):
+    """The facts of a skill that is not checked: its summary, and what a rule asks for, collected when it does.
+
+    `recall` finds a skill that was checked before, or None. `inputs` are as in `CheckedSkill`, SKILL.md included.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        summary: Mapping[str, Any],
+        checker: SkillChecker,
+        recall: Callable[[Entry], StoredSkill | None],
+    ) -> None:
+        self.entry, self.checker, self.recall = entry, checker, recall
+        self.known: dict[str, Any] = {"summary": summary}
+        self.inputs: dict[str, str] = {}
+        self._read: tuple[Skill, FileContext] | None = None
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.known:
+            self._collect(key)
+        return self.known[key]
+
+    def _collect(self, key: str) -> None:
+        rule = next((rule for rule in self.checker.collectors if rule.code == key), None)
+        if rule is None or rule.collect is None:
+            raise KeyError(key)
+        if not self.inputs:
+            question = "whole:" + self.entry.path
+            self.inputs[question] = answer(self.checker.boundary, question)
+            if (stored := self.recall(self.entry)) is not None:
+                self.known = {**stored.facts, **self.known}
+                self.inputs.update(stored.record.inputs)
+        if key not in self.known:
+            skill, context = self._read = self._read or self._load()
+            self.known[key] = rule.collect(skill, context)
+            self.inputs.update(context.inputs)
+
+    def _load(self) -> tuple[Skill, FileContext]:
+        checker = self.checker
+        skill = load_head(self.entry, *read_entry(checker.root, self.entry))
+        return skill, FileContext(checker.root, checker.config, checker.registries, checker.boundary)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
 
 
 _checker: SkillChecker | None = None
@@ -205,6 +260,13 @@ def load_skill(entry: Entry, data: bytes, problem: str) -> Skill:
     return parse_skill(data, entry.path, entry.folder_name, entry.files)._replace(outside=entry.outside)
 
 
+def load_head(entry: Entry, data: bytes, problem: str) -> Skill:
+    """The skill as `load_skill` has it, but its Markdown is parsed only if it is looked at."""
+    if problem:
+        return unreadable(entry.path, problem, entry.files)
+    return parse_head(data, entry.path, entry.folder_name, entry.files)
+
+
 def summary_of(skill: Skill) -> dict[str, Any]:
     """What every collection-wide rule may know of a skill, as JSON."""
     spans = {}
@@ -277,16 +339,33 @@ class CorpusFiles(FileContext):
 
 
 def check_corpus(
-    facts: Mapping[str, Mapping[str, Any]], discovery: Discovery, config: Config, registries: Registries, as_of: date
+    facts: Mapping[str, Mapping[str, Any]],
+    discovery: Discovery,
+    config: Config,
+    registries: Registries,
+    as_of: date,
+    shown: frozenset[str] | None = None,
 ) -> CheckedCorpus:
-    """Run the collection-wide rules over the facts of every skill, by its path and in that order."""
+    """Run the collection-wide rules over the facts of every skill, by its path and in that order.
+
+    Where `shown` names files, only the findings about these are looked for: others may be missing.
+    """
     context = CorpusFiles(discovery.root, config, registries, as_of)
-    corpus = Corpus(tuple(_summary(path, known) for path, known in facts.items()), discovery.unread)
+    corpus = Corpus(tuple(_summary(path, known) for path, known in facts.items()), shown, discovery.unread)
     findings: list[Finding] = []
     for rule in selected(all_rules(), config):
         if rule.check_corpus is not None:
-            findings += as_findings(rule, rule.check_corpus(corpus, context), None, context)
+            hits = (hit for hit in rule.check_corpus(corpus, context) if _is_shown(hit, corpus))
+            findings += as_findings(rule, hits, None, context)
+    for known in facts.values():
+        if isinstance(known, SiblingFacts):
+            context.inputs.update(known.inputs)
     return CheckedCorpus(tuple(findings), context.inputs)
+
+
+def _is_shown(hit: Hit, corpus: Corpus) -> bool:
+    # What could not be searched may hold anything, also what is asked for.
+    return corpus.shows(hit.path or "", *hit.also) or hit.path in dict(corpus.unread)
 
 
 def _summary(path: str, facts: Mapping[str, Any]) -> SkillSummary:

@@ -23,7 +23,7 @@ from skill_health.rules._api import Finding, Severity, named_by
 from skill_health.rules.ignores import _comments
 
 if TYPE_CHECKING:
-    from skill_health.lint.check import CheckedCorpus, CheckedSkill
+    from skill_health.lint.check import CheckedCorpus, CheckedSkill, SkillChecker
     from skill_health.registries.records import Registries
 
 # The facts that scores and reports are made of; the others are for the collection-wide rules alone.
@@ -66,8 +66,9 @@ def lint(
     jobs: int = 0,
     use_cache: bool = True,
     score: bool = False,
+    paranoid: bool = False,
 ) -> tuple[LintReport, LintResult]:
-    """Discover, check, report and, where asked for, score.
+    """Discover, check, report and, where asked for, score. With `paranoid` no file is trusted to be unchanged unread.
 
     Raises UsageError for a path that does not exist, and where a folder is named and no skill is found.
     """
@@ -75,7 +76,7 @@ def lint(
     if not discovery.entries and not discovery.unread and (not paths or any(map(os.path.isdir, paths))):
         where = ", ".join(paths)
         raise UsageError(f"no skill below {where}: a skill is a folder with a SKILL.md (see exclude, .gitignore)")
-    result = run(discovery, config, as_of, jobs, use_cache, score, _named_files(paths, root))
+    result = run(discovery, config, as_of, jobs, use_cache, score, _named_files(paths, root), paranoid)
     report = LintReport(
         __version__, config.profile, tuple(e for e in result.entries if e.target), result.findings,
         prefix=prefix(root), ignored=result.ignored, warnings=result.warnings,
@@ -95,18 +96,22 @@ def run(
     use_cache: bool = True,
     facts: bool = False,
     paths: Sequence[str] = (),
+    paranoid: bool = False,
 ) -> LintResult:
-    """Check every skill of the collection and report on those that were asked for.
+    """Check the skills that were asked for, and report on them as part of their collection.
 
-    `jobs` is the number of worker processes (0: one for each processor when there is enough to do);
-    `facts` asks for the facts of all skills; `paths` are files outside any skill, relative to the root,
-    whose findings are wanted too. Raises UsageError for a selector that names no rule.
+    Of the other skills no more is read than the collection-wide rules need to judge these. `jobs` is the number of
+    worker processes (0: one for each processor when there is enough to do); `facts` asks for the facts of all skills,
+    which are all checked then; `paths` are files outside any skill, relative to the root, whose findings are wanted
+    too; `paranoid` is as in `lint`. Raises UsageError for a selector that names no rule.
     """
-    session = LintSession(discovery, config, use_cache)
-    skills = session.check_skills(jobs)
-    corpus = session.check_corpus(skills, as_of)
+    session = LintSession(discovery, config, use_cache, paranoid)
+    wanted = frozenset(entry.path for entry in discovery.entries if entry.target)
+    shown = None if facts or len(wanted) == len(discovery.entries) else wanted.union(paths)
+    skills = session.check_skills(jobs, shown)
+    corpus = session.check_corpus(skills, as_of, shown)
     if session.complete and session.cache.lacks(skills, corpus):
-        session.cache.save(skills, corpus, as_of, session.registries, session.rules)
+        session.cache.save(skills, corpus, as_of, shown, session.registries, session.rules)
     findings, ignored = session.finish(skills, corpus, set(paths))
     return LintResult(
         discovery.root, discovery.entries, tuple(findings), _facts(skills) if facts else {}, ignored,
@@ -121,15 +126,19 @@ class LintSession:
     everything in the cache loads no parser. `complete` is False where a skill could not be checked.
     """
 
-    def __init__(self, discovery: Discovery, config: Config, use_cache: bool) -> None:
+    def __init__(self, discovery: Discovery, config: Config, use_cache: bool, paranoid: bool = False) -> None:
         self.discovery, self.config, self.complete = discovery, config, True
-        self.cache = LintCache.open(discovery, config) if use_cache else LintCache(discovery)
+        self.cache = LintCache.open(discovery, config, paranoid) if use_cache else LintCache(discovery)
 
-    def check_skills(self, jobs: int) -> dict[str, CheckedSkill | StoredSkill]:
-        """Every skill, in the order of the paths: from the cache where every input still holds, else by checking."""
+    def check_skills(self, jobs: int, shown: frozenset[str] | None) -> dict[str, CheckedSkill | StoredSkill]:
+        """The skills whose findings are shown (None: all), in the order of the paths.
+
+        They come from the cache where every input still holds, else from checking.
+        """
         found: dict[str, CheckedSkill | StoredSkill] = {}
         unknown = []
-        for entry in self.discovery.entries:
+        entries = [entry for entry in self.discovery.entries if shown is None or entry.path in shown]
+        for entry in entries:
             stored = self.cache.find_skill(entry)
             if stored is None:
                 unknown.append(entry)
@@ -141,19 +150,39 @@ class LintSession:
             checked = dict(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
             self.complete = all(skill.content for skill in checked.values())
             found.update(checked)
-        return {entry.path: found[entry.path] for entry in self.discovery.entries}
+        return {entry.path: found[entry.path] for entry in entries}
 
     def check_corpus(
-        self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date
+        self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date, shown: frozenset[str] | None
     ) -> CheckedCorpus | StoredCorpus:
-        """What the collection-wide rules find; from the cache where nothing they see has changed."""
-        stored = self.cache.find_corpus(skills, as_of)
+        """What the collection-wide rules find of what is shown; from the cache where nothing they see has changed."""
+        siblings = [entry for entry in self.discovery.entries if entry.path not in skills]
+        for entry in siblings:
+            if not self.cache.has_summary(entry):
+                self.cache.keep_summary(entry, *self._checker.summarize(entry))
+        stored = self.cache.find_corpus(skills, as_of, shown)
         if stored is not None:
             return stored
-        from skill_health.lint.check import check_corpus
+        from skill_health.lint.check import SiblingFacts, check_corpus
 
-        facts = {path: skill.facts for path, skill in skills.items()}
-        return check_corpus(facts, self.discovery, self.config, self.registries, as_of)
+        facts: dict[str, Mapping[str, Any]] = {path: skill.facts for path, skill in skills.items()}
+        for entry in siblings:
+            facts[entry.path] = SiblingFacts(entry, self._summary(entry), self._checker, self.cache.find_skill)
+        facts = {entry.path: facts[entry.path] for entry in self.discovery.entries}
+        return check_corpus(facts, self.discovery, self.config, self.registries, as_of, shown)
+
+    def _summary(self, entry: Entry) -> Mapping[str, Any]:
+        summary = self.cache.find_summary(entry)
+        if summary is None:
+            content, summary = self._checker.summarize(entry)
+            self.cache.keep_summary(entry, content, summary)
+        return summary
+
+    @functools.cached_property
+    def _checker(self) -> SkillChecker:
+        from skill_health.lint.check import SkillChecker
+
+        return SkillChecker(self.discovery.root, self.config, self.registries)
 
     def finish(
         self,
@@ -188,13 +217,13 @@ class LintSession:
         """
         from skill_health.registries.records import from_json, load_registries
 
-        kept = self.cache.stored.get("registries")
+        kept = self.cache.file.part("registries")
         return from_json(kept) if kept else load_registries(self.discovery.root, self.config.sources)
 
     @functools.cached_property
     def rules(self) -> list[tuple[str, str, bool]]:
         """Code, name and whether selected, of every rule; from the cache where that is known."""
-        kept = self.cache.stored.get("rules")
+        kept = self.cache.file.part("rules")
         if kept is not None:
             return list(kept)
         from skill_health.rules._load import all_rules

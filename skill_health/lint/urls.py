@@ -23,7 +23,7 @@ import msgspec
 from skill_health import __version__
 from skill_health.config.settings import Config
 from skill_health.core.files import read_bytes, read_whole, replace_file
-from skill_health.lint import cache, pipeline
+from skill_health.lint import cache_folder, pipeline
 from skill_health.lint.check import FileContext, as_findings, load_skill
 from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
@@ -380,7 +380,7 @@ def with_urls(report: LintReport, result: LintResult, config: Config) -> LintRep
     rule = next(rule for rule in all_rules() if rule.code == dead_url.CODE)
     read = _skills(report, result, config)
     facts: dict[str, dict[str, Any]] = {s.path: {dead_url.CODE: dead_url.collect(s, context)} for s, context in read}
-    results = check_urls(dead_url.addresses(facts), os.path.join(cache.directory(), "urls.json"))
+    results = check_urls(dead_url.addresses(facts), cache_folder.own_path(cache_folder.URLS))
     findings: list[Finding] = []
     silenced = 0
     for skill, context in read:

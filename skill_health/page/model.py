@@ -26,8 +26,8 @@ from skill_health.documents.skill_record import SkillRecords
 class Origins:
     """Where each figure comes from: the document's name, "#", and a JSON pointer (RFC 6901) into it.
 
-    The names of documents are: status (`status --format json`), lint (`lint --score --format json`), history (the
-    lines of skill-health-history.jsonl as a list, oldest first), router-history and effectiveness-history likewise,
+    The names of documents are: status (`status --format json`), lint (`lint --score --format json`), history (the daily
+    runs as a list, oldest first), router-history and effectiveness-history (the lines of these files likewise),
     router/RUN and effectiveness/RUN (the report.json of that run), page (what `report --format json` adds).
     """
 

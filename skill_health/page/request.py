@@ -10,6 +10,7 @@ from datetime import date
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.strict_json import escape_surrogates
+from skill_health.discovery.roots import reports_folder
 from skill_health.lint.pipeline import configure
 from skill_health.page.data.gather import TITLE, read_page
 from skill_health.page.figures import escape_text
@@ -48,7 +49,7 @@ def asked(paths: Sequence[str], options: PageOptions) -> PageRequest:
     named = tuple(paths) or (".",)
     overrides = {"profile": options.profile} if options.profile else {}
     root, config = configure(named, options.config_file, overrides)
-    folder = os.path.abspath(options.reports or os.path.join(root, config.daily.reports))
+    folder = reports_folder(options.reports, root, config)
     return PageRequest(named, root, config, folder)
 
 

@@ -15,10 +15,12 @@ and one of
 
 The second kind sees a summary of every skill. If it needs more, it collects that once per skill with
 `def collect(skill: Skill, context: Context) -> JSON value`; the value is cached and becomes `summary.facts[CODE]`.
+A commit asks for the findings of a few skills. The facts of others are then collected when the rule looks at them: it
+should look at no more than it needs (see `Corpus.shows`).
 `REDACT = True` keeps the source line of its hits out of every output.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -144,10 +146,22 @@ class SkillSummary(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """All skills of a collection in the order of their paths, and the folders (path, reason) that were not searched."""
+    """All skills of a collection in the order of their paths.
+
+    `shown` names the files asked for (None: all), `unread` the folders (path, reason) that were not searched.
+    """
 
     skills: tuple[SkillSummary, ...]
+    shown: frozenset[str] | None = None
     unread: tuple[tuple[str, str], ...] = ()
+
+    def wanted(self) -> Iterator[SkillSummary]:
+        """The skills whose findings are wanted."""
+        return (skill for skill in self.skills if self.shows(skill.path))
+
+    def shows(self, *paths: str) -> bool:
+        """Whether a finding about these files is wanted. A rule may leave out others, and what they would cost."""
+        return self.shown is None or not self.shown.isdisjoint(paths)
 
 
 class CorpusContext(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -49,7 +50,8 @@ def has_boundary(description: str) -> bool:
 
 _PUNCTUATION = bytes(range(33, 48)) + bytes(range(58, 65)) + bytes(range(91, 97)) + bytes(range(123, 127))
 _ASCII = bytes(range(128))
-_WIDE = lazy("[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+# Ideographs, kana and hangul. A pattern of them would take longer to compile than most skills to check.
+_WIDE = ((0x1100, 0x11FF), (0x2E80, 0xD7FF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF), (0x20000, 0x3FFFF))
 _FIRST_PERSON = lazy(r"\b(?:I can|Use me|You can use this)\b")
 _NAME = lazy(r"[^\W_]+(?:-[^\W_]+)*")
 
@@ -102,7 +104,9 @@ def estimate_tokens(text: str) -> int:
     data = text.encode("utf-8", "replace")
     marks = len(data) - len(data.translate(None, _PUNCTUATION))
     other = data.translate(None, _ASCII).decode("utf-8", "replace") if len(data) != len(text) else ""
-    beyond, wide = len(other), len(_WIDE.findall(other)) if other else 0
+    counts = Counter(other).items() if other else ()
+    wide = sum(times for char, times in counts if any(first <= ord(char) <= last for first, last in _WIDE))
+    beyond = len(other)
     plain = len(text) - marks - beyond
     return round(0.2 * plain + 0.6 * marks + wide + 0.5 * (beyond - wide))
 

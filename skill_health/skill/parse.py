@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from skill_health.core.files import MAX_BYTES
 from skill_health.skill import frontmatter, markdown
 from skill_health.skill.decode import MAX_LINE, decode
@@ -38,6 +40,35 @@ def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: t
     it; `files` are the other files of the folder. Every defect of the bytes, the frontmatter and the Markdown is in
     `Skill.defects`, ordered by position.
     """
+    head = parse_head(data, path, folder_name, files)
+    body, defects = head.body, list(head.defects)
+    if len(data) <= MAX_BYTES:
+        long = next((i for i, line in enumerate(head.lines) if len(line) > MAX_LINE), None)
+        if long is not None:
+            message = f"a line of {len(head.lines[long]):,} characters; its inline markup was not checked"
+            defects.append(Defect("long-line", Span(long + 1, 1), message))
+        deep = next((prose for prose in body.prose if markdown.is_deep(prose.text)), None)
+        if deep is not None:
+            message = f"brackets nested more than {markdown.MAX_BRACKETS} deep; the inline markup was not checked"
+            defects.append(Defect("deep-markup", Span(deep.line, 1), message))
+        defects.sort(key=_place)
+    return Skill(*head)._replace(body=body, defects=tuple(defects))
+
+
+class SkillHead(Skill):
+    """A skill whose Markdown is parsed when it is looked at."""
+
+    @cached_property
+    def body(self) -> Document:
+        """The Markdown; a file over the limit has none."""
+        unparsed = super().body
+        if any(defect.kind == "oversized" for defect in self.defects):
+            return unparsed
+        return markdown.parse_document(self.lines, unparsed.first_line)
+
+
+def parse_head(data: bytes, path: str, folder_name: str | None = None, files: tuple[str, ...] = ()) -> SkillHead:
+    """Parse the frontmatter of a SKILL.md, and the rest where it is looked at; lines too long are no defect then."""
     folder, _, file_name = path.rpartition("/")
     name = folder.rpartition("/")[2] if folder_name is None else folder_name
     text, newline, encoding, defects = decode(data)
@@ -50,18 +81,12 @@ def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: t
     else:
         matter, first, _, found = frontmatter.read(text)
         defects += found
+    defects.sort(key=_place)
     body = Document(tuple(lines), first)
-    if len(data) <= MAX_BYTES:
-        long = next((i for i, line in enumerate(lines) if len(line) > MAX_LINE), None)
-        if long is not None:
-            message = f"a line of {len(lines[long]):,} characters; its inline markup was not checked"
-            defects.append(Defect("long-line", Span(long + 1, 1), message))
-        body = markdown.parse_document(tuple(lines), first)
-        deep = next((prose for prose in body.prose if markdown.is_deep(prose.text)), None)
-        if deep is not None:
-            message = f"brackets nested more than {markdown.MAX_BRACKETS} deep; the inline markup was not checked"
-            defects.append(Defect("deep-markup", Span(deep.line, 1), message))
-    defects.sort(key=lambda defect: (defect.span.line, defect.span.col, defect.kind))
-    return Skill(
+    return SkillHead(
         path, folder, name, file_name, text, newline, encoding, tuple(lines), matter, body, files, tuple(defects)
     )
+
+
+def _place(defect: Defect) -> tuple[int, int, str]:
+    return defect.span.line, defect.span.col, defect.kind

@@ -47,6 +47,17 @@ def vectors(texts: Sequence[Sequence[str]], background: int = 0) -> list[dict[st
     return found
 
 
+def squares(text: Sequence[str], texts: Sequence[Collection[str]], background: int = 0) -> dict[str, float]:
+    """The squared weights in the unit vector of one text among others; `background` is as in `vectors`."""
+    total = len(texts) + background
+    raw = {
+        term: (times * (math.log((1 + total) / (1 + sum(term in other for other in texts))) + 1)) ** 2
+        for term, times in Counter(text).items()
+    }
+    whole = math.fsum(raw.values())
+    return {term: value / whole for term, value in raw.items()}
+
+
 def cosine(a: Vector, b: Vector) -> float:
     """The cosine of two unit vectors, 0 to 1."""
     if len(a) > len(b):

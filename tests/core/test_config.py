@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -16,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from skill_health.config import values
-from skill_health.config.load import holds_settings
+from skill_health.config.load import describe_refused, holds_settings
 from skill_health.config.settings import (
     Config,
     ModelPrice,
@@ -301,6 +302,7 @@ def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
     def compare(node: Mapping[str, Any], value: Any) -> None:
         known = {name.replace("_", "-"): default for name, default in value._asdict().items()}
         known.pop("source", None)
+        known.pop("refused", None)
         assert node["properties"].keys() == known.keys()
         for key, default in known.items():
             entry = node["properties"][key]
@@ -494,3 +496,112 @@ def test_reading_a_configuration_needs_no_schema_library(write: Write) -> None:
     )
     output = subprocess.run([sys.executable, "-c", code, str(root)], check=True, capture_output=True, text=True).stdout
     assert output == "tomllib\n"
+
+
+PROVIDER = (
+    '[router.providers.x]\nprotocol = "openai"\nbase-url = "https://example.com"\nkey-env = "AWS_SECRET_ACCESS_KEY"\n'
+)
+PRICE = '[router.prices."openai:m"]\ninput = 0\noutput = 0\n'
+AGENT = '[effectiveness]\nacp-command = ["sh", "-c", "touch sprung"]\nacp-env = { A = "b" }\nsandbox = "none"\n'
+
+
+@pytest.mark.parametrize("file", ["skill-health.toml", "pyproject.toml"])
+def test_where_keys_and_money_go_is_not_for_a_repository_to_say(tmp_path: Path, file: str) -> None:
+    text = PROVIDER + PRICE + AGENT
+    table = "[tool.skill-health." if file == "pyproject.toml" else "["
+    (tmp_path / file).write_text(
+        f"profile = 'plan'\n{text}" if table == "[" else text.replace("\n[", f"\n{table}").replace("[", table, 1)
+    )
+    config = load_config(str(tmp_path))
+    assert (config.router.providers, config.router.prices) == ({}, {})
+    assert (config.effectiveness.acp_command, config.effectiveness.acp_env, config.effectiveness.sandbox) == (
+        (),
+        {},
+        "",
+    )
+    assert [line.rpartition(": ")[2] for line in config.refused] == [
+        "router.providers", "router.prices", "effectiveness.acp-command", "effectiveness.acp-env", "effectiveness.sandbox",
+    ]  # fmt: skip
+    first = describe_refused(config)[0]
+    assert f"{file}:" in first and "config.toml, or name this file with --config" in first
+    named = load_config(str(tmp_path), str(tmp_path / file))
+    assert named.router.providers and named.router.prices and named.effectiveness.acp_command and not named.refused
+
+
+def test_the_users_own_settings_hold_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    (tmp_path / "own/skill-health").mkdir(parents=True)
+    (tmp_path / "own/skill-health/config.toml").write_text(PROVIDER + PRICE + AGENT)
+    (tmp_path / "skill-health.toml").write_text(
+        '[router]\nreps = 7\n[router.prices."openai:m"]\ninput = 0\noutput = 0\n'
+    )
+    config = load_config(str(tmp_path))
+    assert config.router.providers["x"].key_env == "AWS_SECRET_ACCESS_KEY" and config.router.reps == 7
+    assert config.effectiveness.acp_command == ("sh", "-c", "touch sprung") and config.effectiveness.sandbox == "none"
+    assert [*config.router.prices] == ["openai:m"] and len(config.refused) == 1
+    assert config_digest(config) == config_digest(Config())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('profile = "plan"\n', 'config.toml:1: "profile" is for a repository to say, in its skill-health.toml'),
+        ("[router]\nreps = 2\n", 'config.toml:2: "router.reps" is for a repository to say'),
+        ("[router.providers.x]\nprotocol = 1\n", '2: "router.providers.x.protocol" must be a string'),
+        ("nothing = 1\n", '1: unknown key "nothing"'),
+    ],
+)
+def test_what_changes_findings_is_not_the_users_own(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people who look at the same repository see the same."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "skill-health").mkdir()
+    (tmp_path / "skill-health/config.toml").write_text(text)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        load_config(str(tmp_path))
+
+
+OUTSIDE = [
+    "/etc/passwd",
+    "../outside",
+    "a/../../b",
+    "..",
+    "~/x",
+    "C:\\x",
+    "\\\\host\\share",
+    "a\\..\\..\\b",
+    "a\x00b",
+    "a\x1b[2Jb",
+]
+
+
+@pytest.mark.parametrize("value", OUTSIDE)
+@pytest.mark.parametrize(
+    "key",
+    [
+        "baseline",
+        "profile",
+        "daily.reports",
+        "sources.claims",
+        "sources.mechanisms",
+        "sources.prompts",
+        "sources.tasks",
+    ],
+)
+def test_a_repository_names_only_what_lies_inside_it(key: str, value: str, tmp_path: Path) -> None:
+    table, _, name = key.rpartition(".")
+    shown = json.dumps(value)
+    text = f"[{table}]\n" * bool(table) + f"{name} = {f'[{shown}]' if table == 'sources' else shown}\n"
+    (tmp_path / "skill-health.toml").write_text(text)
+    with pytest.raises(UsageError) as error:
+        load_config(str(tmp_path))
+    assert f'"{key}" must be a path inside the repository, not ' in str(error.value)
+    assert str(error.value).isprintable()
+    assert load_config(str(tmp_path), str(tmp_path / "skill-health.toml"))
+
+
+@pytest.mark.parametrize("value", ["reports", "a/b", "a..b", "...", ".reports", "docs/~old", "sub folder/é"])
+def test_what_lies_inside_may_be_called_anything(value: str, tmp_path: Path) -> None:
+    (tmp_path / "skill-health.toml").write_text(f"[daily]\nreports = {json.dumps(value)}\n")
+    assert load_config(str(tmp_path)).daily.reports == value

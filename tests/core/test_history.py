@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
-from skill_health.core.history import append_history, read_backwards
+from skill_health.core.history import append_history, append_lines, read_backwards
 
 WRITER = """
 import sys
@@ -108,3 +108,47 @@ def test_any_bytes_are_survived(data: bytes, tmp_path_factory: pytest.TempPathFa
     append_history(str(path), {"last": True})
     (_, last), *_ = read_backwards(str(path))
     assert json.loads(last) == {"last": True}
+
+
+LINES = b'{"state":"1","name":"a"}\n{"state":"1","name":"b"}\n'
+
+
+@pytest.mark.parametrize("before", [b"", b"\n", b'{"state":"0"}\n', LINES[:24] + LINES])
+@pytest.mark.parametrize("there", range(len(LINES) + 1))
+def test_lines_that_a_killed_process_began_are_finished(before: bytes, there: int, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "states.jsonl"
+    append_lines(str(path), before + LINES[:there])
+    assert path.read_bytes() == before + LINES[:there]
+    append_lines(str(path), LINES)
+    assert path.read_bytes() == (before + LINES if there or before != LINES[:24] + LINES else before)
+
+
+def test_a_torn_line_of_another_writer_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "states.jsonl"
+    path.write_bytes(b'{"torn":')
+    append_lines(str(path), LINES)
+    assert path.read_bytes() == b'{"torn":\n' + LINES
+
+
+def test_lines_are_appended_to_nothing_but_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, why in (("link", "it is a link"), ("pipe", "not a regular file"), ("folder", "cannot write")):
+        with pytest.raises(UsageError, match=why):
+            append_lines(str(tmp_path / name), LINES)
+    assert (tmp_path / "secret").read_text() == "x"
+
+
+def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "states.jsonl"
+    path.write_bytes(LINES)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError, match="No space left"):
+        append_lines(str(path), b"{}\n" * 4)
+    assert path.read_bytes() == LINES

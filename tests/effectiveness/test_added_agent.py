@@ -62,7 +62,19 @@ def test_a_benchmark_runs_with_it(
             '[router.prices."here:m"]\ninput = 1\noutput = 5\n',
             "utf-8",
         )
-        command = ["effectiveness", "run", "tasks", "--agents", "acme:here:m", "--arms", "target", "--reps", "1"]
+        command = [
+            "effectiveness",
+            "run",
+            "tasks",
+            "--config",
+            "skill-health.toml",
+            "--agents",
+            "acme:here:m",
+            "--arms",
+            "target",
+            "--reps",
+            "1",
+        ]
         code = main([*command, "--sandbox", "none", "--max-budget-usd", "5", "--quiet"])
     assert code == 0, capsys.readouterr().err
     results = rows(the_run(collection / "reports") / "results.jsonl")

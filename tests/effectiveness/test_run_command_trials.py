@@ -191,7 +191,7 @@ def test_money_needs_a_cap_and_a_price(
     prices = f'[router.prices."here:m"]\n{price}' if price else ""
     (collection / "skill-health.toml").write_text(server + prices, "utf-8")
     try:
-        code = call(*given, agents="loop:here:m")
+        code = call("--config", "skill-health.toml", *given, agents="loop:here:m")
     except SkillHealthError as error:
         if not message:
             assert "incomplete: 22 trials have no result (the cap of 5 trials is reached)" in str(error)
@@ -211,7 +211,7 @@ def test_the_cap_of_a_trial_can_be_set(call: Call, collection: Path, made: Made)
         "utf-8",
     )
     arguments = ["run", "tasks", "--time", TIME, "--quiet", "--sandbox", "none", "--reps", "1"]
-    more = ["--max-budget-usd", "0.25", "--max-usd-per-trial", "0.1"]
+    more = ["--max-budget-usd", "0.25", "--max-usd-per-trial", "0.1", "--config", "skill-health.toml"]
     with pytest.raises(AbortedError, match="leaves no room for another trial"):
         group.main([*arguments, *more], standalone_mode=False)
     assert {cell.max_usd for cell in made.cells} == {0.1}

@@ -41,7 +41,7 @@ def go(collection: Path, server: AgentServer, *more: str) -> subprocess.Complete
     )
     sandbox = "bubblewrap" if back_end("bubblewrap").found() else "none"
     command = [
-        sys.executable, "-m", "skill_health", "effectiveness", "run", "tasks", "--agents", "loop:here:m", "--quiet",
+        sys.executable, "-m", "skill_health", "effectiveness", "run", "tasks", "--config", "skill-health.toml", "--agents", "loop:here:m", "--quiet",
         "--arms", "target,full", "--reps", "1", "--sandbox", sandbox, "--time", "2026-03-01T00:00:00Z", *more,
     ]  # fmt: skip
     root = Path(__file__).resolve().parents[2]

@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_parsed import Element, Parsed
 
+from skill_health.documents._record import record_values
+from skill_health.page.data.histories import daily_history
 from skill_health.page.html import render, shortened, whole
 from skill_health.page.model import Page
 
@@ -43,11 +45,11 @@ def documents() -> dict[str, Any]:
         for path in folder.glob(f"{kind}/*/results.jsonl"):
             told[f"results/{path.parent.name}"] = [json.loads(line) for line in path.read_bytes().splitlines()]
     for name, file in (
-        ("history", "skill-health-history.jsonl"),
         ("router-history", "router-history.jsonl"),
         ("effectiveness-history", "effectiveness-history.jsonl"),
     ):
         told[name] = [json.loads(line) for line in (folder / file).read_bytes().splitlines()]
+    told["history"] = [json.loads(json.dumps(record_values(run))) for run in daily_history(page.folder)[0]]
     return told
 
 

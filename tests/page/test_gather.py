@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from skill_health.cli import main
 from skill_health.config.settings import Config
 from skill_health.core.validation import problems
+from skill_health.daily.states import STATES, pack_run
 from skill_health.documents._record import OpenRecord, Record, record_values
 from skill_health.page.data.gather import effect_reports, router_reports
 from skill_health.page.data.histories import MOST_LINES, daily_history, effect_history, router_history
@@ -165,15 +166,23 @@ TORN: dict[str, bytes] = {
     ],
 )
 def test_a_damaged_line_costs_a_note(name: str, read: Callable[[str], Any], damage: bytes, tmp_path: Path) -> None:
-    good = (Path(page_made.page().folder) / name).read_bytes().splitlines()
-    (tmp_path / name).write_bytes(b"\n".join([damage, good[0], damage, *good[1:], damage]))
-    lines, notes = read(str(tmp_path))
-    assert [json.loads(json.dumps(record_values(line))) for line in lines] == [json.loads(line) for line in good]
+    folder = shutil.copytree(page_made.page().folder, tmp_path / "reports")
+    before, _ = read(str(folder))
+    good = (folder / name).read_bytes().splitlines()
+    (folder / name).write_bytes(b"\n".join([damage, good[0], damage, *good[1:], damage]))
+    lines, notes = read(str(folder))
+    assert lines == before and len(lines) == len(good)
     assert notes == (f"3 lines of {name} are damaged or of another form, and left out",)
 
 
+def early_line() -> dict[str, Any]:
+    """A line of the daily history as early versions wrote it, with all skills."""
+    line: dict[str, Any] = json.loads(json.dumps(record_values(page_made.page().history[0])))
+    return line
+
+
 def test_a_line_with_an_impossible_day_is_left_out(tmp_path: Path) -> None:
-    line = json.loads((Path(page_made.page().folder) / "skill-health-history.jsonl").read_bytes().splitlines()[0])
+    line = early_line()
     text = "".join(
         json.dumps(line | more) + "\n" for more in ({}, {"as_of": "2026-02-31"}, {"time": "2026-13-01T00:00:00Z"})
     )
@@ -205,14 +214,43 @@ def test_a_score_above_one_is_shown(whole: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_long_history_is_read_from_its_end(tmp_path: Path) -> None:
-    line = json.loads((Path(page_made.page().folder) / "skill-health-history.jsonl").read_bytes().splitlines()[0])
-    line["skills"] = {}
+    line = early_line() | {"skills": {}}
     with (tmp_path / "skill-health-history.jsonl").open("w") as file:
         for n in range(MOST_LINES + 5):
             file.write(json.dumps(line | {"version": str(n)}) + "\n")
     lines, notes = daily_history(str(tmp_path))
     assert [each.version for each in lines] == [str(n) for n in range(5, MOST_LINES + 5)]
     assert notes == (f"skill-health-history.jsonl is long: its last {MOST_LINES} lines are shown",)
+
+
+def test_a_history_in_both_forms_is_one(whole: Path) -> None:
+    path, before = whole / "reports" / "skill-health-history.jsonl", page_made.page().history
+    _, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(json.dumps(early_line()).encode() + b"\n" + b"".join(rest))
+    assert daily_history(str(path.parent)) == (before, ())
+    assert before[0].skills.keys() == before[-1].skills.keys() != set()
+
+
+def test_skills_whose_states_are_lost_cost_a_note(whole: Path) -> None:
+    (whole / "reports" / STATES).write_text("")
+    page = page_made.read(whole)
+    assert page.notes == (f"the skills of {len(page.history)} runs cannot be read from {STATES}",)
+    assert [run.summary for run in page.history] == [run.summary for run in page_made.page().history]
+    assert {len(run.skills) for run in page.history} == {0}
+    (whole / "reports" / STATES).unlink()
+    (whole / "reports" / STATES).mkdir()
+    notes = daily_history(str(whole / "reports"))[1]
+    assert notes[0].startswith(f"cannot read {STATES}") and str(whole) not in "".join(notes)
+
+
+@pytest.mark.parametrize(("each", "kept"), [(1, MOST_LINES), (5_000, 200)])
+def test_a_history_over_many_skills_takes_no_more_memory_than_there_is(each: int, kept: int, tmp_path: Path) -> None:
+    line, _ = pack_run(page_made.page().history[0], None)
+    with (tmp_path / "skill-health-history.jsonl").open("w") as file:
+        for n in range(MOST_LINES + 5):
+            other = replace(line, state=f"{n:032x}", summary=replace(line.summary, skills=each))
+            file.write(json.dumps(record_values(other)) + "\n")
+    assert len(daily_history(str(tmp_path))[0]) == pytest.approx(kept, abs=10)
 
 
 def test_a_history_that_cannot_be_read_costs_a_note(whole: Path) -> None:

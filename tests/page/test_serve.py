@@ -398,6 +398,7 @@ CHANGES = {
     "a new task": ("tasks/two/metadata.json", "{}"),
     "the configuration": ("skill-health.toml", 'exclude = ["x"]\n'),
     "a history": ("reports/skill-health-history.jsonl", "{}\n"),
+    "the states beside a history": ("reports/skill-health-states.jsonl", "{}\n"),
     "a new history": ("reports/router-history.jsonl", "{}\n"),
     "the effects": ("reports/effectiveness-history.jsonl", "{}\n"),
     "a report": ("reports/router/run-1/report.json", '{"a": 1}'),

@@ -203,7 +203,7 @@ def test_without_git_or_with_a_broken_one_nothing_passes_silently(
 ) -> None:
     repository.put(".git/HEAD", "garbage\n")
     code, _, err = hook()
-    assert code == 2 and "git cannot tell what has changed: " in err
+    assert code == 2 and "git cannot read the repository: fatal: " in err
     (tmp_path / ".git").rename(tmp_path / "gone")
     code, _, err = hook()
     assert code == 2 and "in no git repository" in err

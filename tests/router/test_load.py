@@ -192,7 +192,7 @@ def told(
         monkeypatch.delenv(name, raising=False)
 
     def call(*options: str) -> str:
-        assert main(["router", "models", *options]) == 0
+        assert main(["router", "models", "--config", "skill-health.toml", *options]) == 0
         return capsys.readouterr().out
 
     return call

@@ -87,7 +87,7 @@ def sweep(root: Path, mode: str) -> tuple[dict[str, Any], list[dict[str, Any]], 
     """The report, the results, the attempts and what was printed beside them."""
     out = root / mode
     command = ["router", "run", ".", "--models", "local:smollm2", "--reps", "1", "--mode", mode, "--max-runs", "60",
-        "--template", "short.md"]  # fmt: skip
+        "--config", "skill-health.toml", "--template", "short.md"]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "skill_health", *command, "--out", str(out), "--format", "json", "--quiet"],
         cwd=root, capture_output=True, text=True, timeout=900, env={**os.environ, "NO_COLOR": "1"},

@@ -86,7 +86,8 @@ def call(collection: Path, server: Loopback) -> Callable[..., int]:
                 lines += [f'[router.prices."{shown}:{model}"]', "input = 10.0", "output = 10.0"]
         (collection / "skill-health.toml").write_text("\n".join(lines), "utf-8")
         code: int = group.main(
-            ["run", "--models", models, "--reps", str(reps), "--quiet", *given], standalone_mode=False
+            ["run", "--config", "skill-health.toml", "--models", models, "--reps", str(reps), "--quiet", *given],
+            standalone_mode=False,
         )
         return code
 

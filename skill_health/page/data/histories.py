@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
-from typing import Literal
+from typing import Literal, TypeVar
 
 from skill_health.core.errors import SkillHealthError
 from skill_health.core.history import read_backwards
 from skill_health.daily.earlier import differences
 from skill_health.daily.run import HISTORY as DAILY
+from skill_health.daily.states import NOTHING, STATES, read_states, unpack_run
 from skill_health.documents._record import RecordType
+from skill_health.documents.daily_line import DailyLine
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_history import HISTORY as EFFECTS
 from skill_health.documents.effect_history import EffectHistoryLine
@@ -25,45 +27,89 @@ from skill_health.page.data.loading import read_record
 MOST_LINES = 400
 """So many lines of daily runs are kept, the last ones; of the others, which are small, ten times as many."""
 _MOST_BYTES = 48 << 20
+_EACH = 48
+"""Bytes that a skill takes in memory once more where a run differs from the next one in some of them."""
 _MOST_WRONG = 2_000
 
 
 def daily_history(folder: str) -> tuple[tuple[DailyRun, ...], tuple[str, ...]]:
-    """The lines of the daily runs in a folder of reports, and what could not be read."""
-    return _read(folder, DAILY, MOST_LINES, DailyRun, lambda line: (line.time, line.as_of))
+    """The daily runs in a folder of reports, and what could not be read. A run has no skills if these could not be."""
+    lines, notes = _read(folder, DAILY, MOST_LINES, _decode_daily, lambda line: (line.time, line.as_of), _weigh())
+    named = [line.state for line in lines if isinstance(line, DailyLine)]
+    try:
+        states = read_states(os.path.join(folder, STATES), named) if named else {}
+    except SkillHealthError as error:
+        states, notes = {}, (*notes, str(error).replace(os.path.join(folder, STATES), STATES))
+    if lost := sum(key not in states for key in named):
+        notes = (*notes, f"the skills of {lost} run{'s' * (lost != 1)} cannot be read from {STATES}")
+    runs = (
+        unpack_run(line, states.get(line.state, NOTHING)) if isinstance(line, DailyLine) else line for line in lines
+    )
+    return tuple(runs), notes
+
+
+def _decode_daily(raw: bytes) -> DailyRun | DailyLine:
+    return read_record(raw, DailyLine) if DailyLine.ID.encode() in raw else read_record(raw, DailyRun)
+
+
+def _weigh() -> Callable[[bytes, DailyRun | DailyLine], int]:
+    """A scale for the lines of a history, the last one first: a line counts as its bytes and what its skills take."""
+    last = ""
+
+    def weigh(raw: bytes, line: DailyRun | DailyLine) -> int:
+        nonlocal last
+        if isinstance(line, DailyRun) or line.state == last:
+            return len(raw)
+        last = line.state
+        return len(raw) + line.summary.skills * _EACH
+
+    return weigh
 
 
 def router_history(folder: str) -> tuple[tuple[RouterHistoryLine, ...], tuple[str, ...]]:
     """The lines of the router's runs, likewise."""
-    return _read(folder, ROUTER, 10 * MOST_LINES, RouterHistoryLine, lambda line: (line.time,))
+    return _read(folder, ROUTER, 10 * MOST_LINES, _decode(RouterHistoryLine), lambda line: (line.time,))
 
 
 def effect_history(folder: str) -> tuple[tuple[EffectHistoryLine, ...], tuple[str, ...]]:
     """The lines of the runs of the effectiveness benchmark, likewise."""
-    return _read(folder, EFFECTS, 10 * MOST_LINES, EffectHistoryLine, lambda line: (line.created,))
+    return _read(folder, EFFECTS, 10 * MOST_LINES, _decode(EffectHistoryLine), lambda line: (line.created,))
+
+
+def _decode(kind: type[RecordType]) -> Callable[[bytes], RecordType]:
+    return lambda raw: read_record(raw, kind)
+
+
+Line = TypeVar("Line")
 
 
 def _read(
-    folder: str, file: str, most: int, kind: type[RecordType], times: Callable[[RecordType], Sequence[str | None]]
-) -> tuple[tuple[RecordType, ...], tuple[str, ...]]:
+    folder: str,
+    file: str,
+    most: int,
+    decode: Callable[[bytes], Line],
+    times: Callable[[Line], Sequence[str | None]],
+    weigh: Callable[[bytes, Line], int] = lambda raw, _: len(raw),
+) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     """The last lines of a history that are of their kind, at `times` that there are, the oldest first; and notes."""
     path = os.path.join(folder, file)
-    kept: list[RecordType] = []
+    kept: list[Line] = []
     wrong = size = 0
     notes = []
     try:
         for _, raw in read_backwards(path):
-            size += len(raw)
-            if len(kept) == most or size > _MOST_BYTES or wrong == _MOST_WRONG:
+            if len(kept) == most or size + len(raw) > _MOST_BYTES or wrong == _MOST_WRONG:
                 notes.append(f"{file} is long: its last {len(kept)} lines are shown")
                 break
             try:
-                line = read_record(raw, kind)
+                line = decode(raw)
                 for time in filter(None, times(line)):
                     datetime.fromisoformat(time)
                 kept.append(line)
+                size += weigh(raw, line)
             except ValueError:
                 wrong += 1
+                size += len(raw)
     except SkillHealthError as error:
         notes.append(str(error).replace(path, file))
     if wrong:

@@ -16,6 +16,7 @@ from skill_health.config.settings import Config
 from skill_health.core.errors import SkillHealthError
 from skill_health.core.files import blake2b
 from skill_health.daily.run import HISTORY as DAILY
+from skill_health.daily.states import STATES
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.roots import find_root
 from skill_health.documents.effect_history import HISTORY as EFFECTS
@@ -163,7 +164,7 @@ def _beside(root: str, config: Config) -> Iterator[str]:
 
 
 def _reports(folder: str) -> Iterator[str]:
-    for name in (DAILY, ROUTER, EFFECTS, PAGE):
+    for name in (DAILY, STATES, ROUTER, EFFECTS, PAGE):
         yield os.path.join(folder, name)
     for kind in ("router", "effectiveness"):
         place = os.path.join(folder, kind)

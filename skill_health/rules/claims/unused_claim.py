@@ -53,10 +53,11 @@ def collect(skill: Skill, context: Context) -> list[str]:
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report entries of the registry that no skill mentions."""
-    if not corpus.skills:
+    claims = [record for record in context.registries.claims or () if corpus.shows(record.path)]
+    if not corpus.skills or not claims:
         return
     cited = {name for skill in corpus.skills for name in skill.facts.get(CODE, ())}
-    for record in context.registries.claims or ():
+    for record in claims:
         name, owner = record.data["claim_id"], record.data["owning_skill"]
         if name not in cited:
             yield Hit(

@@ -125,7 +125,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report counts that match no folder above the skill."""
     everything = Counter(folder for skill in corpus.skills for folder in _above(skill.folder))
     below = Counter(folder for skill in corpus.skills for folder in _counting(skill.folder))
-    for skill in corpus.skills:
+    for skill in corpus.wanted():
         above = _above(skill.folder)
         counts, with_samples = [below[folder] for folder in above], [everything[folder] for folder in above]
         wrong: dict[int, list[tuple[int, int, int, str]]] = {}

@@ -80,13 +80,16 @@ def collect(skill: Skill, context: Context) -> Any:
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each skill once for each task, at the first value, with the others."""
-    facts = {skill.path: skill.facts[CODE] for skill in corpus.skills if skill.facts.get(CODE)}
+    facts = {skill.path: skill.facts[CODE] for skill in corpus.wanted() if skill.facts.get(CODE)}
     if not facts or not context.registries.tasks:
         return
-    skills_with = Counter(value for fact in facts.values() for value in fact["values"])
-    bundled = {name for fact in facts.values() for name in fact["files"]}
-    for task in load_tasks(context.registries.tasks, context):
-        hidden = _hidden_values(task)
+    tasks = [(task, _hidden_values(task)) for task in load_tasks(context.registries.tasks, context)]
+    if not any(value in hidden for _, hidden in tasks for fact in facts.values() for value in fact["values"]):
+        return
+    every = [fact for skill in corpus.skills if (fact := skill.facts.get(CODE))]
+    skills_with = Counter(value for fact in every for value in fact["values"])
+    bundled = {name for fact in every for name in fact["files"]}
+    for task, hidden in tasks:
         for owner, fact in facts.items():
             leaks = [v for v in fact["values"] if v in hidden and skills_with[v] <= _MOST_SKILLS and v not in bundled]
             if leaks:

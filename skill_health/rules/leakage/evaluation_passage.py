@@ -67,13 +67,14 @@ def collect(skill: Skill, context: Context) -> Any:
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each passage once, with the source that shares most of it."""
-    facts = {skill.path: skill.facts[CODE] for skill in corpus.skills if skill.facts.get(CODE)}
+    facts = {skill.path: skill.facts[CODE] for skill in corpus.wanted() if skill.facts.get(CODE)}
     if not facts or not context.registries.tasks:
         return
     tasks = load_tasks(context.registries.tasks, context)
     index = PassageIndex.of(tasks)
+    shared = any(value in index.places for fact in facts.values() for _, hashes in fact["texts"] for value in hashes)
     skills_with: Counter[int] = Counter()
-    for fact in facts.values():
+    for fact in filter(None, (skill.facts.get(CODE) for skill in corpus.skills if shared)):
         skills_with.update({value for _, hashes in fact["texts"] for value in hashes if value in index.places})
     for owner, fact in facts.items():
         for path, hashes in fact["texts"]:

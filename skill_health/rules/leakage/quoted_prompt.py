@@ -77,7 +77,11 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     records = [*(context.registries.prompts or ()), *(context.registries.activation or ())]
     if not records:
         return
-    places = [place for skill in corpus.skills for place in _places(skill)]
+    prompts = [prompt for record in records if isinstance(prompt := record.data.get("prompt"), str)]
+    asked = {value for prompt in prompts for value in prints.grams(prints.words_of(prompt), LEAST)}
+    places = [place for skill in corpus.wanted() for place in _places(skill)]
+    if any(value in asked for place in places for value in prints.grams(place.words.words, LEAST)):
+        places = [place for skill in corpus.skills for place in _places(skill)]
     grams: dict[int, list[int]] = {}
     for number, place in enumerate(places):
         for value in set(prints.grams(place.words.words, LEAST)):

@@ -82,7 +82,7 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report what is not an address. Only the command uses the network; it turns the answers into hits."""
-    for summary in corpus.skills:
+    for summary in corpus.wanted():
         for url, file, line, col, end_col in summary.facts.get(CODE) or ():
             if not _is_address(url):
                 help_line = "write the whole address: https://host/path"

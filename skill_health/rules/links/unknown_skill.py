@@ -52,6 +52,12 @@ _TITLE = lazy(
     r"see also|works? (?:well )?with|cross[- ]references?|related)\W*\Z",
     re.I,
 )
+# One of these is in every title, unless a letter is one that only ignoring case makes an i, k or s.
+_WORDS = (
+    "integration", "related", "companion", "complementary", "adjacent", "see also", "work with", "works with",
+    "work well with", "works well with", "cross-reference", "cross reference",
+)  # fmt: skip
+_FOLDED = "\u0130\u0131\u017f\u212a"
 # The item itself says that the name belongs somewhere else.
 _ELSEWHERE = lazy(
     r"\b(?:plugins?|external|third[- ]party|upstream|built-?in|bundled with|other collections?|marketplace|mcp server|"
@@ -69,6 +75,8 @@ _HEAD = lazy(r"[*_`]{0,4}([a-z0-9]++(?:-[a-z0-9]++)++)[*_`]{0,4}(?=\s|:|\Z)(?!['
 def collect(skill: Skill, context: Context) -> list[list[Any]]:
     """Names of skills in sections about related ones: name, line, column."""
     found: dict[str, list[Any]] = {}
+    if not may_have_section(skill.text):
+        return []
     for section in skill.body.sections:
         if _TITLE.match(section.heading.title):
             for name, line, col in _names(section, skill):
@@ -78,9 +86,11 @@ def collect(skill: Skill, context: Context) -> list[list[Any]]:
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each unknown name once per file."""
-    known = {name for s in corpus.skills for name in (s.name, s.folder.rpartition("/")[2])}
+    known = {name for s in corpus.skills for name in (s.name, s.folder.rpartition("/")[2])} | _WELL_KNOWN
+    if not any(entry[0] not in known for summary in corpus.wanted() for entry in summary.facts.get(CODE) or ()):
+        return
     named = [(summary, *entry) for summary in corpus.skills for entry in summary.facts.get(CODE) or ()]
-    unknown = [entry for entry in named if entry[1] not in known and entry[1] not in _WELL_KNOWN]
+    unknown = [entry for entry in named if entry[1] not in known]
     ours = len(unknown) * 2 <= len(named)
     for summary, name, line, col in unknown:
         # Imported here because the module is slow to load and unknown names are rare.
@@ -99,6 +109,23 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
                 summary.path,
                 severity=Severity.WARNING if close else None,
             )
+
+
+def may_have_section(text: str) -> bool:
+    """Whether a line may be the heading of such a section; if none may, the Markdown need not be parsed."""
+    lowered = text.lower()
+    if not text.isascii() and any(char in text for char in _FOLDED):
+        return True
+    for word in _WORDS:
+        at = lowered.find(word)
+        while at >= 0:
+            end = lowered.find("\n", at)
+            end = end if end >= 0 else len(lowered)
+            # In front of a heading stand the marks of lists and quotes.
+            if _TITLE.match(lowered[lowered.rfind("\n", 0, at) + 1 : end].lstrip("0123456789.) >-*+#\t")):
+                return True
+            at = lowered.find(word, end)
+    return False
 
 
 def _names(section: Section, skill: Skill) -> Iterator[tuple[str, int, int]]:

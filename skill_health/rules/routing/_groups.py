@@ -6,7 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from skill_health.rules._api import SkillSummary
+from skill_health.rules._api import Corpus, SkillSummary
+
+_FEW = 8
 
 
 def collections(skills: Iterable[SkillSummary]) -> dict[str, list[SkillSummary]]:
@@ -15,6 +17,12 @@ def collections(skills: Iterable[SkillSummary]) -> dict[str, list[SkillSummary]]
     for skill in skills:
         found.setdefault(collection_of(skill), []).append(skill)
     return found
+
+
+def few_asked(corpus: Corpus, skills: Iterable[SkillSummary]) -> list[SkillSummary] | None:
+    """Those whose findings are wanted, if they are so few that each is better compared with all; else None."""
+    asked = [skill for skill in skills if corpus.shows(skill.path)]
+    return asked if len(asked) <= _FEW else None
 
 
 def collection_of(skill: SkillSummary) -> str:

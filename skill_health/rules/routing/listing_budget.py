@@ -57,6 +57,8 @@ _HELP = "Shorten the longest descriptions with the deciding words first, or spli
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each collection once for each host that would not show all of it."""
     for folder, group in collections(corpus.skills).items():
+        if not any(corpus.shows(skill.path) for skill in group):
+            continue
         listed = [skill for skill in group if not skill.hidden]
         pairs = [(skill.name, skill.description) for skill in listed]
         for host in hosts(context.config.hosts):

@@ -34,8 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from skill_health.config.settings import RuleLimits
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
-from skill_health.rules.routing._groups import name_key, quote_name, tied
+from skill_health.rules.routing._groups import few_asked, name_key, quote_name, tied
 from skill_health.text import similarity
 from skill_health.text.similarity import STOP
 
@@ -47,6 +48,7 @@ DEFAULT = True
 _LEAST = 6
 # Stands in for a user's other skills: a pair is judged alike in a collection of two and of two hundred.
 _BACKGROUND = 200
+_SLACK = 1e-6
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
@@ -59,6 +61,13 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             texts.setdefault(terms, []).append(skill)
     words = list(texts)
     groups = list(texts.values())
+    asked = few_asked(corpus, corpus.skills)
+    if asked is not None:
+        paths = {skill.path for skill in asked}
+        places = [at for at, group in enumerate(groups) if any(skill.path in paths for skill in group)]
+        sets = [frozenset(each) for each in words]
+        if not any(len(groups[at]) > 1 or _may_have_near(at, words[at], sets, limits) for at in places):
+            return
     vectors = similarity.vectors(words, _BACKGROUND)
     found: dict[str, list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]] = {}
 
@@ -78,6 +87,23 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
     for path in sorted(found):
         yield _hit(found[path])
+
+
+def _may_have_near(at: int, own: Sequence[str], sets: Sequence[frozenset[str]], limits: RuleLimits) -> bool:
+    """Whether any other text may be near the one at this place, judged without the vectors of the others.
+
+    A cosine is at most the length of the part of one unit vector that the other text shares (Cauchy-Schwarz).
+    """
+    squares = similarity.squares(own, sets, _BACKGROUND)
+    for other, held in enumerate(sets):
+        shared = squares.keys() & held
+        if other == at or not shared:
+            continue
+        if len(shared) + _SLACK >= limits.containment * min(len(squares), len(held)):
+            return True
+        if sum(squares[term] for term in shared) >= limits.similarity**2 - _SLACK:
+            return True
+    return False
 
 
 def _hit(pairs: list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]) -> Hit:

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
-from skill_health.rules.routing._groups import collections, name_key, quote_name, tied
+from skill_health.rules.routing._groups import collections, few_asked, name_key, quote_name, tied
 
 CODE = "RT002"
 SEVERITY = Severity.INFO
@@ -46,6 +46,9 @@ _LEAST, _MOST = 5, 100
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each later skill with the first that it resembles."""
     for group in collections(corpus.skills).values():
+        asked = few_asked(corpus, group)
+        if asked is not None and not any(_has_near(skill, group) for skill in asked):
+            continue
         seen: dict[str, list[SkillSummary]] = {}
         for skill in group:
             key = name_key(skill.name)
@@ -64,6 +67,12 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
                 )
             for each in keys:
                 seen.setdefault(each, []).append(skill)
+
+
+def _has_near(skill: SkillSummary, group: list[SkillSummary]) -> bool:
+    key = name_key(skill.name)
+    others = (name_key(other.name) for other in group if _LEAST <= len(key) <= _MOST)
+    return any(_alike(key, other) for other in others if _LEAST <= len(other) <= _MOST)
 
 
 def _keys(name: str) -> list[str]:

@@ -65,7 +65,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     for group in collections(corpus.skills).values():
         if not any(positives[skill.name] or negatives[skill.name] for skill in group):
             continue
-        for skill in group:
+        for skill in filter(lambda skill: corpus.shows(skill.path), group):
             has, misses = positives[skill.name], negatives[skill.name]
             if skill.hidden or not skill.facts.get(CODE) or (has >= limits.positives and misses >= limits.negatives):
                 continue

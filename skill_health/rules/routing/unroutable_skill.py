@@ -51,7 +51,7 @@ def collect(skill: Skill, context: Context) -> Any:
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each hidden skill that is expected, with the count and the first place."""
-    hidden = [skill for skill in corpus.skills if skill.facts.get(CODE)]
+    hidden = [skill for skill in corpus.wanted() if skill.facts.get(CODE)]
     if not hidden:
         return
     records = [*(context.registries.prompts or ()), *(context.registries.activation or ())]
