@@ -571,8 +571,7 @@ OUTSIDE = [
     "C:\\x",
     "\\\\host\\share",
     "a\\..\\..\\b",
-    "a\x00b",
-    "a\x1b[2Jb",
+    "a\u202eb",
 ]
 
 
@@ -599,6 +598,22 @@ def test_a_repository_names_only_what_lies_inside_it(key: str, value: str, tmp_p
     assert f'"{key}" must be a path inside the repository, not ' in str(error.value)
     assert str(error.value).isprintable()
     assert load_config(str(tmp_path), str(tmp_path / "skill-health.toml"))
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("value", ["a\x00b", "a\x1b[2Jb", "a\nb", "a\x7fb"])
+@pytest.mark.parametrize("key", ["baseline", "profile", "daily.reports", "sources.claims", "exclude"])
+def test_no_setting_holds_control_characters(key: str, value: str, named: bool, tmp_path: Path) -> None:
+    """Not even in a file that the user names: there is no such path, and a terminal would act on it."""
+    table, _, name = key.rpartition(".")
+    shown = json.dumps(value)
+    many = f"[{shown}]" if key in ("sources.claims", "exclude") else shown
+    path = tmp_path / "skill-health.toml"
+    path.write_text(f"[{table}]\n" * bool(table) + f"{name} = {many}\n".replace("\x7f", "\\u007f"))
+    with pytest.raises(UsageError) as error:
+        load_config(str(tmp_path), str(path) if named else None)
+    assert f'"{key}" must be text without control characters, not ' in str(error.value)
+    assert str(error.value).isprintable()
 
 
 @pytest.mark.parametrize("value", ["reports", "a/b", "a..b", "...", ".reports", "docs/~old", "sub folder/é"])
