@@ -17,7 +17,6 @@ from skill_health.config.values import Mistake, build, dotted_keys, line_of
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_whole
-from skill_health.core.strict_toml import parse_toml
 from skill_health.text.patterns import lazy
 
 FILE_NAME = "skill-health.toml"
@@ -153,6 +152,8 @@ def read_settings(path: str) -> dict[str, Any] | None:
     shared = os.path.basename(path) == PYPROJECT
     if shared and TABLE[1] not in text:
         return None
+    from skill_health.core.strict_toml import parse_toml
+
     try:
         data = parse_toml(text)
     except ValueError as error:
