@@ -521,6 +521,42 @@ def test_it_is_done_in_one_place(what: str, where: list[str]) -> None:
     assert sorted({path.resolve().relative_to(ROOT).as_posix() for path in found}) == where
 
 
+# Modules that open a file to read it by themselves, and which one that is; everything else may be a trap.
+OPENED = {
+    "skill_health/bench/durable.py": "the last line of a journal under its lock, which is then completed",
+    "skill_health/core/validation.py": "a schema of ours",
+    "skill_health/discovery/hosts.py": "a table of ours",
+    "skill_health/lint/cache.py": "the cache, in a folder of ours",
+    "skill_health/page/html.py": "an asset of ours",
+    "skill_health/page/sections/_load.py": "a template of ours",
+    "skill_health/page/skill/kept_files.py": "a handle that was opened through no link",
+    "skill_health/rules/_page.py": "a table of ours",
+    "skill_health/rules/structure/retired_model.py": "a table of ours",
+    "effectiveness/agents/_acp_client.py": "the plan that its parent wrote",
+    "effectiveness/sandbox/_inside.py": "a process, as the system shows it",
+    "effectiveness/sandbox/_run.py": "a process, as the system shows it",
+    "effectiveness/trial/verify.py": "a file made by us for the trial",
+    "router/routers/embed_minilm.py": "a model that was installed",
+}
+
+
+def is_plain_reading(node: ast.AST) -> bool:
+    """Whether a call opens a path to read it, however large or strange what stands there is."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = ast.unparse(node.func)
+    modes = [*node.args[1:2], *(each.value for each in node.keywords if each.arg == "mode")]
+    mode = ast.unparse(modes[0]) if modes else "r"
+    of_distribution = name.startswith(("distribution(", "metadata."))
+    return (name == "open" and "r" in mode) or (name.endswith((".read_text", ".read_bytes")) and not of_distribution)
+
+
+def test_files_of_a_repository_are_read_by_one_bounded_reader() -> None:
+    """It waits for no pipe, opens no device, and reads no more than it is told to: see core/files.py."""
+    found = (path for path in MODULES if any(map(is_plain_reading, ast.walk(ast.parse(path.read_text("utf-8"))))))
+    assert sorted(path.resolve().relative_to(ROOT).as_posix() for path in found) == sorted(OPENED)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_values_travel_as_types(package: str) -> None:

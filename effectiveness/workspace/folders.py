@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError
-from skill_health.core.files import blake2b
+from skill_health.core.files import blake2b, open_binary
 from skill_health.discovery.roots import relative
 from skill_health.effectiveness.tasks._api import Script
 from skill_health.effectiveness.tasks._folder import File
@@ -148,7 +148,7 @@ def _digest(path: str, state: os.stat_result) -> str:
         return f"{state.st_size} bytes, {state.st_mtime_ns}"
     total = blake2b(digest_size=16)
     try:
-        with open(path, "rb") as stream:
+        with open_binary(path) as stream:
             while chunk := stream.read(_CHUNK):
                 total.update(chunk)
     except OSError:

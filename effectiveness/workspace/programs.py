@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from skill_health.core.files import open_binary
 from skill_health.effectiveness.agents._api import Agent
 from skill_health.effectiveness.sandbox._host import SYSTEM, installation, interpreter, is_below, real_word
 from skill_health.effectiveness.workspace.process import clean_environment
@@ -88,7 +89,7 @@ def _asks_for_node(real: str) -> bool:
     if _MODULES + "/" in real:
         return True
     try:
-        with open(real, "rb") as stream:
+        with open_binary(real) as stream:
             line = stream.readline(200)
     except OSError:
         return False

@@ -98,7 +98,7 @@ def _below(folder: str) -> Iterator[str]:
     """The files below a folder that have the name of prompts. Links are not followed, hidden folders not entered."""
     for nth, (place, folders, files) in enumerate(os.walk(folder)):
         if nth >= _MAX_FOLDERS:
-            return
+            raise UsageError(f"{folder} holds more than {_MAX_FOLDERS:,} folders: name the files of prompts")
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
         yield from (os.path.join(place, name) for name in matching(sorted(files), (*TRIGGERS, *EVALS, *_REGISTRIES)))
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import NO_FOLLOW, read_each_line, replace_file
+from skill_health.core.files import NO_FOLLOW, read_each_line, read_head, replace_file
 from skill_health.core.history import append_history, read_backwards
 
 
@@ -173,8 +173,7 @@ def _created(path: str) -> int:
 
 def _held(path: str, hint: str = "") -> UsageError:
     try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            number = file.read(20).strip()
+        number = read_head(path, 20).decode("ascii", "replace").strip()
     except OSError:
         number = ""
     who = f"process {number}" if number.isdigit() else "another process"

@@ -19,6 +19,7 @@ from skill_health.config.settings import (
 )
 from skill_health.text.patterns import lazy
 
+_CONTROL = lazy("[\x00-\x1f\x7f-\x9f]")
 _KEY = lazy(r"\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
 
 Place = tuple[str | int, ...]
@@ -119,6 +120,8 @@ def text(value: object, path: Place) -> str:
         raise wrong(path, "one of " + ", ".join(CHOICES[key]), value)
     if not isinstance(value, str) or (not value and key in NOT_EMPTY):
         raise wrong(path, "a string" if key not in NOT_EMPTY else "a non-empty string", value)
+    if _CONTROL.search(value):
+        raise wrong(path, "text without control characters", value)
     return value
 
 
@@ -144,6 +147,8 @@ def texts(value: object, path: Place) -> tuple[str, ...]:
     """A list of non-empty strings. Raises Mistake."""
     if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
         raise wrong(path, 'a list of non-empty strings, such as ["one"]', value)
+    if any(map(_CONTROL.search, value)):
+        raise wrong(path, "text without control characters", value)
     return tuple(value)
 
 

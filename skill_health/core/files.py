@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 from skill_health.core.errors import UsageError
@@ -139,21 +140,21 @@ def write_bytes(path: str, data: bytes) -> None:
 def replace_file(
     path: str, data: bytes | Iterable[bytes], durable: bool = False, temporary: str = "", private: bool = False
 ) -> None:
-    """Replace a file by these bytes, whole or not at all, keeping its permissions. Raises OSError.
+    """Replace a file by these bytes, whole or not at all, keeping its permissions, and its owner as far as we may.
 
-    A symbolic link is refused: whoever made it would choose which file is lost.
-    Where it is `durable` they are on the disk when the call returns, also when the power fails then. The bytes are
-    first written to `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file
-    with a name of its own. A new file that is `private` is for its owner alone.
+    Raises OSError. A symbolic link is refused: whoever made it would choose which file is lost. Where it is `durable`
+    the bytes are on the disk when the call returns, also when the power fails then. They are first written to
+    `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file with a name of its
+    own. A new file that is `private` is for its owner alone.
     """
     folder = os.path.dirname(path) or "."
     try:
-        info = os.lstat(path)
-        if stat.S_ISLNK(info.st_mode):
+        old = os.lstat(path)
+        if stat.S_ISLNK(old.st_mode):
             raise OSError(errno.ELOOP, "it is a symbolic link; remove it, or name the file that it leads to", path)
-        mode: int | None = info.st_mode & 0o7777
+        mode: int | None = old.st_mode & 0o7777
     except FileNotFoundError:
-        mode = 0o600 if private else None
+        old, mode = None, 0o600 if private else None
     if temporary:
         handle = os.open(
             temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_FOLLOW | getattr(os, "O_BINARY", 0), 0o666
@@ -169,6 +170,8 @@ def replace_file(
             if durable:
                 file.flush()
                 os.fsync(handle)
+        if old is not None:
+            _keep_owner(temporary, old)
         if mode is not None:
             os.chmod(temporary, mode)
         os.replace(temporary, path)
@@ -177,6 +180,13 @@ def replace_file(
         raise
     if durable:
         sync_folder(folder)
+
+
+def _keep_owner(path: str, old: os.stat_result) -> None:
+    new = os.stat(path)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) and hasattr(os, "chown"):
+        with suppress(PermissionError):  # only root gives files away
+            os.chown(path, old.st_uid, old.st_gid)
 
 
 def sync_folder(folder: str) -> None:

@@ -52,7 +52,7 @@ def _from_index(top: str) -> list[bytes] | None:
         return None
     version = int.from_bytes(data[4:8])
     # Names are whole in it, but for version 4, which leaves out what a name shares with the one before.
-    if version in (2, 3) and _NAME not in data.lower():
+    if version in (2, 3) and _NAME not in data.lower() and b"link" not in data:
         return []
     for hashed in (20, 32):
         try:

@@ -12,8 +12,9 @@ from difflib import unified_diff
 import click
 
 from skill_health.config.settings import Config
+from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_bytes, write_bytes
+from skill_health.core.files import read_small, write_bytes
 from skill_health.discovery.corpus import Entry, discover
 from skill_health.lint.check import FileContext, check_skill, load_skill
 from skill_health.lint.pipeline import off_here
@@ -104,15 +105,21 @@ def plan_fixes(
 def _plan_skill(
     plan: FixPlan, root: str, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries, unsafe: bool
 ) -> None:
-    before: dict[str, bytes] = {entry.path: read_bytes(os.path.join(root, entry.path))[0]}
+    # Of a larger file only the head is read elsewhere, and half a file must not be written.
+    data = read_small(os.path.join(root, entry.path))
+    if data is None:
+        return
+    before: dict[str, bytes] = {entry.path: data}
     now = dict(before)
     for _ in range(_MAX_PASSES):
         context = _Overlay(root, config, registries, now)
-        skill = load_skill(entry, now[entry.path], "")
-        checked = check_skill(skill, rules, context)
+        try:
+            checked = check_skill(load_skill(entry, now[entry.path], ""), rules, context)
+        except (MemoryError, RecursionError):
+            return
         left, _ = _comments.apply(checked.findings, checked.ignores)
         findings = [f for f in left if f.fix and (unsafe or f.fix.safe) and not off_here(f, config)]
-        if not _apply(plan, root, findings, before, now):
+        if not _apply(plan, context.boundary, findings, before, now):
             break
     for path in before:
         if now[path] != before[path]:
@@ -120,7 +127,7 @@ def _plan_skill(
 
 
 def _apply(
-    plan: FixPlan, root: str, findings: Sequence[Finding], before: dict[str, bytes], now: dict[str, bytes]
+    plan: FixPlan, boundary: Boundary, findings: Sequence[Finding], before: dict[str, bytes], now: dict[str, bytes]
 ) -> bool:
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for finding in findings:
@@ -133,7 +140,10 @@ def _apply(
     moved = False
     for path, wanted in edits.items():
         if path not in now:
-            before[path] = now[path] = read_bytes(os.path.join(root, path))[0]
+            data = boundary.read_small(path)
+            if data is None:
+                continue
+            before[path] = now[path] = data
         changed = edit_bytes(now[path], wanted)
         if changed != now[path]:
             now[path], moved = changed, True
@@ -144,13 +154,19 @@ def _apply(
 
 
 def write_plan(root: str, plan: FixPlan) -> list[str]:
-    """Carry out a plan and return notes on what was left alone. A file that has changed since then is not touched."""
+    """Carry out a plan and return notes on what was left alone.
+
+    A file that has changed since then is not touched, nor one that would lose what it is in other places: to be written
+    whole or not at all, a file is replaced by a new one, which has the old one's owner and permissions, not its links.
+    """
     notes = []
     for path, (old, new) in sorted(plan.changes.items()):
         full = os.path.join(root, path)
         if not _inside(root, full):
             notes.append(f"{path}: outside the collection, left alone")
-        elif read_bytes(full)[0] != old:
+        elif why := _keep_reason(full):
+            notes.append(f"{path}: {why}, left alone")
+        elif read_small(full) != old:
             notes.append(f"{path}: changed in the meantime, left alone")
         else:
             write_bytes(full, new)
@@ -160,7 +176,9 @@ def write_plan(root: str, plan: FixPlan) -> list[str]:
         target = os.path.join(os.path.dirname(source), name)
         if not (_inside(root, source) and _inside(root, target)):
             notes.append(f"{path}: outside the collection, left alone")
-        elif os.path.exists(target) and not os.path.samefile(source, target):
+        elif not os.path.lexists(source):
+            notes.append(f"{path}: gone in the meantime")
+        elif os.path.lexists(target) and not _is_same(source, target):
             notes.append(f"{path}: {name} already exists, left alone")
         else:
             _rename(source, target)
@@ -170,6 +188,23 @@ def write_plan(root: str, plan: FixPlan) -> list[str]:
 def _inside(root: str, path: str) -> bool:
     real, top = os.path.realpath(path), os.path.realpath(root)
     return real == top or real.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def _keep_reason(path: str) -> str:
+    """Why a file cannot be replaced without a loss; "" where it can."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return "gone in the meantime"
+    if state.st_nlink > 1:
+        return f"has {state.st_nlink} hard links, of which --fix would change one"
+    user = os.geteuid() if hasattr(os, "geteuid") else 0
+    return "belongs to another user" if user and state.st_uid != user else ""
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether two names are of one file, as in a file system that ignores case."""
+    return os.path.samestat(os.lstat(path), os.lstat(other))
 
 
 def _rename(source: str, target: str) -> None:

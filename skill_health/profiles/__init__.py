@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_whole
 from skill_health.core.strict_toml import parse_toml
@@ -75,6 +76,8 @@ def load_profile(name: str, root: str = "") -> Profile:
     """
     if name.endswith(".toml"):
         path = os.path.join(root, name)
+        if Boundary(os.path.realpath(root)).lures_out(name):
+            raise UsageError(f"{name}: this profile leads out of the repository through a symbolic link")
     elif name in PROFILES:
         path = os.path.join(os.path.dirname(__file__), name + ".toml")
     else:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from skill_health.config.settings import SourceGlobs
 from skill_health.core.boundary import INSIDE, Boundary
+from skill_health.core.errors import AbortedError
 from skill_health.core.files import blake2b
 from skill_health.discovery.globs import glob_matcher
 
@@ -19,7 +20,7 @@ MARKS = {
     "tasks": b'"target_skill"',
 }
 MAX_BYTES = 64 * 2**20
-MAX_FOLDERS = 10_000
+MAX_FOLDERS = 1_000_000
 
 
 class SourceFile(NamedTuple):
@@ -45,7 +46,10 @@ def read_sources(root: str, sources: SourceGlobs, marked: bool = True) -> tuple[
         patterns: tuple[str, ...] = getattr(sources, kind)
         assumed = patterns == getattr(SourceGlobs(), kind)
         seen: set[str] = set()
-        for path in sorted({path for pattern in patterns for path in expand(root, pattern)}):
+        for path in sorted({path for pattern in patterns for path in expand(root, pattern, boundary)}):
+            # Nobody meant a folder elsewhere by a name that is only assumed.
+            if assumed and boundary.leads_out(os.path.dirname(path)):
+                continue
             real = os.path.realpath(os.path.join(root, path))
             if real in seen:
                 continue
@@ -69,30 +73,35 @@ def digest(files: tuple[SourceFile, ...]) -> str:
     return sha.hexdigest()
 
 
-def expand(root: str, pattern: str) -> Iterator[str]:
+def expand(root: str, pattern: str, boundary: Boundary | None = None) -> Iterator[str]:
     """Paths below `root` that match a glob (`*`, `?`, `[..]` within a segment, `**` for any number of folders).
 
     A pattern without wildcards is looked up, not walked. Hidden names match only a pattern that
-    begins with a dot; links to folders are not followed by `**`.
+    begins with a dot; links to folders are not followed by `**`. What leads out of the repository is given as it is
+    written, whether or not anything is there.
     """
+    boundary = boundary or Boundary(root)
     if not any(mark in pattern for mark in "*?["):
-        if os.path.lexists(os.path.join(root, pattern)):
+        if boundary.leads_out(pattern) or os.path.lexists(os.path.join(root, pattern)):
             yield pattern
         return
-    yield from _match(root, "", tuple(part for part in pattern.split("/") if part not in ("", ".")))
+    yield from _match(boundary, "", tuple(part for part in pattern.split("/") if part not in ("", ".")))
 
 
-def _match(root: str, base: str, parts: tuple[str, ...]) -> Iterator[str]:
-    head, rest = parts[0], parts[1:]
+def _match(boundary: Boundary, base: str, parts: tuple[str, ...]) -> Iterator[str]:
+    root, head, rest = boundary.root, parts[0], parts[1:]
+    if base and boundary.leads_out(base):
+        yield "/".join((base, *parts))
+        return
     if head == "**":
         folders = list(_folders(root, base))
         for folder in folders:
-            yield from _match(root, folder, rest or ("*",))
+            yield from _match(boundary, folder, rest or ("*",))
         return
     if not any(mark in head for mark in "*?["):
         path = f"{base}/{head}" if base else head
         if os.path.lexists(os.path.join(root, path)):
-            yield from _match(root, path, rest) if rest else (path,)
+            yield from _match(boundary, path, rest) if rest else (path,)
         return
     matches = glob_matcher(head, by_path=False)
     for name in _names(os.path.join(root, base)) if matches else ():
@@ -101,14 +110,18 @@ def _match(root: str, base: str, parts: tuple[str, ...]) -> Iterator[str]:
             if not rest:
                 yield path
             elif os.path.isdir(os.path.join(root, path)):
-                yield from _match(root, path, rest)
+                yield from _match(boundary, path, rest)
 
 
 def _folders(root: str, base: str) -> Iterator[str]:
     waiting, count = [base], 0
-    while waiting and count < MAX_FOLDERS:
+    while waiting:
         folder = waiting.pop()
         count += 1
+        if count > MAX_FOLDERS:
+            raise AbortedError(
+                f"more than {MAX_FOLDERS:,} folders match ** in [sources]: name the folders more closely"
+            )
         yield folder
         for name in reversed(_names(os.path.join(root, folder))):
             path = f"{folder}/{name}" if folder else name
