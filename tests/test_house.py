@@ -526,7 +526,6 @@ OPENED = {
     "skill_health/bench/durable.py": "the last line of a journal under its lock, which is then completed",
     "skill_health/core/validation.py": "a schema of ours",
     "skill_health/discovery/hosts.py": "a table of ours",
-    "skill_health/lint/cache.py": "the cache, in a folder of ours",
     "skill_health/page/html.py": "an asset of ours",
     "skill_health/page/sections/_load.py": "a template of ours",
     "skill_health/page/skill/kept_files.py": "a handle that was opened through no link",
