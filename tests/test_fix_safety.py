@@ -50,6 +50,15 @@ def test_root_keeps_the_owner_and_the_permissions(run: Run, write: Write) -> Non
     assert path.read_text() == FIXED.format("trap")
 
 
+def test_a_link_that_stays_inside_is_fixed_where_it_leads(run: Run, write: Write) -> None:
+    root = write({"shared/trap.md": TRAP.format("trap")})
+    (root / "skills/trap").mkdir(parents=True)
+    (root / "skills/trap/SKILL.md").symlink_to("../../shared/trap.md")
+    run("lint", "--fix", cwd=root)
+    assert (root / "skills/trap/SKILL.md").is_symlink()
+    assert (root / "shared/trap.md").read_text() == FIXED.format("trap")
+
+
 def test_the_file_of_another_user_is_left_alone(run: Run, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write({"skills/trap/SKILL.md": TRAP.format("trap")})
     monkeypatch.setattr(fixes.os, "geteuid", lambda: os.getuid() + 1)

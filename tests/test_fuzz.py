@@ -48,6 +48,12 @@ HOSTILE: dict[str, tuple[int, Callable[[int], str]]] = {
     "time": (4_000, lambda n: "As of 2023, currently, recently, until August 2025, gpt-3.5-turbo claude-2 " * n),
     "paths": (20_000, lambda n: "`references/" + "a/" * n + "b.md`"),
     "quotes": (100_000, lambda n: "'\"" * n),
+    "images in images": (10_000, lambda n: "![[]()" * n),
+    "nested brackets": (9_000, lambda n: "[" * n + "]" * n),
+    "quotes in quotes": (400_000, lambda n: "> " * n),
+    "items in items": (400_000, lambda n: "- " * n),
+    "definitions": (60_000, lambda n: "[a]: b\n" * n),
+    "cells": (100_000, lambda n: "|" + "a|" * 50 + "\n|" + "-|" * 50 + "\n" + "|\n" * n),
     "skills": (20_000, lambda n: "- other-skill - does it\n" * n),
 }
 FLAT = ["every link", "secrets", "quotes", "numbers", "todo", "one word"]

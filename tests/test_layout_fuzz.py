@@ -39,17 +39,17 @@ NODES = st.one_of(
 )
 COMMANDS = (
     ("lint",), ("lint", "--fix", "--unsafe-fixes"), ("lint", "--format", "sarif", "--score"), ("lint", "--profile", "plan-v2.3.0"),
-    ("fixtures",), ("status",), ("daily", "--time", "2026-11-20T04:00:00Z", "--out", "reports-made"),
+    ("fixtures",), ("status",), ("daily", "--time", "2026-11-20T04:00:00Z"),
 )  # fmt: skip
 
 
 def plant(root: Path, kind: str, path: str, given: str) -> None:
     place = root / path
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
         # What is planted stays within the layout, wherever its links lead.
         if not os.path.realpath(place.parent).startswith(str(root)):
             return
+        place.parent.mkdir(parents=True, exist_ok=True)
         if kind == "file" and not place.is_symlink() and not place.is_fifo():
             place.write_text(given, "utf-8", "surrogateescape")
         elif kind == "link":

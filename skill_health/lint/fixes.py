@@ -169,7 +169,7 @@ def write_plan(root: str, plan: FixPlan) -> list[str]:
         elif read_small(full) != old:
             notes.append(f"{path}: changed in the meantime, left alone")
         else:
-            write_bytes(full, new)
+            write_bytes(os.path.realpath(full), new)  # through no link but one that stays inside
     # Files before folders, so that no path goes stale on the way.
     for path, name in sorted(plan.renames, key=lambda rename: (-rename[0].count("/"), rename)):
         source = os.path.join(root, path)

@@ -9,11 +9,12 @@ from typing import Any
 
 import frontmatter
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.skill.decode import decode
-from skill_health.skill.frontmatter import HANDLER, read, write
+from skill_health.skill.frontmatter import HANDLER, load, read, write
 from skill_health.skill.parse import parse_skill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,3 +145,37 @@ def test_written_frontmatter_keeps_its_order_and_its_lines() -> None:
     assert write({"name": "a", "description": said.strip()}, "# T").split("\n") == [
         "---", "name: a", f"description: {said.strip()}", "---", "", "# T", "",
     ]  # fmt: skip
+
+
+DEEP = {
+    "lists": lambda n: "a:\n" + "- " * n + "\n",
+    "brackets": lambda n: "a: " + "[" * n + "\n",
+    "braces": lambda n: "a: " + "{a: " * n + "\n",
+    "keys": lambda n: "? " * n + "\n",
+    "blocks": lambda n: "".join(f"{' ' * level}a:\n" for level in range(min(n, 430))),
+    "closed brackets": lambda n: "a: " + "[" * n + "]" * n + "\n",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_deep_documents_are_refused_before_they_are_composed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What composes recurses, in C: it would end the process."""
+    monkeypatch.setattr(yaml, "compose", lambda *_, **__: pytest.fail("composed"))
+    fields, defects, _ = load(DEEP[name](40_000), 0)
+    assert (fields, [defect.kind for defect in defects]) == ((), ["too-deep"])
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_only_so_much_of_a_deep_document_is_parsed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser is left as soon as it is too deep, whatever follows."""
+    seen: list[object] = []
+    real = yaml.parse
+    monkeypatch.setattr(yaml, "parse", lambda *a, **b: (seen.append(each) or each for each in real(*a, **b)))
+    load(DEEP[name](40_000), 0)
+    assert 50 < len(seen) < 200
+
+
+def test_wide_documents_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields, defects, error = load("a: [" + "[1], " * 2_000 + "]\nb: " + "x-" * 2_000 + "\n", 0)
+    assert ([field.key for field in fields], defects, error) == (["a", "b"], [], None)
+    assert len(fields[0].value) == 2_000

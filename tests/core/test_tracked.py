@@ -62,7 +62,7 @@ def test_the_index_is_read_without_git(
     change: tuple[str, ...], repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(repository, *change)
-    monkeypatch.setattr(core_git, "run_git", lambda *_: pytest.fail("git was started"))
+    monkeypatch.setattr(core_git, "open_repository", lambda *_: pytest.fail("git was started"))
     assert tracked_skills(str(repository)) == tuple(sorted(SKILLS))
     assert tracked_skills(str(repository / "a")) == ("SKILL.md", "b/skill.md")
     assert tracked_skills(str(repository / "untracked")) == ()
@@ -72,7 +72,7 @@ def test_ids_of_another_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     git(tmp_path, "init", "-q", "--object-format=sha256")
     plant(tmp_path, *SKILLS, *OTHERS)
     git(tmp_path, "add", "-A")
-    monkeypatch.setattr(core_git, "run_git", lambda *_: pytest.fail("git was started"))
+    monkeypatch.setattr(core_git, "open_repository", lambda *_: pytest.fail("git was started"))
     assert tracked_skills(str(tmp_path)) == tuple(sorted(SKILLS))
 
 
