@@ -22,7 +22,8 @@ ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
 EFFECTIVENESS = ("trials",)
 PAGE = ("page",)
 DAILY = ("history",)
-QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE, *DAILY)
+SIZES = ("sizes",)
+QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES)
 NOT_MEASURED = "Not measured: "
 
 
@@ -48,7 +49,13 @@ def main(argv: list[str] | None = None) -> int:
     if given.tree is not None and not given.tree.is_dir():
         parser.error(f"--tree: no such folder: {given.tree}")
     named = set(given.names)
-    groups = {"router": {*ROUTER}, "effectiveness": {*EFFECTIVENESS}, "page": {*PAGE}, "daily": {*DAILY}}
+    groups = {
+        "router": {*ROUTER},
+        "effectiveness": {*EFFECTIVENESS},
+        "page": {*PAGE},
+        "daily": {*DAILY},
+        "sizes": {*SIZES},
+    }
     kind = next(
         (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"
     )

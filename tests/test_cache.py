@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import threading
-import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -280,7 +279,7 @@ def test_a_file_that_is_too_young_for_its_times_is_read_again(tree: Path, monkey
     assert lint(tree).findings == expected
     assert read
     # Once it is old enough its state is taken again, and it is not read a third time.
-    later = time.time_ns() + 10 * cache.SETTLED_NS
+    later = max(path.lstat().st_ctime_ns for path in tree.rglob("*")) + 10 * cache.SETTLED_NS
     monkeypatch.setattr(cache.time, "time_ns", lambda: later)
     lint(tree)
     read.clear()

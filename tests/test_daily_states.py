@@ -169,6 +169,7 @@ def test_no_state_rests_on_more_lines_than_it_would_take_itself(tmp_path: Path) 
     assert folder.sizes.count(41) == 2 and sum(folder.sizes) < 41 * 2 + 40 * 2
 
 
+@pytest.mark.slow
 def test_a_state_is_read_from_the_end_no_further_than_needed(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     for score in (0.5, 0.6):

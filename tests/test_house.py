@@ -524,7 +524,6 @@ def test_it_is_done_in_one_place(what: str, where: list[str]) -> None:
 # Modules that open a file to read it by themselves, and which one that is; everything else may be a trap.
 OPENED = {
     "skill_health/bench/durable.py": "the last line of a journal under its lock, which is then completed",
-    "skill_health/core/history.py": "the last line of a history under its lock, which is then completed",
     "skill_health/core/validation.py": "a schema of ours",
     "skill_health/discovery/hosts.py": "a table of ours",
     "skill_health/page/html.py": "an asset of ours",

@@ -142,10 +142,10 @@ def replace_file(
 ) -> None:
     """Replace a file by these bytes, whole or not at all, keeping its permissions, and its owner as far as we may.
 
-    Raises OSError, also for a symbolic link: whoever made it would choose which file is lost.
-    Where it is `durable` they are on the disk when the call returns, also when the power fails then. The bytes are
-    first written to `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file
-    with a name of its own. A new file that is `private` is for its owner alone.
+    Raises OSError. A symbolic link is refused: whoever made it would choose which file is lost. Where it is `durable`
+    the bytes are on the disk when the call returns, also when the power fails then. They are first written to
+    `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file with a name of its
+    own. A new file that is `private` is for its owner alone.
     """
     folder = os.path.dirname(path) or "."
     try:

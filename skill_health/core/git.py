@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import open_binary
+from skill_health.core.files import open_regular
 
 # A bare repository inside a clone may be a trap: its configuration is the work of whoever wrote the clone. The server
 # of a partial clone would be asked for what is missing by a command that the clone names.
@@ -226,7 +226,7 @@ def _sha256(path: str) -> str:
 
 
 def _chunks(path: str) -> Iterator[bytes]:
-    with open_binary(path) as file:
+    with os.fdopen(open_regular(path, links=False), "rb") as file:
         while part := file.read(_CHUNK):
             yield part
 

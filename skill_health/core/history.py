@@ -62,7 +62,7 @@ def append_lines(path: str, lines: bytes) -> None:
         flags |= getattr(os, name, 0)
     try:
         os.makedirs(folder, exist_ok=True)
-        with _locked(folder), open(os.open(path, flags, 0o666), "r+b", buffering=0) as file:
+        with _locked(folder), os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UsageError(f"cannot write {path}: it is not a regular file")
             _append(file, lines)

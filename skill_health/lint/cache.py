@@ -39,7 +39,7 @@ SETTLED_NS = 2 * 10**9
 _MOST_CORPORA = 16
 
 
-class SkillRecord(NamedTuple):
+class CachedSkill(NamedTuple):
     """All that is stored of one skill: what `states` says of its `inputs` was so when it was `taken` (ns)."""
 
     key: str
@@ -52,8 +52,8 @@ class SkillRecord(NamedTuple):
     measures: str
 
 
-class CorpusRecord(NamedTuple):
-    """What the collection-wide rules found, and on what that depends, as in `SkillRecord`."""
+class CachedCorpus(NamedTuple):
+    """What the collection-wide rules found, and on what that depends, as in `CachedSkill`."""
 
     key: str
     taken: int
@@ -81,7 +81,7 @@ class SkillState(NamedTuple):
 class StoredSkill:
     """A `CheckedSkill` as the cache holds it; each part is unpacked when it is asked for, since few runs need all."""
 
-    def __init__(self, record: SkillRecord) -> None:
+    def __init__(self, record: CachedSkill) -> None:
         self.record = record
 
     @property
@@ -110,7 +110,7 @@ class StoredSkill:
 class StoredCorpus:
     """A `CheckedCorpus` as the cache holds it."""
 
-    def __init__(self, record: CorpusRecord) -> None:
+    def __init__(self, record: CachedCorpus) -> None:
         self.record = record
 
     @property
@@ -160,14 +160,14 @@ class CacheFile:
         line = self.line(name, *self.parts.get(name, (0, "")))
         return None if line is None else _decoded(line)
 
-    def skill(self, path: str) -> SkillRecord | None:
+    def skill(self, path: str) -> CachedSkill | None:
         """All that is stored of a skill."""
         known = self.skills.get(path)
         line = self.line("skill:" + path, known.record, known.record_sum) if known else None
         values: Any = None if line is None else _decoded(line)
         if known is None or not _are_typed(values, _SKILL_TYPES):
             return None
-        record = SkillRecord(*values)
+        record = CachedSkill(*values)
         sound = _are_findings(record.findings) and _are_answers(record.inputs) and _are_ignores(record.ignores)
         return record if sound and digest(record.facts.encode()) == known.facts else None
 
@@ -178,13 +178,13 @@ class CacheFile:
         values = None if line is None else _decoded(line)
         return values if _is_summary(values) else None
 
-    def corpus(self, key: str) -> CorpusRecord | None:
+    def corpus(self, key: str) -> CachedCorpus | None:
         """What is stored of the collection under this key."""
         for each, number, known in self.corpora:
             line = self.line("corpus:" + key, number, known) if each == key else None
             values: Any = None if line is None else _decoded(line)
             if _are_typed(values, _CORPUS_TYPES) and values[0] == key:
-                record = CorpusRecord(*values)
+                record = CachedCorpus(*values)
                 return record if _are_findings(record.findings) and _are_answers(record.inputs) else None
         return None
 
@@ -232,7 +232,7 @@ class LintCache:
         self._states: dict[str, tuple[str, int]] = {}
         self._contents: dict[str, str] = {}
         self._summaries: dict[str, Mapping[str, Any]] = {}
-        self._aged: dict[str, SkillRecord] = {}
+        self._aged: dict[str, CachedSkill] = {}
         self._encoded: dict[str, str] = {}
         self._trusted: set[str] = set()
         self._changed = False
@@ -338,7 +338,7 @@ class LintCache:
             key = self._corpus_key(skills, as_of, shown)
             states = self._states_of(_files_of(corpus.inputs))
             found = [pack(finding) for finding in corpus.findings]
-            line = encoded(CorpusRecord(key, self.taken, states, found, corpus.inputs))
+            line = encoded(CachedCorpus(key, self.taken, states, found, corpus.inputs))
             new.corpora.append((key, *new.add("corpus:" + key, line)))
         fresh = {key for key, _, _ in new.corpora}
         for key, number, known_sum in self.file.corpora:
@@ -386,9 +386,9 @@ class LintCache:
                 taken, state, content, *new.add("summary:" + path, encoded(summary)), *record, facts
             )
 
-    def _packed(self, entry: Entry, skill: CheckedSkill) -> SkillRecord:
+    def _packed(self, entry: Entry, skill: CheckedSkill) -> CachedSkill:
         """One skill as the cache stores it. The facts stay encoded, since most runs do not need them."""
-        return SkillRecord(
+        return CachedSkill(
             self._key(entry, skill.content),
             self.taken,
             self._states_of(_files_of(skill.inputs)),

@@ -75,8 +75,10 @@ def write_cached(name: str, data: bytes) -> None:
     path = own_path(name)
     if path is None:
         return
+    # A name that no other run has at this time. `tempfile` would find one too, but takes longer to import.
+    unique = f"{os.getpid()}-{id(data):x}-{time.time_ns():x}"
     with suppress(OSError):
-        replace_file(path, data, private=True)
+        replace_file(path, data, private=True, temporary=os.path.join(os.path.dirname(path), unique.join(_TEMPORARY)))
         _prune(os.path.dirname(path))
 
 
