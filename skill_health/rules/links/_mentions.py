@@ -161,10 +161,9 @@ def _read_path(word: str, skill: Skill, context: Context) -> tuple[str, str, str
         return None
     if not firm:
         # What is beside the scripts and is none may be what they write.
-        firm = (first in BUNDLE and (first != "scripts" or not path.endswith(_WRITTEN))) or (
-            first not in PROJECT and first in folders
-        )
-        if not firm and first not in CUSTOMARY and first not in folders:
+        known = first in BUNDLE or first in folders
+        firm = known and first not in PROJECT and not (first == "scripts" and path.endswith(_WRITTEN))
+        if not known and first not in CUSTOMARY:
             return _read_neighbour(path, first, skill, context)
     state, actual = state_of(path, skill, context)
     return None if state == "vague" else (path, state, actual, firm)
