@@ -2,15 +2,20 @@
 
     python scripts/precision.py sample TREE      -> build/precision/sample.jsonl and found.json, to be judged by reading
     python scripts/precision.py table            -> docs/precision.md and skill_health/rules/precision.json
+    python scripts/precision.py mentions CHECKOUTS -> how many labelled mentions of files the rules judge rightly
 
 The judged sample replaces docs/precision.jsonl and docs/precision-found.json. Each line of the first is a verdict:
 code, severity, path, line, message, verdict (right, arguable or wrong) and reason.
+
+The labelled mentions are in tests/rules/links/mentions.jsonl. Below CHECKOUTS lies each of their repositories at its
+commit, as OWNER+NAME. A mention of the class `broken` must be found, and no other.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from collections import Counter, defaultdict
 from datetime import date
@@ -24,6 +29,7 @@ from skill_health.text.terminal import markdown_text
 
 HERE = Path(__file__).resolve().parents[1]
 VERDICTS = HERE / "docs" / "precision.jsonl"
+MENTIONS = HERE / "tests" / "rules" / "links" / "mentions.jsonl"
 COUNTS = HERE / "docs" / "precision-found.json"
 SEED, MOST, AS_OF = 20261121, 25, date(2026, 11, 21)
 
@@ -53,6 +59,38 @@ def sample(tree: str) -> None:
     }
     (out / "found.json").write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
     print(f"{sum(min(MOST, len(found)) for found in by_rule.values())} findings drawn: {out / 'sample.jsonl'}")
+
+
+def mentions(checkouts: str) -> None:
+    """Print precision and recall of the link rules on the tuning half and on the sealed half of the labels."""
+    labels = [json.loads(line) for line in MENTIONS.read_text("utf-8").splitlines()]
+    found: dict[str, list[Any]] = {}
+    for repository in sorted({label["repository"] for label in labels}):
+        tree = str(Path(checkouts) / repository.replace("/", "+"))
+        root, config = configure([tree], None, {"select": ("LI001", "LI003", "LI005", "LI008", "LI011")})
+        report, _ = lint([tree], root, config, AS_OF, use_cache=False)
+        found[repository] = [finding for finding in report.findings if finding.severity.value != "info"]
+    for half in ("tuning", "sealed"):
+        tally = Counter[tuple[bool, bool]]()
+        for label in labels:
+            if label["half"] == half:
+                hit = any(_is_about(finding, label) for finding in found[label["repository"]])
+                tally[label["class"] == "broken", hit] += 1
+        right, wrong, missed = tally[True, True], tally[False, True], tally[True, False]
+        print(f"{half}: {tally.total()} mentions, {right} right, {wrong} wrong, {missed} missed")
+        for name, n in (("precision", right + wrong), ("recall", right + missed)):
+            low, high = wilson(right, n)
+            print(f"  {name} {right / n:.3f} ({low:.3f} to {high:.3f}, n = {n})")
+
+
+def _is_about(finding: Any, label: dict[str, Any]) -> bool:
+    """Whether a finding reports a labelled mention; a bundled file is reported once, with the first four targets."""
+    target = re.sub(r"^(\$?\{\w+\}/|\./|@)", "", label["mention"].partition("#")[0])
+    if finding.path != label["path"]:
+        return False
+    if finding.code == "LI005":
+        return target in f"{finding.message} {finding.help}" or "the rest" in finding.help
+    return target in finding.message and finding.line <= label["line"] + 40
 
 
 def tables() -> dict[Path, str]:
@@ -137,6 +175,8 @@ def _markdown(verdicts: list[dict[str, Any]], counts: dict[str, Any], tally: dic
 if __name__ == "__main__":
     if sys.argv[1:2] == ["sample"] and len(sys.argv) == 3:
         sample(sys.argv[2])
+    elif sys.argv[1:2] == ["mentions"] and len(sys.argv) == 3:
+        mentions(sys.argv[2])
     elif sys.argv[1:] == ["table"]:
         for path, text in tables().items():
             path.write_text(text, encoding="utf-8")

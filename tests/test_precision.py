@@ -23,3 +23,18 @@ def test_what_is_on_by_default_is_right_nine_times_in_ten(checkout: Path) -> Non
         assert judged.count("right") >= 0.9 * len(judged), kind
     counts = json.loads((checkout / "docs/precision-found.json").read_text("utf-8"))
     assert counts["median_per_skill"] <= 3
+
+
+def test_the_labelled_mentions_are_complete(checkout: Path) -> None:
+    labels = [
+        json.loads(line) for line in (checkout / "tests/rules/links/mentions.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert len({(label["repository"], label["path"], label["mention"]) for label in labels}) == len(labels) > 300
+    halves = {half: {label["repository"] for label in labels if label["half"] == half} for half in ("tuning", "sealed")}
+    assert not halves["tuning"] & halves["sealed"]
+    assert len(halves["tuning"] | halves["sealed"]) == 25
+    assert {label["class"] for label in labels} == {
+        "broken", "resolves", "created", "example", "template", "other-skill", "command", "url", "glob", "project", "token",
+        "people",
+    }  # fmt: skip
+    assert all(label["reason"] and len(label["commit"]) == 40 for label in labels)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from skill_health.rules._api import Context
-from skill_health.rules.links._followed import followed
 from skill_health.rules.links._memo import remembered
+from skill_health.rules.links._mentions import followed_links
 from skill_health.rules.links._targets import read_target
 from skill_health.skill.model import Document, Link, Skill, make_slug
 from skill_health.text.patterns import lazy
@@ -103,7 +103,7 @@ def anchors_checked(skill: Skill, context: Context) -> tuple[int, tuple[BrokenAn
             if not has_anchor(target.fragment, own):
                 broken.append(BrokenAnchor(link, target.fragment, "", own))
     files = Files(context)
-    for link, target, place, _ in followed(skill, context):
+    for link, target, place, _ in followed_links(skill, context):
         if place.state == "ok" and is_checkable(target.fragment) and place.path.lower().endswith(MARKDOWN):
             total += 1
             lacking = files.lacks(place.path, target.fragment)

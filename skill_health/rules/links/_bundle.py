@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from skill_health.rules._api import Context
 from skill_health.rules.links._anchors import MARKDOWN, Files, is_checkable
-from skill_health.rules.links._intent import is_template
+from skill_health.rules.links._intent import is_specimen
 from skill_health.rules.links._targets import locate, own_files, read_target
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
@@ -140,7 +140,7 @@ class BrokenLink(NamedTuple):
 
 def markdown_files(skill: Skill) -> Iterator[str]:
     """The bundled Markdown files that are used in place, relative to the skill's folder."""
-    if is_template(skill):
+    if is_specimen(skill):
         return
     for file in own_files(skill):
         if file.lower().endswith(MARKDOWN) and not _FOREIGN.search(file):

@@ -1,4 +1,4 @@
-"""Whether the prose around a path refers to a bundled file, or to one that is elsewhere or yet to be created."""
+"""What the words around a path that leads nowhere mean by it: a file to use now, or one that need not be here."""
 
 from __future__ import annotations
 
@@ -6,13 +6,29 @@ import re
 from bisect import bisect_right
 
 from skill_health.rules._api import Context
-from skill_health.rules.links._paths import CodePath
-from skill_health.skill.model import Prose, Skill
+from skill_health.rules.links._memo import remembered
+from skill_health.rules.links._mentions import FollowedLink, PathMention, followed_links, path_mentions
+from skill_health.skill.model import Link, Prose, Skill
 from skill_health.text.patterns import lazy
 
+# The sentence up to the path speaks of making it, of an example, of the user's files, or of not using it.
 _MAKES = lazy(
     r"\b(?:creat|writ|sav|generat|output|produc|export|stor|emit|append|scaffold|dump|copy|copies|copied|mov|renam|"
-    r"e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file)",
+    r"e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file|"
+    r"(?:project|repo(?:sitory)?|workspace) (?:root|file|has|contains)|codebase|"
+    r"(?:do(?:es)?|did|must|should|can) ?n(?:o|')t\b|never\b|avoid|without\b|instead of|rather than|no longer|lacks?\b)|"
+    r"\bif\W{0,3}\Z|\b(?:examples?|allowed|forbidden|good|bad|wrong|incorrect)[*_]{0,3}:|"
+    r"(?:\b(?:good|bad|wrong|right|correct|incorrect|allowed|forbidden|before|after|yes|no)\b|[\u274c\u2705\u2713\u2717\u2714])"
+    r"[^\w`]{0,6}[`(]?\Z",
+    re.I,
+)
+# Words after the path that say the same.
+_UNLESS = lazy(
+    r"[`*_)\"']{0,4}\s{0,2}(?:[(\[]?\s{0,2}(?:if|when|where) (?:it |they )?(?:is |are )?(?:exists?|present|available|needed|any|there|provided)|"
+    r"[(\[\-\u2013\u2014]{0,2}\s{0,2}(?:planned|optional|todo|tbd|coming|to be|not (?:yet|included|bundled)|create|legacy|deprecated|removed)\b|"
+    r"(?:does|do|did|is|are) ?n(?:o|')t\b|(?:is|are|gets?|was|will be) (?:created|generated|written|produced|updated)\b|"
+    r"(?:already )?exists?\b|[\w\-]{1,20} (?:is|are|gets?) added\b|"
+    r"in (?:your|the (?:user|project|repo|target|consuming))\b|(?:is|are) (?:missing|absent)\b)",
     re.I,
 )
 # Before a list, these make its items files to be created, unless the item itself says to read or run one.
@@ -22,47 +38,149 @@ _MAKES_LISTED = lazy(
     re.I,
 )
 _USES = lazy(
-    r"\b(?:read|see|load|run|execute|open|follow|consult|use|using|based on|per|check|context|python3?|bash|node)\b",
+    r"\b(?:read|see|load|run|execute|open|follow|consult|use|using|based on|per|check|context|python3?|bash|node|refer to|"
+    r"view|review|guide|reference)\b",
+    re.I,
+)
+# A section about how files are laid out, or about what comes out of the work.
+_LAYOUT = lazy(
+    r"anti-?pattern|mistake|\boutputs?\b|deliverable|\banatomy\b|naming|"
+    r"(?:project|file|directory|folder|skill|repo\w*|plugin|package) (?:structure|layout|organi[sz]ation|tree)",
     re.I,
 )
 _SENTENCE = lazy(r"[.!?]\s+(?=[A-Z])")
 _KEBAB = lazy(r"(?<![a-z0-9])[a-z0-9]++(?:-[a-z0-9]++)++")
-_OTHER = lazy(r"\b(?<!this )skill['\u2019]s [`*]*\Z")
-_TEMPLATES = frozenset(("template", "templates", "_template", "_templates", "skill-template", "template-skill"))
+_NAMED = lazy(r"`/?([a-z0-9][a-z0-9\-]{0,63})/?`")
+_OTHER = lazy(r"\b(?<!this )skill['\u2019]s [`*]*\Z|`['\u2019]s [`*]*\Z")
+# A gap for the reader to fill in: `[Name]`, unlike a link or a box to tick.
+_GAP = lazy(r"(?<![\w\])!`])\[[A-Z][a-z][\w /,\-]{1,40}\](?![(\[:`\w])")
+_SPECIMENS = frozenset(
+    "template templates _template _templates skill-template template-skill testdata fixtures __fixtures__".split()
+)
+# A skill about making skills shows paths of skills that do not exist.
+_AUTHORS = lazy(
+    r"\b(?:creat|writ|author|build|review|audit|improv|optimi[sz]|design|validat|develop|packag|scaffold|generat|convert|"
+    r"migrat|edit|updat|maintain)\w*\b[^.\n]{0,50}\b(?:agent skills?|skills?|skill\.md|plugins?)\b",
+    re.I,
+)
+_ORDERS = lazy(r"(?:\A|[.:;,(\u2014\u2192]\s{0,3}|\band )[*_\s\-]{0,4}(?:read|see|load|run|execute|open|follow|consult|refer to|"
+    r"use) (?:the |and |follow |to )?[^.]{0,40}\Z", re.I)  # fmt: skip
+# How far from the path words count; what strangers write may be one paragraph without end.
+_BEFORE, _AFTER, _NAMES = 600, 200, 30
 
 
-def is_template(skill: Skill) -> bool:
-    """Whether the skill is a template for others to fill in, so that its references are invented."""
-    return not _TEMPLATES.isdisjoint(skill.folder.split("/"))
+def is_specimen(skill: Skill) -> bool:
+    """Whether the skill is a template or test data, so that its references are invented."""
+    return not _SPECIMENS.isdisjoint(skill.folder.split("/"))
 
 
-def means_bundled(code: CodePath, skill: Skill, context: Context) -> bool:
-    """Whether a missing path was meant to be a bundled file of this very skill.
+@remembered
+def broken_paths(skill: Skill, context: Context) -> tuple[PathMention, ...]:
+    """The paths that are meant to be bundled files of this skill and are not there, the first mention of each."""
+    found: dict[str, PathMention] = {}
+    for mention in path_mentions(skill, context):
+        if (
+            mention.state in ("missing", "elsewhere")
+            and mention.path not in found
+            and means_bundled(mention, skill, context)
+        ):
+            found[mention.path] = mention
+    if not found:
+        return ()
+    linked = {entry.target.path.removeprefix("./") for entry in followed_links(skill, context)}
+    texts = {(link.line, link.text.strip("`*_ ")) for link in skill.body.links}
+    kept = (m for m in found.values() if m.path not in linked and (m.line, m.text) not in texts)
+    return tuple(sorted(kept, key=lambda m: (m.line, m.col)))
 
-    It was not if the sentence up to it speaks of creating a file, of the user's project or of another skill, if the
-    line that introduces its list says to create what is listed, if its paragraph names a sibling skill that has the
-    file, or if this skill is a template for others.
+
+@remembered
+def broken_links(skill: Skill, context: Context) -> tuple[FollowedLink, ...]:
+    """The links that lead nowhere and are meant to be followed."""
+    if is_specimen(skill):
+        return ()
+    missing = (entry for entry in followed_links(skill, context) if entry.place.state == "missing")
+    return tuple(entry for entry in missing if not is_example(entry.link, skill))
+
+
+def is_example(link: Link, skill: Skill) -> bool:
+    """Whether a link is part of an example or of a blank to fill in, and not to be followed."""
+    prose = _prose_at(link.line, link.target, skill)
+    text = prose.text if prose is not None else skill.lines[link.line - 1]
+    at = text.find(link.target)
+    end = max(0, at) + len(link.target) + 1
+    before, after = text[max(0, at - _BEFORE) : max(0, at)], text[end : end + _AFTER]
+    if is_quoted(before) or _GAP.search(before + after) or has_unless(after):
+        return True
+    return any(_GAP.search(s.heading.title) for s in skill.body.sections if s.line <= link.line <= s.end_line)
+
+
+def is_quoted(before: str) -> bool:
+    """Whether the text that follows `before` is inside a quotation: words of somebody, or a sample."""
+    last = before.rpartition("\n\n")[2]
+    straight = last.count('"') % 2 == 1 and last[-1:] not in ('"', "`") and not last.endswith('"[')
+    return straight or last.count("\u201c") > last.count("\u201d")
+
+
+def has_unless(after: str) -> bool:
+    """Whether the words right after a path say that it need not be there: planned, if present, is created."""
+    return _UNLESS.match(after) is not None
+
+
+def means_bundled(mention: PathMention, skill: Skill, context: Context) -> bool:
+    """Whether a missing path was meant to be a bundled file, to be read or run as the skill is followed.
+
+    It was not if the words up to it speak of creating a file, of an example, of the user's project or of another
+    skill, if the line that introduces its list says to create what is listed, if it names a skill that has the file,
+    or if this skill is a template for others.
     """
-    if is_template(skill):
+    if is_specimen(skill):
         return False
-    prose = _prose_at(code.code.line, code.code.text, skill)
-    before = skill.lines[code.code.line - 1][: code.code.col - 1]
+    prose = _prose_at(mention.line, mention.text, skill)
+    text, at, start = skill.lines[mention.line - 1], mention.col - 1, mention.col - 1
     if prose is not None:
-        before = prose.text[: prose.text.find(code.code.text)].replace("\n", " ")
+        text, at = prose.text, prose.text.find(mention.text)
+        start = at + max(0, mention.text.find(mention.path))
+    end = start + len(mention.path)
+    before, after = text[max(0, at - _BEFORE) : at].replace("\n", " "), text[end : end + _AFTER].replace("\n", " ")
+    near = text[max(0, at - _BEFORE) : end + _BEFORE]
     sentence = _SENTENCE.split(before)[-1]
-    if _MAKES.search(sentence) or _OTHER.search(before):
+    if _MAKES.search(sentence) or _OTHER.search(before) or has_unless(after) or is_quoted(before):
         return False
-    if prose is not None and prose.item and not _USES.search(before) and not _USES.search(code.code.text):
+    if _GAP.search(near):
+        return False
+    uses = _USES.search(sentence) is not None or (mention.code and _USES.search(mention.text) is not None)
+    if not mention.firm and not uses:
+        return False
+    section = skill.body.section_at(mention.line)
+    if section is not None and not uses and _LAYOUT.search(section.heading.title):
+        return False
+    if prose is not None and prose.item and not _USES.search(before) and not _USES.search(mention.text):
         lead_in = _SENTENCE.split(_lead_in(prose, skill).replace("\n", " "))[-1]
         if _MAKES_LISTED.search(lead_in) and not _USES.search(lead_in):
             return False
+    if _AUTHORS.search(skill.description) and not _ORDERS.search(sentence):
+        return False
+    return not _is_of_another(mention, near, skill, context)
+
+
+def _is_of_another(mention: PathMention, text: str, skill: Skill, context: Context) -> bool:
+    """Whether the words name another skill or folder that has the file, or that begins the item of a list."""
+    names = sorted({*_KEBAB.findall(text), *_NAMED.findall(text)} - {skill.folder_name})
     above = skill.folder.rpartition("/")[0]
-    names = sorted(set(_KEBAB.findall(prose.text))) if prose is not None else []
-    return not any(context.exists(f"{above}/{name}/{code.path}".lstrip("/")) for name in names)
+    places = sorted({above, "skills", ""})
+    head = _NAMED.match(text)
+    for name in names[:_NAMES]:
+        for place in places:
+            base = f"{place}/{name}".lstrip("/")
+            if context.exists(f"{base}/{mention.path}"):
+                return True
+            if head and head.group(1) == name and context.exists(f"{base}/SKILL.md"):
+                return True
+    return False
 
 
 def _prose_at(line: int, text: str, skill: Skill) -> Prose | None:
-    """The paragraph or cell that contains this inline code."""
+    """The paragraph or cell that contains this text."""
     prose = skill.body.prose
     at = bisect_right(prose, line, key=lambda entry: entry.line) - 1
     # The cells of a row share a line, and a paragraph may have begun some lines above.

@@ -12,7 +12,7 @@ _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _DRIVE = lazy(r"[A-Za-z]:[\\/]")
 _EXTENSION = lazy(r"\.[A-Za-z0-9]{1,8}\Z")
 _STAND_IN = lazy(
-    r"[<>{}$*|]|\.\.\.|\u2026|\bpath/to\b|\b(?:your|my|some|example|sample|foo|bar)[-_.]|\bYYYY|\bN{2,}\b|\bX{2,}\b",
+    r"[<>{}$*|]|\.\.\.|\u2026|\bpath/to\b|\b(?:your|my|some|example|sample|foo)[-_.]|\bbar\.|\bYYYY|\bN{2,}\b|\bX{2,}\b",
     re.I,
 )
 # What authors write as a dummy target when they show the form of a link.

@@ -1,9 +1,10 @@
 """Absolute target: a link leads to a path of one machine.
 
 ## What
-Link and image targets that start at the file system's root, at a home folder or at a drive (`/Users/...`, `~/...`,
-`C:\\...`) and `file:` addresses. Only link targets count: paths in prose and code, such as `/etc/hosts` or `~/.config`,
-are what skills talk about. Targets like `/docs/...` count too: a skill has no web site root to resolve them against.
+Link and image targets in a home folder, in another folder of one machine or on a drive (`/Users/...`, `~/...`,
+`/opt/...`, `C:\\...`), `file:` addresses, and files of the skill written from the root (`/references/guide.md`). Only
+link targets count: paths in prose and code, such as `/etc/hosts` or `~/.config`, are what skills talk about. Left
+alone: slash commands (`/tables`, `/plugin:tables`), pages of a web site (`/docs/start`), and quoted examples.
 
 ## Why
 The path exists on the author's machine at best. A skill's own files are reached by relative paths on any machine.
@@ -30,13 +31,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.links._targets import is_stand_in, read_target, span_of
+from skill_health.rules.links._intent import is_example, is_specimen
+from skill_health.rules.links._targets import index_of, is_stand_in, read_target, span_of
 from skill_health.skill.model import Skill
+from skill_health.text.patterns import lazy
 
 CODE = "LI008"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
+
+# Top folders of file systems; any other path from the root is a page of a web site or a slash command.
+_MACHINE = lazy(r"/(?:Users|home|root|tmp|var|opt|mnt|etc|usr|Volumes|private|workspace|srv|media)/|[^/]")
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -48,7 +54,10 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             continue
         seen.add(target.path)
         inside = target.path.rpartition(f"/{skill.folder_name}/")[2] if skill.folder_name in target.path else ""
-        known = inside in skill.files
+        inside = inside if inside in index_of(skill).files else target.path.lstrip("/")
+        known = inside in index_of(skill).files
+        if not (known or _MACHINE.match(target.path)) or is_specimen(skill) or is_example(link, skill):
+            continue
         yield Hit(
             span_of(link),
             f"link to {target.path}, a path that other machines do not have",

@@ -37,8 +37,8 @@ import re
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.links._intent import is_template
-from skill_health.rules.links._paths import bundled_path, state_of
+from skill_health.rules.links._intent import is_specimen
+from skill_health.rules.links._mentions import bundled_path, state_of
 from skill_health.rules.links._suggest import GUESSES, meant_path, remedy
 from skill_health.rules.links._targets import index_of
 from skill_health.skill.model import CodeBlock, Skill, Span
@@ -63,7 +63,7 @@ _ELSEWHERE = lazy(r"install|set-?up|setting up|contribut|develop|any tool", re.I
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing script once, where a command first runs it."""
     folders = index_of(skill).folders
-    if "scripts" not in folders or is_template(skill):
+    if "scripts" not in folders or is_specimen(skill):
         return
     seen: set[str] = set()
     for block in skill.body.blocks:
@@ -102,7 +102,7 @@ def _runs(block: CodeBlock, folder_name: str) -> Iterator[tuple[str, str, int]]:
         for word in text.split():
             if word.lower() in _RUNNERS or word.startswith("-"):
                 continue
-            path = bundled_path(word, folder_name)
+            path = bundled_path(word, folder_name)[0]
             if path.startswith("scripts/"):
                 yield path, word, block.line + nth + block.fenced
             # Only the first word that is neither a runner nor a flag can be the script.

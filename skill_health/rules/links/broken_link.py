@@ -3,8 +3,9 @@
 ## What
 Relative links and images of SKILL.md whose file or folder does not exist or is outside the repository, where nobody
 else has it, once per target. Targets are percent-decoded, and a query or fragment is dropped. Left alone: patterns
-and made-up names (`<name>.md`, `path/to/file.md`, `[text](url)`), words that do not look like a file, and links to
-other skills (LI011 reports those).
+and made-up names (`<name>.md`, `path/to/file.md`, `[text](url)`), words that do not look like a file, examples (in
+quotation marks, or beside a gap to fill in such as `[Description]`), files said to be planned or optional, skills in a
+folder called `templates`, `testdata` or `fixtures`, and links to other skills (LI011 reports those).
 
 ## Why
 An agent follows the link, fails to read the file and goes on without the knowledge, or spends turns on searching.
@@ -32,9 +33,8 @@ from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._anchors import anchors_checked
-from skill_health.rules.links._followed import followed
-from skill_health.rules.links._intent import means_bundled
-from skill_health.rules.links._paths import bundled_paths
+from skill_health.rules.links._intent import broken_links, broken_paths
+from skill_health.rules.links._mentions import followed_links, path_mentions
 from skill_health.rules.links._suggest import GUESSES, remedy
 from skill_health.rules.links._targets import name_absence, span_of
 from skill_health.skill.model import Link, Skill
@@ -47,14 +47,11 @@ def census(skill: Skill, context: Context) -> dict[str, int]:
     """
     total, lost = anchors_checked(skill, context)
     broken = len(lost)
-    for entry in followed(skill, context):
-        total += entry.place.state != "vague"
-        broken += entry.place.state in ("missing", "spelled")
-    for code in bundled_paths(skill, context):
-        if code.state != "missing" or means_bundled(code, skill, context):
-            total += 1
-            broken += code.state != "ok"
-    return {"total": total, "broken": broken}
+    bad = len(broken_links(skill, context)) + len(broken_paths(skill, context))
+    found = [entry.place.state for entry in followed_links(skill, context)]
+    found += [mention.state for mention in path_mentions(skill, context)]
+    spelled = found.count("spelled")
+    return {"total": total + found.count("ok") + spelled + bad, "broken": broken + spelled + bad}
 
 
 CODE = "LI001"
@@ -72,8 +69,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing file once, where it is first linked to."""
     missing: dict[str, list[Link]] = {}
     wrong: dict[str, str] = {}
-    for entry in followed(skill, context):
-        if entry.place.state == "missing" and not entry.skill:
+    for entry in broken_links(skill, context):
+        if not entry.skill:
             missing.setdefault(entry.target.path, []).append(entry.link)
             wrong[entry.target.path] = name_absence(entry.place.path, context)
     for nth, (path, links) in enumerate(missing.items()):

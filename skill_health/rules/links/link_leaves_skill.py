@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.links._followed import followed
+from skill_health.rules.links._mentions import followed_links
 from skill_health.rules.links._targets import span_of
 from skill_health.skill.model import Skill
 
@@ -45,7 +45,7 @@ DEFAULT = True
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each outside target once, where it is first linked to."""
     seen: set[str] = set()
-    for link, target, place, other in followed(skill, context):
+    for link, target, place, other in followed_links(skill, context):
         if place.state != "ok" or place.inside or other or target.path in seen:
             continue
         seen.add(target.path)

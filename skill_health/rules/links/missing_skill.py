@@ -31,7 +31,8 @@ from collections.abc import Iterator
 from posixpath import normpath
 
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
-from skill_health.rules.links._followed import Followed, followed
+from skill_health.rules.links._intent import broken_links
+from skill_health.rules.links._mentions import FollowedLink
 from skill_health.rules.links._targets import name_absence, span_of
 from skill_health.skill.model import Skill, Span
 
@@ -46,9 +47,9 @@ _PLACES = ("..", "../..", "../skills", "../../skills", "../../..", "../../../ski
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing skill once, where it is first linked to."""
-    missing: dict[str, list[Followed]] = {}
-    for entry in followed(skill, context):
-        if entry.skill and entry.place.state == "missing":
+    missing: dict[str, list[FollowedLink]] = {}
+    for entry in broken_links(skill, context):
+        if entry.skill:
             missing.setdefault(entry.target.path, []).append(entry)
     for path, entries in missing.items():
         name, span = entries[0].skill, span_of(entries[0].link)
@@ -71,7 +72,7 @@ def _elsewhere(name: str, skill: Skill, context: Context) -> str:
     return ""
 
 
-def _fix(entries: list[Followed], path: str, actual: str, skill: Skill) -> Fix | None:
+def _fix(entries: list[FollowedLink], path: str, actual: str, skill: Skill) -> Fix | None:
     edits = []
     for link, *_ in entries:
         at = skill.lines[link.line - 1].find(f"({path}", link.col - 1, link.end_col) + 2

@@ -30,8 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
-from skill_health.rules.links._followed import followed
-from skill_health.rules.links._paths import bundled_paths, span_in_code
+from skill_health.rules.links._mentions import followed_links, path_mentions
 from skill_health.rules.links._targets import span_of
 from skill_health.skill.model import Skill, Span
 
@@ -43,16 +42,15 @@ DEFAULT = True
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each path that is spelled differently from its file."""
-    for link, target, place, _ in followed(skill, context):
+    for link, target, place, _ in followed_links(skill, context):
         if place.state == "spelled":
             source = skill.lines[link.line - 1]
             at = source.find(f"({target.path}", link.col - 1, link.end_col) + 1
             where = Span(link.line, at + 1, link.line, at + 1 + len(target.path)) if at else None
             yield _hit(span_of(link), target.path, place.actual, where)
-    for found in bundled_paths(skill, context):
-        if found.state == "spelled":
-            where = span_in_code(found, skill)
-            yield _hit(where, found.path, found.actual, where)
+    for found in path_mentions(skill, context):
+        if found.code and found.state == "spelled":
+            yield _hit(found.span, found.path, found.actual, found.span)
 
 
 def _hit(span: Span, path: str, actual: str, where: Span | None) -> Hit:
