@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from skill_health.core.files import MAX_BYTES, read_limited
 
+_LONGEST = 4096
 INSIDE, MISSING, OUTSIDE = "yes", "", "out"
 """What a path leads to: something, nothing, or out of the repository, of which nothing more is known."""
 
@@ -95,15 +96,20 @@ class Boundary:
 
     def _is_within(self, place: str) -> bool:
         """Whether the folder that a path names something in is inside."""
-        return place == self.top or (self._is_below(place) and self._holds(os.path.dirname(place)))
+        if place == self.top or not self._is_below(place):
+            return place == self.top
+        # Nothing can be at a longer path, and to look at each folder on it would take long.
+        return len(place) > _LONGEST or self._holds(os.path.dirname(place))
 
     def _holds(self, folder: str) -> bool:
-        known = self._folders.get(folder)
-        if known is None:
-            known = self._holds(os.path.dirname(folder))
-            if known and os.path.islink(folder):
-                known = self._is_below(_real(folder))
-            self._folders[folder] = known
+        unknown = []
+        while (known := self._folders.get(folder)) is None:
+            unknown.append(folder)
+            folder = os.path.dirname(folder)
+        for each in reversed(unknown):
+            if known and os.path.islink(each):
+                known = self._is_below(_real(each))
+            self._folders[each] = known
         return known
 
 

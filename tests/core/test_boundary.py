@@ -123,3 +123,10 @@ def test_the_border_is_the_top_of_git_or_the_root(repository: Path) -> None:
 def test_more_than_the_limit_is_not_read(repository: Path) -> None:
     (repository / "big").write_bytes(b"x" * 11)
     assert [Boundary(str(repository)).read("big", most) for most in (10, 11)] == [None, b"x" * 11]
+
+
+@pytest.mark.parametrize("depth", [1_000, 200_000])
+def test_a_path_may_be_of_any_depth(depth: int, repository: Path) -> None:
+    boundary = Boundary(str(repository))
+    path = "a/" * depth + "b.md"
+    assert boundary.find(path) == MISSING and not boundary.leads_out(path) and boundary.read_small(path) is None

@@ -156,4 +156,6 @@ def test_no_sandbox_must_be_asked_for(place: Path, monkeypatch: pytest.MonkeyPat
     assert "1 fit to use, 0 tried" in call("--static")
     assert "1 fit to use, 1 tried" in call("--sandbox", "none")
     (place / "skill-health.toml").write_text('[effectiveness]\nsandbox = "none"\n')
-    assert "1 fit to use, 1 tried" in call()
+    with pytest.raises(UsageError, match="there is no sandbox to run agents and verifiers in"):
+        call()
+    assert "1 fit to use, 1 tried" in call("--config", "skill-health.toml")
