@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 import simulators  # noqa: F401  (the scripted router and agent, beside the real ones)
 from skill_health.cli import main
-from skill_health.lint import cache as lint_cache
+from skill_health.lint.cache import lint_cache
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

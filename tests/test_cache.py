@@ -15,7 +15,8 @@ import pytest
 
 from skill_health.config.settings import RuleLimits, config_with, load_config
 from skill_health.discovery.corpus import discover
-from skill_health.lint import cache, cache_folder
+from skill_health.lint.cache import cache_folder
+from skill_health.lint.cache import lint_cache as cache
 from skill_health.lint.pipeline import LintResult, run
 
 DAY = date(2026, 11, 21)

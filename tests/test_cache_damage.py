@@ -7,6 +7,7 @@ import json
 import os
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ import pytest
 
 from skill_health.config.settings import Config
 from skill_health.discovery.corpus import discover
-from skill_health.lint import cache_folder
-from skill_health.lint.cache import CacheFile, digest
-from skill_health.lint.cache_folder import MARK, directory, line_sum, own_path, read_cached, write_cached
+from skill_health.lint.cache import cache_folder
+from skill_health.lint.cache.cache_file import CacheFile
+from skill_health.lint.cache.cache_folder import MARK, directory, line_sum, open_cached, own_path, write_cached
+from skill_health.lint.cache.lint_cache import digest
 from skill_health.lint.pipeline import run
 
 DAY = date(2026, 11, 21)
@@ -55,12 +57,17 @@ def stored() -> Path:
     return next(path for path in Path(directory()).iterdir() if path.suffix == ".lint")
 
 
+def has_skills(name: str) -> bool:
+    with closing(CacheFile(name)) as file:
+        return bool(file.skills)
+
+
 def agree(root: Path, data: bytes, expected: tuple[object, ...]) -> None:
     path = stored()
     path.write_bytes(data)
     assert outcome(root) == expected
     # Whatever was wrong with it has been put right.
-    assert CacheFile(path.name, read_cached(path.name)).skills
+    assert has_skills(path.name)
 
 
 @pytest.mark.parametrize("flips", [30, pytest.param(1_000, marks=pytest.mark.slow)])
@@ -121,7 +128,7 @@ ANY = ("type", "gone", "nested", "none", "doubled", "swapped")
 
 
 def unsealed(good: bytes, rng: random.Random) -> bytes:
-    """Damage of any kind to any line; the digests are left as they were."""
+    """Damage of any kind to any record or to the index; the digests are left as they were."""
     lines = good.split(b"\n")
     at = rng.randrange(len(lines))
     how = rng.randrange(6)
@@ -132,36 +139,70 @@ def unsealed(good: bytes, rng: random.Random) -> bytes:
         lines[at], lines[other] = lines[other], lines[at]
     elif how == 2:
         lines[at] = b"[" * 100_000
-    elif at:
-        lines[at] = packed(change(json.loads(lines[at]), rng, ANY))
+    elif how == 3:
+        start, length = rng.randrange(len(good)), rng.randrange(1, 200)
+        return good[:start] + good[start + length :]
     else:
-        lines[0] = lines[0][::-1]
+        lines[at] = lines[at][::-1]
     return b"\n".join(lines)
+
+
+KINDS = ("summary", "facts", "skill")
+
+
+class Parts:
+    """A file of the cache taken apart: its index, and the lines of each skill by their kind."""
+
+    def __init__(self, data: bytes) -> None:
+        self.at = int(data[-16:])
+        self.records, index = data[: self.at], data[self.at : -16 - 1 - len(line_sum("", b""))]
+        head, *skills = index.split(b"\n")
+        self.head = json.loads(head)
+        self.states = {json.loads(line.split(b"\t")[1]): json.loads(line.split(b"\t")[0]) for line in skills}
+
+    def line(self, path: str, kind: int) -> bytes:
+        state = self.states[path]
+        at = state[3] + sum(state[4 : 4 + kind])
+        return self.records[at : at + state[4 + kind]]
+
+    def put(self, path: str, kind: int, line: bytes) -> None:
+        """Replace one line of a skill, which gets a new place for all of them."""
+        lines = [self.line(path, each) if each != kind else line for each in range(3)]
+        state = self.states[path]
+        state[3], state[4:7] = len(self.records), [len(each) for each in lines]
+        state[7 + kind] = line_sum(f"{KINDS[kind]}:{path}", line)
+        self.records += b"".join(lines)
+
+    def data(self) -> bytes:
+        """The file again, below digests that are right."""
+        index = packed(self.head) + b"".join(b"\n" + packed(s) + b"\t" + packed(p) for p, s in self.states.items())
+        trailer = f"{line_sum(stored().name, index)} {len(self.records):016d}"
+        return self.records + index + trailer.encode()
 
 
 def sealed(good: bytes, rng: random.Random) -> bytes:
     """Wrong types in the index or in a record, or records swapped between skills, below digests that are right."""
-    lines = good.split(b"\n")
-    index = json.loads(lines[1])
-    one, other = rng.sample(sorted(index["skills"]), 2)
-    how = rng.randrange(4)
+    parts = Parts(good)
+    one, other = rng.sample(sorted(parts.states), 2)
+    how = rng.randrange(5)
     if how == 0:
-        index = change(index, rng, ("type", "nested", "none"))
+        parts.head = change(parts.head, rng, ("type", "nested", "none"))
     elif how == 1:
-        index["skills"][one], index["skills"][other] = index["skills"][other], index["skills"][one]
+        parts.states[one] = change(parts.states[one], rng, ("type", "nested", "none"))
     elif how == 2:
-        kind, at = rng.choice((("summary", 3), ("skill", 5)))
-        state, from_ = index["skills"][one], index["skills"][other]
-        state[at], state[at + 1] = from_[at], line_sum(f"{kind}:{one}", lines[from_[at]])
-        state[7] = from_[7]
+        parts.states[one], parts.states[other] = parts.states[other], parts.states[one]
+    elif how == 3:
+        parts.put(one, 2, parts.line(other, 2))
     else:
-        kind, at = rng.choice((("summary", 3), ("skill", 5)))
-        state = index["skills"][one]
-        line = packed(change(json.loads(lines[state[at]]), rng, ("type", "nested", "none")))
-        lines[state[at]], state[at + 1] = line, line_sum(f"{kind}:{one}", line)
-    lines[1] = packed(index)
-    lines[0] = lines[0][: -len(line_sum("", b""))] + line_sum(stored().name, lines[1]).encode()
-    return b"\n".join(lines)
+        kind = rng.choice((0, 2))
+        parts.put(one, kind, packed(change(json.loads(parts.line(one, kind)), rng, ("type", "nested", "none"))))
+    return parts.data()
+
+
+def test_a_file_taken_apart_is_the_same_again(root: Path) -> None:
+    outcome(root)
+    good = stored().read_bytes()
+    assert Parts(good).data() == good
 
 
 @pytest.mark.parametrize("damage", [unsealed, sealed])
@@ -183,8 +224,10 @@ def test_another_file_is_a_miss(root: Path, data: bytes) -> None:
 
 def test_the_file_of_another_configuration_is_a_miss(root: Path) -> None:
     expected = outcome(root)
-    data, other = stored().read_bytes(), cache_folder.name_of("0" * 32, "1" * 32)
-    assert CacheFile(stored().name, data).skills and not CacheFile(other, data).skills
+    name, data, other = stored().name, stored().read_bytes(), cache_folder.name_of("0" * 32, "1" * 32)
+    write_cached(other, [data])
+    assert has_skills(name) and not has_skills(other)
+    (Path(directory()) / other).unlink()
     agree(root, data, expected)
 
 
@@ -199,7 +242,7 @@ def test_a_folder_of_the_users_loses_nothing(root: Path, tmp_path: Path, monkeyp
     monkeypatch.setenv("SKILL_HEALTH_CACHE_DIR", str(own))
     before = {path.name: path.stat() for path in own.iterdir()}
     for lines in range(80):
-        write_cached(cache_folder.name_of(digest(b"root") + "0" * 8, digest(bytes([lines])) + "0" * 8), b"x")
+        write_cached(cache_folder.name_of(digest(b"root") + "0" * 8, digest(bytes([lines])) + "0" * 8), [b"x"])
     outcome(root)
     after = {path.name: path.stat() for path in own.iterdir()}
     lost = [name for name, info in before.items() if after[name] != info]
@@ -219,7 +262,7 @@ def test_only_our_own_names_are_removed(root: Path, monkeypatch: pytest.MonkeyPa
     left.write_text("left behind by a run that was killed")
     os.utime(left, (1, 1))
     monkeypatch.setattr(cache_folder, "_MAX_FILES", 0)
-    write_cached(ours, b"x")
+    write_cached(ours, [b"x"])
     assert sorted(path.name for path in folder.iterdir()) == sorted([*theirs, MARK])
 
 
@@ -239,7 +282,7 @@ def swap(path: Path, make: Callable[[Path], object]) -> None:
 
 def truncate(path: Path) -> None:
     with path.open("wb") as file:
-        file.truncate((256 << 20) + 1)
+        file.truncate((2 << 30) + 1)
 
 
 ODD_FILES: dict[str, Callable[[Path], object]] = {
@@ -258,7 +301,7 @@ def test_an_odd_file_is_neither_read_nor_written(root: Path, odd: str) -> None:
     path = stored()
     ODD_FILES[odd](path)
     before = path.lstat()
-    assert read_cached(path.name) is None
+    assert open_cached(path.name) is None
     assert outcome(root) == expected
     assert path.lstat() == before
 
@@ -266,7 +309,7 @@ def test_an_odd_file_is_neither_read_nor_written(root: Path, odd: str) -> None:
 def test_a_huge_file_is_not_read(root: Path) -> None:
     expected = outcome(root)
     truncate(stored())
-    assert read_cached(stored().name) is None
+    assert open_cached(stored().name) is None
     assert outcome(root) == expected
 
 
@@ -275,7 +318,7 @@ def test_a_folder_that_others_may_write_to_is_no_cache(root: Path, mode: int) ->
     expected = outcome(root)
     folder, before = Path(directory()), stored().read_bytes()
     folder.chmod(mode)
-    assert read_cached(stored().name) is None and own_path(stored().name) is None
+    assert open_cached(stored().name) is None and own_path(stored().name) is None
     (root / "skills" / "two" / "SKILL.md").unlink()
     assert outcome(root) == outcome(root, use_cache=False) != expected
     assert stored().read_bytes() == before
@@ -286,7 +329,7 @@ def test_a_link_in_place_of_the_folder_is_no_cache(root: Path, tmp_path: Path) -
     name, folder = stored().name, Path(directory())
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
-    assert read_cached(name) is None and own_path(name) is None
+    assert open_cached(name) is None and own_path(name) is None
     assert outcome(root) == expected
 
 
@@ -294,5 +337,5 @@ def test_what_another_user_owns_is_no_cache(root: Path, monkeypatch: pytest.Monk
     expected = outcome(root)
     name = stored().name
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert read_cached(name) is None and own_path(name) is None
+    assert open_cached(name) is None and own_path(name) is None
     assert outcome(root) == expected

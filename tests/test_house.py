@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from skill_health.cli import main
-from skill_health.lint.cache import STAMPED
+from skill_health.lint.cache.lint_cache import STAMPED
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("skill_health", "router", "effectiveness")
@@ -479,7 +479,12 @@ def test_from_a_file_to_its_findings_it_is_five_modules(
     finally:
         sys.setprofile(None)
     assert ends == {name: {(*MAIN_LINE, name)} for name in ends}
-    assert not {("skill_health.lint.cache", name) for name in ("load", "pack", "pack_skill", "unpack", "save")} & called
+    packing = {
+        "skill_health.lint.cache.records.pack",
+        "skill_health.lint.cache.records.unpack",
+        "skill_health.lint.cache.lint_cache.save",
+    }
+    assert not packing & {f"{module}.{name}" for module, name in called}
 
 
 def waiting(frame: FrameType) -> Iterator[str]:

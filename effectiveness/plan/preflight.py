@@ -22,7 +22,7 @@ from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
-from skill_health.lint import cache_folder
+from skill_health.lint.cache import cache_folder
 from skill_health.registries.records import problem_line
 from skill_health.text.numbers import count
 

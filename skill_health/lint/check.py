@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from skill_health.config.settings import Config
 from skill_health.core.boundary import INSIDE, OUTSIDE, Boundary
 from skill_health.core.files import blake2b
-from skill_health.discovery.corpus import Discovery, Entry
-from skill_health.lint.cache import StoredSkill, answer, content_digest, digest, read_entry
+from skill_health.discovery.corpus import Entry
+from skill_health.lint.cache.lint_cache import LintCache, answer, content_digest, digest, read_entry
+from skill_health.lint.cache.linted import LintedSkill, PackedSkill
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
 from skill_health.rules._load import all_rules
@@ -93,7 +94,8 @@ class SkillChecker:
 class SiblingFacts(Mapping[str, Any]):
     """The facts of a skill that is not checked: its summary, and what a rule asks for, collected when it does.
 
-    `recall` finds a skill that was checked before, or None. `inputs` are as in `CheckedSkill`, SKILL.md included.
+    `recall` finds a skill that was checked before, or None. `inputs` takes up what the facts depend on, as in
+    `CheckedSkill`, SKILL.md included.
     """
 
     def __init__(
@@ -101,11 +103,12 @@ class SiblingFacts(Mapping[str, Any]):
         entry: Entry,
         summary: Mapping[str, Any],
         checker: SkillChecker,
-        recall: Callable[[Entry], StoredSkill | None],
+        recall: Callable[[Entry], LintedSkill | None],
+        inputs: dict[str, str],
     ) -> None:
-        self.entry, self.checker, self.recall = entry, checker, recall
+        self.entry, self.checker, self.recall, self.inputs = entry, checker, recall, inputs
         self.known: dict[str, Any] = {"summary": summary}
-        self.inputs: dict[str, str] = {}
+        self._recalled = False
         self._read: tuple[Skill, FileContext] | None = None
 
     def __getitem__(self, key: str) -> Any:
@@ -117,7 +120,8 @@ class SiblingFacts(Mapping[str, Any]):
         rule = next((rule for rule in self.checker.collectors if rule.code == key), None)
         if rule is None or rule.collect is None:
             raise KeyError(key)
-        if not self.inputs:
+        if not self._recalled:
+            self._recalled = True
             question = "whole:" + self.entry.path
             self.inputs[question] = answer(self.checker.boundary, question)
             if (stored := self.recall(self.entry)) is not None:
@@ -140,31 +144,44 @@ class SiblingFacts(Mapping[str, Any]):
         return len(self.known)
 
 
-_checker: SkillChecker | None = None
+class _Worker(NamedTuple):
+    """What a forked worker takes over as it is."""
+
+    checker: SkillChecker
+    cache: LintCache
+
+    def check(self, entry: Entry) -> PackedSkill:
+        return self.cache.pack_skill(entry, self.checker.check(entry))
+
+    def give_up(self, entry: Entry) -> PackedSkill:
+        return self.cache.pack_skill(entry, self.checker.give_up(entry))
+
+
+_worker: _Worker | None = None
 
 
 def check_entries(
-    entries: Sequence[Entry], root: str, config: Config, registries: Registries, jobs: int
-) -> Iterator[tuple[str, CheckedSkill]]:
+    entries: Sequence[Entry], config: Config, registries: Registries, jobs: int, cache: LintCache
+) -> Iterator[tuple[str, PackedSkill]]:
     """Check skills, in as many processes as pay off: (path of SKILL.md, what was found), in the order given.
 
     A skill that kills the process that checks it has that as its finding; the others are checked. Few skills, or one
     process, are checked in this one: what can kill is bounded before it is parsed, and a process more is felt.
     """
-    checker = SkillChecker(root, config, registries)
+    worker = _Worker(SkillChecker(cache.discovery.root, config, registries), cache)
     jobs = jobs or processors()
     # What is made here is small, acyclic and lives to the end of the run.
     gc.disable()
     if jobs == 1 or len(entries) < _PARALLEL_FROM or not hasattr(os, "fork"):
         for entry in entries:
-            yield entry.path, checker.check(entry)
+            yield entry.path, worker.check(entry)
         return
     # The forked workers share what is loaded; nothing of it will be collected.
     gc.freeze()
-    yield from zip((entry.path for entry in entries), _check_in_pools(checker, entries, jobs), strict=True)
+    yield from zip((entry.path for entry in entries), _check_in_pools(worker, entries, jobs), strict=True)
 
 
-def _check_in_pools(checker: SkillChecker, entries: Sequence[Entry], jobs: int) -> Iterator[CheckedSkill]:
+def _check_in_pools(worker: _Worker, entries: Sequence[Entry], jobs: int) -> Iterator[PackedSkill]:
     """Check skills in worker processes; where one of them dies, smaller and smaller pools find out of which skill."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -174,7 +191,7 @@ def _check_in_pools(checker: SkillChecker, entries: Sequence[Entry], jobs: int) 
     while waiting:
         batch, done = waiting.pop(), 0
         workers = min(jobs, -(-len(batch) // _CHUNK))
-        pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(checker,))
+        pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_begin, initargs=(worker,))
         try:
             for checked in pool.map(_check, batch, chunksize=_CHUNK):
                 done += 1
@@ -182,7 +199,7 @@ def _check_in_pools(checker: SkillChecker, entries: Sequence[Entry], jobs: int) 
         except BrokenProcessPool:
             left = batch[done:]
             if len(left) == 1:
-                yield checker.give_up(left[0])
+                yield worker.give_up(left[0])
             else:
                 # What was at work when it died is near the front.
                 first = min(len(left) // 2, _CHUNK * workers)
@@ -196,17 +213,17 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _begin(checker: SkillChecker) -> None:
-    global _checker
-    _checker = checker
+def _begin(worker: _Worker) -> None:
+    global _worker
+    _worker = worker
     # An interrupt is the parent's to handle: a worker that dies of it leaves the parent waiting.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()
 
 
-def _check(entry: Entry) -> CheckedSkill:
-    assert _checker is not None
-    return _checker.check(entry)
+def _check(entry: Entry) -> PackedSkill:
+    assert _worker is not None
+    return _worker.check(entry)
 
 
 class FileContext:
@@ -338,28 +355,13 @@ class CorpusFiles(FileContext):
         self.as_of = as_of
 
 
-def check_corpus(
-    facts: Mapping[str, Mapping[str, Any]],
-    discovery: Discovery,
-    config: Config,
-    registries: Registries,
-    as_of: date,
-    shown: frozenset[str] | None = None,
-) -> CheckedCorpus:
-    """Run the collection-wide rules over the facts of every skill, by its path and in that order.
-
-    Where `shown` names files, only the findings about these are looked for: others may be missing.
-    """
-    context = CorpusFiles(discovery.root, config, registries, as_of)
-    corpus = Corpus(tuple(_summary(path, known) for path, known in facts.items()), shown, discovery.unread)
+def check_corpus(corpus: Corpus, context: CorpusFiles) -> CheckedCorpus:
+    """Run the collection-wide rules over a collection; of what it does not show, findings may be missing."""
     findings: list[Finding] = []
-    for rule in selected(all_rules(), config):
+    for rule in selected(all_rules(), context.config):
         if rule.check_corpus is not None:
             hits = (hit for hit in rule.check_corpus(corpus, context) if _is_shown(hit, corpus))
             findings += as_findings(rule, hits, None, context)
-    for known in facts.values():
-        if isinstance(known, SiblingFacts):
-            context.inputs.update(known.inputs)
     return CheckedCorpus(tuple(findings), context.inputs)
 
 
@@ -368,7 +370,8 @@ def _is_shown(hit: Hit, corpus: Corpus) -> bool:
     return corpus.shows(hit.path or "", *hit.also) or hit.path in dict(corpus.unread)
 
 
-def _summary(path: str, facts: Mapping[str, Any]) -> SkillSummary:
+def summarize_facts(path: str, facts: Mapping[str, Any]) -> SkillSummary:
+    """A skill as the collection-wide rules see it, by its facts."""
     own = facts["summary"]
     return SkillSummary(
         path, path.rpartition("/")[0], own["name"], own["description"], Span(*own["name_span"]),

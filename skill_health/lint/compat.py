@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from skill_health.discovery.corpus import Entry
-from skill_health.lint.cache import read_entry
+from skill_health.lint.cache.lint_cache import read_entry
 from skill_health.lint.pipeline import LintResult
 from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.score.scoring import Flag, Score, ScorePart

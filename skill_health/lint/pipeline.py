@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,13 +18,14 @@ from skill_health.config.settings import Config, config_with, load_config
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
-from skill_health.lint.cache import LintCache, StoredCorpus, StoredSkill
+from skill_health.lint.cache.lint_cache import LintCache, StoredCorpus
+from skill_health.lint.cache.linted import KnownFacts, LintedSkill, LintedSkills, skill_rows
 from skill_health.lint.report import LintReport
-from skill_health.rules._api import Finding, Severity, named_by
+from skill_health.rules._api import Corpus, Finding, Severity, named_by
 from skill_health.rules.ignores import _comments
 
 if TYPE_CHECKING:
-    from skill_health.lint.check import CheckedCorpus, CheckedSkill, SkillChecker
+    from skill_health.lint.check import CheckedCorpus, SkillChecker
     from skill_health.registries.records import Registries
 
 # The facts that scores and reports are made of; the others are for the collection-wide rules alone.
@@ -105,18 +107,19 @@ def run(
     which are all checked then; `paths` are files outside any skill, relative to the root, whose findings are wanted
     too; `paranoid` is as in `lint`. Raises UsageError for a selector that names no rule.
     """
-    session = LintSession(discovery, config, use_cache, paranoid)
     wanted = frozenset(entry.path for entry in discovery.entries if entry.target)
     shown = None if facts or len(wanted) == len(discovery.entries) else wanted.union(paths)
-    skills = session.check_skills(jobs, shown)
-    corpus = session.check_corpus(skills, as_of, shown)
-    if session.complete and session.cache.lacks(skills, corpus):
-        session.cache.save(skills, corpus, as_of, shown, session.registries, session.rules)
-    findings, ignored = session.finish(skills, corpus, set(paths))
+    with closing(LintSession(discovery, config, use_cache, paranoid)) as session:
+        known = session.find_known(jobs, shown)
+        corpus = session.check_corpus(known, as_of, shown)
+        findings, ignored = session.finish(known.asked, corpus, set(paths))
+        every = _facts(known.asked) if facts else {}
+        if session.complete and session.cache.lacks(corpus):
+            session.cache.save(known, corpus, as_of, shown, session.registries, session.rules)
+        registries = session.registries if facts else None
     return LintResult(
-        discovery.root, discovery.entries, tuple(findings), _facts(skills) if facts else {}, ignored,
-        discovery.warnings, session.registries if facts else None,
-    )  # fmt: skip
+        discovery.root, discovery.entries, tuple(findings), every, ignored, discovery.warnings, registries
+    )
 
 
 class LintSession:
@@ -130,13 +133,17 @@ class LintSession:
         self.discovery, self.config, self.complete = discovery, config, True
         self.cache = LintCache.open(discovery, config, paranoid) if use_cache else LintCache(discovery)
 
-    def check_skills(self, jobs: int, shown: frozenset[str] | None) -> dict[str, CheckedSkill | StoredSkill]:
-        """The skills whose findings are shown (None: all), in the order of the paths.
+    def close(self) -> None:
+        """Let go of what the steps shared."""
+        self.cache.close()
+
+    def find_known(self, jobs: int, shown: frozenset[str] | None) -> LintedSkills:
+        """The skills whose findings are shown (None: all), and the summaries of the others.
 
         They come from the cache where every input still holds, else from checking.
         """
-        found: dict[str, CheckedSkill | StoredSkill] = {}
-        unknown = []
+        found: dict[str, LintedSkill] = {}
+        unknown, siblings = [], {}
         entries = [entry for entry in self.discovery.entries if shown is None or entry.path in shown]
         for entry in entries:
             stored = self.cache.find_skill(entry)
@@ -147,36 +154,45 @@ class LintSession:
         if unknown:
             from skill_health.lint.check import check_entries
 
-            checked = dict(check_entries(unknown, self.discovery.root, self.config, self.registries, jobs))
-            self.complete = all(skill.content for skill in checked.values())
-            found.update(checked)
-        return {entry.path: found[entry.path] for entry in entries}
+            for path, checked in check_entries(unknown, self.config, self.registries, jobs, self.cache):
+                self.complete = self.complete and bool(checked.state.content)
+                found[path] = self.cache.keep_skill(checked)
+        for entry in self.discovery.entries if len(entries) < len(self.discovery.entries) else ():
+            if entry.path not in found:
+                siblings[entry.path] = self.cache.find_sibling(entry) or self._read_sibling(entry)
+        return LintedSkills({entry.path: found[entry.path] for entry in entries}, siblings)
+
+    def _read_sibling(self, entry: Entry) -> LintedSkill:
+        return self.cache.keep_sibling(entry, *self._checker.summarize(entry))
 
     def check_corpus(
-        self, skills: Mapping[str, CheckedSkill | StoredSkill], as_of: date, shown: frozenset[str] | None
+        self, known: LintedSkills, as_of: date, shown: frozenset[str] | None
     ) -> CheckedCorpus | StoredCorpus:
         """What the collection-wide rules find of what is shown; from the cache where nothing they see has changed."""
-        siblings = [entry for entry in self.discovery.entries if entry.path not in skills]
-        for entry in siblings:
-            if not self.cache.has_summary(entry):
-                self.cache.keep_summary(entry, *self._checker.summarize(entry))
-        stored = self.cache.find_corpus(skills, as_of, shown)
+        stored = self.cache.find_corpus(known, as_of, shown)
         if stored is not None:
             return stored
-        from skill_health.lint.check import SiblingFacts, check_corpus
+        from skill_health.lint.check import CorpusFiles, SiblingFacts, check_corpus, summarize_facts
 
-        facts: dict[str, Mapping[str, Any]] = {path: skill.facts for path, skill in skills.items()}
-        for entry in siblings:
-            facts[entry.path] = SiblingFacts(entry, self._summary(entry), self._checker, self.cache.find_skill)
-        facts = {entry.path: facts[entry.path] for entry in self.discovery.entries}
-        return check_corpus(facts, self.discovery, self.config, self.registries, as_of, shown)
+        context = CorpusFiles(self.discovery.root, self.config, self.registries, as_of)
+        entries = {entry.path: entry for entry in self.discovery.entries if entry.path in known.siblings}
 
-    def _summary(self, entry: Entry) -> Mapping[str, Any]:
-        summary = self.cache.find_summary(entry)
-        if summary is None:
-            content, summary = self._checker.summarize(entry)
-            self.cache.keep_summary(entry, content, summary)
-        return summary
+        def facts_of(path: str) -> Mapping[str, Any]:
+            if path in known.asked:
+                return KnownFacts(known.asked[path])
+            summary = self._summary(entries[path], known)
+            return SiblingFacts(entries[path], summary, self._checker, self.cache.find_skill, context.inputs)
+
+        paths = [entry.path for entry in self.discovery.entries]
+        skills = skill_rows(paths, lambda path: summarize_facts(path, facts_of(path)))
+        return check_corpus(Corpus(skills, shown, self.discovery.unread), context)
+
+    def _summary(self, entry: Entry, known: LintedSkills) -> Mapping[str, Any]:
+        """The summary of a sibling, read again where that in the cache is not what was written."""
+        sibling = known.siblings[entry.path]
+        if sibling.source is self.cache.file and self.cache.file.summary(entry.path, sibling.state) is None:
+            sibling = known.siblings[entry.path] = self._read_sibling(entry)
+        return sibling.summary
 
     @functools.cached_property
     def _checker(self) -> SkillChecker:
@@ -185,10 +201,7 @@ class LintSession:
         return SkillChecker(self.discovery.root, self.config, self.registries)
 
     def finish(
-        self,
-        skills: Mapping[str, CheckedSkill | StoredSkill],
-        corpus: CheckedCorpus | StoredCorpus,
-        paths: set[str],
+        self, skills: Mapping[str, LintedSkill], corpus: CheckedCorpus | StoredCorpus, paths: set[str]
     ) -> tuple[list[Finding], int]:
         """The findings to show, sorted by place, and how many inline comments silenced."""
         entries = self.discovery.entries
@@ -203,10 +216,7 @@ class LintSession:
         silenced = len(findings) - len(left)
         ran = [(code, name) for code, name, selected in self.rules if selected]
         left += _comments.report(comments, unused, ran, [(code, name) for code, name, _ in self.rules])
-        # Whether there is a fix is shown; the fix itself is for those who apply it.
-        shown = {
-            graded(f._replace(fix=None) if f.fix else f, self.config) for f in left if not off_here(f, self.config)
-        }
+        shown = {graded(f, self.config) for f in left if not off_here(f, self.config)}
         return sorted(shown, key=place), silenced
 
     @functools.cached_property
@@ -233,10 +243,10 @@ class LintSession:
         return [(rule.code, rule.name, rule.code in chosen) for rule in all_rules()]
 
 
-def _facts(skills: Mapping[str, CheckedSkill | StoredSkill]) -> dict[str, dict[str, Any]]:
+def _facts(skills: Mapping[str, LintedSkill]) -> dict[str, dict[str, Any]]:
     every = {}
     for path, skill in skills.items():
-        facts = skill.facts
+        facts = {"summary": skill.summary, **skill.facts}
         every[path] = {key: facts[key] for key in _KEPT if key in facts} | {"measures": skill.measures}
     return every
 

@@ -23,7 +23,8 @@ import msgspec
 from skill_health import __version__
 from skill_health.config.settings import Config
 from skill_health.core.files import read_bytes, read_whole, replace_file
-from skill_health.lint import cache_folder, pipeline
+from skill_health.lint import pipeline
+from skill_health.lint.cache import cache_folder
 from skill_health.lint.check import FileContext, as_findings, load_skill
 from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport

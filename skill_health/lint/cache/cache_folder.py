@@ -10,8 +10,9 @@ import json
 import os
 import stat
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from skill_health.core.files import blake2b, open_regular, replace_file
 
@@ -26,7 +27,8 @@ _HEX = frozenset("0123456789abcdef")
 _TEMPORARY = (".skill-health-", ".tmp")
 _MAX_FILES = 64
 _MAX_OF_ROOT = 8
-_MAX_BYTES = 256 << 20
+_MAX_BYTES = 2 << 30
+_MAX_SEALED = 256 << 20
 _DAY = 86_400
 
 
@@ -51,40 +53,45 @@ def is_ours(name: str) -> bool:
     return name in _FIXED or _is_collection(name)
 
 
-def read_cached(name: str) -> bytes | None:
-    """The bytes of a file of the cache; None where there is none, and where it is not ours alone or too large."""
+def open_cached(name: str) -> BinaryIO | None:
+    """A file of the cache, open to be read; None where there is none, and where it is not ours alone or too large."""
     folder = directory()
     path = os.path.join(folder, name)
     try:
         if not _is_own(os.lstat(folder), folder=True):
             return None
-        with os.fdopen(open_regular(path, links=False), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not _is_own(status) or status.st_size > _MAX_BYTES:
-                return None
-            if status.st_mtime + _DAY < time.time():
-                # What is used is not the first to be pruned.
-                os.utime(file.fileno() if os.utime in os.supports_fd else path)
-            return file.read()
+        file = os.fdopen(open_regular(path, links=False), "rb")
+        status = os.fstat(file.fileno())
+        if not _is_own(status) or status.st_size > _MAX_BYTES:
+            file.close()
+            return None
+        if status.st_mtime + _DAY < time.time():
+            # What is used is not the first to be pruned.
+            os.utime(file.fileno() if os.utime in os.supports_fd else path)
+        return file
     except OSError:
         return None
 
 
-def write_cached(name: str, data: bytes) -> None:
+def write_cached(name: str, chunks: Iterable[bytes]) -> None:
     """Replace a file of the cache. A cache that cannot be written is no reason to fail."""
     path = own_path(name)
     if path is None:
         return
     # A name that no other run has at this time. `tempfile` would find one too, but takes longer to import.
-    unique = f"{os.getpid()}-{id(data):x}-{time.time_ns():x}"
+    unique = f"{os.getpid()}-{id(chunks):x}-{time.time_ns():x}"
     with suppress(OSError):
-        replace_file(path, data, private=True, temporary=os.path.join(os.path.dirname(path), unique.join(_TEMPORARY)))
+        replace_file(path, chunks, private=True, temporary=os.path.join(os.path.dirname(path), unique.join(_TEMPORARY)))
         _prune(os.path.dirname(path))
 
 
 def read_sealed(name: str) -> dict[str, Any]:
     """The mapping that `write_sealed` wrote; {} where there is none, and where a bit of it has changed."""
-    head, _, line = (read_cached(name) or b"").partition(b"\n")
+    file = open_cached(name)
+    if file is None:
+        return {}
+    with file:
+        head, _, line = file.read(_MAX_SEALED).partition(b"\n")
     try:
         values = json.loads(line) if head == line_sum(name, line).encode() else None
     except (ValueError, RecursionError):
@@ -95,7 +102,7 @@ def read_sealed(name: str) -> dict[str, Any]:
 def write_sealed(name: str, values: dict[str, Any]) -> None:
     """Replace a file by a mapping, below a digest of it."""
     line = json.dumps(values, ensure_ascii=True, separators=(",", ":")).encode()
-    write_cached(name, line_sum(name, line).encode() + b"\n" + line)
+    write_cached(name, [line_sum(name, line).encode(), b"\n", line])
 
 
 def line_sum(name: str, line: bytes) -> str:
