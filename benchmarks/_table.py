@@ -68,4 +68,9 @@ def _target(row: Ratio) -> str:
 def _met(row: Ratio, value: float) -> str:
     if row.target is None:
         return "-"
-    return "yes" if value < row.target or (value == row.target and not row.strict) else "**no**"
+    return say_met(value < row.target or (value == row.target and not row.strict))
+
+
+def say_met(fine: bool) -> str:
+    """The cell that says whether a target is met."""
+    return "yes" if fine else "**no**"

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from benchmarks._generate import generate
 from benchmarks._measure import Command, Options, Sample, environment, measure, skill_health
+from benchmarks._table import say_met
 from skill_health.core.git import Revision
 from skill_health.daily.run import HISTORY
 from skill_health.daily.states import NOTHING, STATES, RunState, append_state, pack_run
@@ -120,14 +121,10 @@ def _measured(root: Path, folder: str, options: Options) -> tuple[list[Sample], 
 
 def _row(skills: int, days: int, sizes: Sizes, daily: list[Sample], page: list[Sample]) -> str:
     peak, bound = max(each.peak for each in daily), skills <= 2_000
-    met = f"< {MEMORY / 1e6:.0f} MB | {_met(peak < MEMORY)}" if bound else "- | -"
+    met = f"< {MEMORY / 1e6:.0f} MB | {say_met(peak < MEMORY)}" if bound else "- | -"
     return (
-        f"| {skills:,} | {days} | **{sizes.line:,} B** | < {LINE:,} B | {_met(sizes.line < LINE)} "
+        f"| {skills:,} | {days} | **{sizes.line:,} B** | < {LINE:,} B | {say_met(sizes.line < LINE)} "
         f"| {sizes.history / 1e6:.2f} MB | {sizes.states / 1e6:.1f} MB | {sizes.snapshots / 1e6:,.0f} MB "
         f"| {median(each.cpu for each in daily):.2f} s | **{peak / 1e6:,.0f} MB** | {met} "
         f"| {median(each.cpu for each in page):.2f} s | {max(each.peak for each in page) / 1e6:,.0f} MB |"
     )
-
-
-def _met(fine: bool) -> str:
-    return "yes" if fine else "**no**"

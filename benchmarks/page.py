@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from benchmarks._made_page import LAST, Size, write_page
 from benchmarks._measure import Command, Options, Sample, environment, interleave, skill_health
+from benchmarks._table import say_met
 
 TITLE = "The page of 100 and of 1,000 skills"
 ROUNDS = 3
@@ -66,13 +67,9 @@ def _line(case: Case, page: Path, runs: list[Sample], lints: list[float]) -> str
     size, walls = page.stat().st_size, [run.wall for run in runs]
     middle = median(walls)
     ratio = median(wall / lint for wall, lint in zip(walls, lints, strict=True))
-    weight = f"< {BYTES / 1e6:g} MB | {_met(size < BYTES)}" if case.bound else "- | -"
-    time = f"< {SECONDS:g} s | {_met(middle < SECONDS)}" if case.bound else "- | -"
+    weight = f"< {BYTES / 1e6:g} MB | {say_met(size < BYTES)}" if case.bound else "- | -"
+    time = f"< {SECONDS:g} s | {say_met(middle < SECONDS)}" if case.bound else "- | -"
     return (
         f"| {case.name} | **{size / 1e6:.2f} MB** | {weight} | **{middle:.1f} s** | {min(walls):.1f} - {max(walls):.1f} | {time} "
         f"| {ratio:.1f} | {max(run.peak for run in runs) / 1e6:,.0f} MB |"
     )
-
-
-def _met(fine: bool) -> str:
-    return "yes" if fine else "**no**"

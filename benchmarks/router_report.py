@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks._measure import Command, Options, Sample, environment, interleave, skill_health
+from benchmarks._table import say_met
 from skill_health.documents._record import TokenUsage, record_values
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, RoutingResult
@@ -48,12 +49,8 @@ def _line(name: str, runs: list[Sample]) -> str:
     middle, peak = median(walls), max(run.peak for run in runs)
     return (
         f"| {name} | **{middle:.1f} s** | {min(walls):.1f} - {max(walls):.1f} | {median(run.cpu for run in runs):.1f} s "
-        f"| < {SECONDS:.0f} s | {_met(middle < SECONDS)} | **{peak / 1e6:,.0f} MB** | < {MEMORY / 1e6:.0f} MB | {_met(peak < MEMORY)} |"
+        f"| < {SECONDS:.0f} s | {say_met(middle < SECONDS)} | **{peak / 1e6:,.0f} MB** | < {MEMORY / 1e6:.0f} MB | {say_met(peak < MEMORY)} |"
     )
-
-
-def _met(fine: bool) -> str:
-    return "yes" if fine else "**no**"
 
 
 def write_run(folder: Path, seed: int) -> None:

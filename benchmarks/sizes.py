@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 from benchmarks._measure import Command, Options, Sample, environment, measure, skill_health
+from benchmarks._table import say_met
 from benchmarks._trees import Tree, prepare
 
 TITLE = "From a hundred skills to a hundred thousand"
@@ -35,11 +36,11 @@ def run(options: Options) -> Iterator[str]:
             own = sample.cpu / size
             ratio = own / each.setdefault(what, own)
             hook = what.startswith("hook")
-            linear = "" if hook or size <= SIZES[1] else _met(ratio <= LINEAR)
+            linear = "" if hook or size <= SIZES[1] else say_met(ratio <= LINEAR)
             cells = ("", "") if hook else (f"{1e3 * own:.2f}", f"{ratio:.2f}")
             rows[size].append(
                 f"| {_worded(size)} | {what} | {sample.cpu:.2f} | {cells[0]} | {cells[1]} | {linear} "
-                f"| {sample.peak / 1e6:,.0f} | {_met(sample.peak < MEMORY)} |"
+                f"| {sample.peak / 1e6:,.0f} | {say_met(sample.peak < MEMORY)} |"
             )
     yield "\n".join([*lines, *(line for size in sorted(rows) for line in rows[size])])
 
@@ -64,7 +65,3 @@ def _hook(tree: Tree, env: dict[str, str]) -> Command:
 
 def _worded(size: int) -> str:
     return f"{size:,}"
-
-
-def _met(fine: bool) -> str:
-    return "yes" if fine else "**no**"

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from benchmarks._made_trials import MODELS, REPLICATIONS, REPORTED, TASKS, write_collection, write_run
 from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, skill_health
+from benchmarks._table import say_met
 from skill_health.bench.budget import Budget
 from skill_health.config.settings import Effectiveness
 from skill_health.effectiveness.plan.choices import choices
@@ -89,7 +90,7 @@ def _line(name: str, rounds: list[Run]) -> str:
     for values, target, unit in ((ratios, MAX_RATIO, ""), (costs, MAX_CPU_MS, " ms")):
         middle = median(values)
         cells += [f"**{middle:.2f}**{unit}", f"{min(values):.2f} - {max(values):.2f}", f"<= {target:g}{unit}"]
-        cells.append(_met(middle <= target))
+        cells.append(say_met(middle <= target))
     return f"| {' | '.join(cells)} |"
 
 
@@ -119,9 +120,5 @@ def _reported(name: str, runs: list[Sample]) -> str:
     middle, peak = median(walls), max(run.peak for run in runs)
     return (
         f"| {name} | **{middle:.1f} s** | {min(walls):.1f} - {max(walls):.1f} | {median(run.cpu for run in runs):.1f} s "
-        f"| < {SECONDS:.0f} s | {_met(middle < SECONDS)} | **{peak / 1e6:,.0f} MB** | < {MEMORY / 1e6:.0f} MB | {_met(peak < MEMORY)} |"
+        f"| < {SECONDS:.0f} s | {say_met(middle < SECONDS)} | **{peak / 1e6:,.0f} MB** | < {MEMORY / 1e6:.0f} MB | {say_met(peak < MEMORY)} |"
     )
-
-
-def _met(fine: bool) -> str:
-    return "yes" if fine else "**no**"

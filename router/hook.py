@@ -192,12 +192,19 @@ _FILES = tuple(
 )
 
 
-def base_of(root: str, since: str) -> str | None:
+def repository_of(root: str) -> GitRepository:
+    """The repository that a collection is in. Raises UsageError where it is in none."""
+    top = git_top(root)
+    if top is None:
+        raise UsageError(f"{root} is in no git repository: there is no earlier version to compare with")
+    return open_repository(top)
+
+
+def base_of(repository: GitRepository, since: str) -> str | None:
     """The commit where the current branch left `since`; None where nothing has been committed yet.
 
-    Raises UsageError outside a git repository and for a revision that git does not know.
+    Raises UsageError for a revision that git does not know.
     """
-    repository = _repository(root)
     head = repository.find_commit(HEAD)
     if not head:
         return None
@@ -206,7 +213,7 @@ def base_of(root: str, since: str) -> str | None:
     return repository.ask("merge-base", commit, head, missing=1).decode("ascii").strip() or commit
 
 
-def is_touched(root: str, commit: str, untracked: bool = True) -> bool:
+def is_touched(repository: GitRepository, commit: str, untracked: bool = True) -> bool:
     """Whether a file that listings come from differs from `commit` or is new, where `untracked` even to git.
 
     Raises UsageError where git fails.
@@ -216,11 +223,4 @@ def is_touched(root: str, commit: str, untracked: bool = True) -> bool:
         lower = path.lower()
         return any(lower == name or lower.endswith(f"/{name}") for name in _FILES)
 
-    return any(True for _ in _repository(root).list_changes(commit, matters, untracked))
-
-
-def _repository(root: str) -> GitRepository:
-    top = git_top(root)
-    if top is None:
-        raise UsageError(f"{root} is in no git repository: there is no earlier version to compare with")
-    return open_repository(top)
+    return any(True for _ in repository.list_changes(commit, matters, untracked))

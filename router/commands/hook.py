@@ -40,17 +40,18 @@ def command(
     commit changes (default: all of the collection here); it is always the whole collection that is compared.
     """
     from skill_health.lint.pipeline import configure
-    from skill_health.router.hook import base_of, is_touched
+    from skill_health.router.hook import base_of, is_touched, repository_of
     from skill_health.router.inputs import skipping_namesakes
 
     root, config = configure(files or (os.curdir,), config_file, {})
     config = skipping_namesakes(config) if skip_namesakes else config
-    commit = base_of(root, since)
+    repository = repository_of(root)
+    commit = base_of(repository, since)
     if commit is None:
         click.echo("nothing to compare with: there is no commit yet")
         return CLEAN
     # pre-commit calls this before every commit, for it passes no deleted file; drafts are in no commit.
-    if not is_touched(root, commit, untracked=bool(files) or "PRE_COMMIT" not in os.environ):
+    if not is_touched(repository, commit, untracked=bool(files) or "PRE_COMMIT" not in os.environ):
         return CLEAN
     from skill_health.router.compare.comparable import changed_skills
     from skill_health.router.hook import both_catalogues, effect, prompts_of_both, report

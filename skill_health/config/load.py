@@ -67,9 +67,9 @@ def _read_users() -> Config:
         inner = [f"{key}.{name}" for name in value] if isinstance(value, dict) else [key]
         for name in inner:
             if name not in allowed and name in dotted_keys():
-                line = line_of(_text(path), tuple(name.split(".")))
+                place = _place(path, *name.split("."))
                 raise UsageError(
-                    f'{path}:{line}: "{name}" is for a repository to say, in its {FILE_NAME}; here stand {", ".join(allowed)}'
+                    f'{place}: "{name}" is for a repository to say, in its {FILE_NAME}; here stand {", ".join(allowed)}'
                 )
     return _config(settings, path, os.path.dirname(path))
 
@@ -97,14 +97,16 @@ def _of_repository(settings: dict[str, Any], path: str, root: str) -> Config:
     for key, values in named.items():
         for value in values:
             if _OUTSIDE.match(value) or not value.isprintable():
-                raise UsageError(f'{_place(path, key)}: "{key}" must be a path inside the repository, not {value!r}')
+                raise UsageError(
+                    f'{_place(path, *key.split("."))}: "{key}" must be a path inside the repository, not {value!r}'
+                )
     refused = [key for key in USERS_OWN if _stands(settings, key)]
     router, trials = config.router, config.effectiveness
     if trials.sandbox == _UNSAFE_SANDBOX:
         refused.append("effectiveness.sandbox")
         trials = trials._replace(sandbox="")
     return config._replace(
-        refused=tuple(f"{_place(path, key)}: {key}" for key in refused),
+        refused=tuple(f"{_place(path, *key.split('.'))}: {key}" for key in refused),
         router=router._replace(providers=RouterSettings().providers, prices=RouterSettings().prices),
         effectiveness=trials._replace(acp_command=Effectiveness().acp_command, acp_env=Effectiveness().acp_env),
     )
@@ -115,9 +117,11 @@ def _stands(settings: dict[str, Any], key: str) -> bool:
     return bool(settings.get(table, {}).get(name))
 
 
-def _place(path: str, key: str) -> str:
+def _place(path: str, *keys: str | int) -> str:
+    """Where a setting stands, as far as that is known: file and line."""
     table = TABLE if os.path.basename(path) == PYPROJECT else ()
-    return f"{_shown(path)}:{line_of(_text(path), (*table, *key.split('.'))) or 1}"
+    line = line_of(_text(path), (*table, *keys))
+    return f"{_shown(path)}:{line}" if line else _shown(path)
 
 
 def describe_refused(config: Config) -> list[str]:
@@ -178,10 +182,7 @@ def _config(settings: dict[str, Any], path: str, root: str) -> Config:
     try:
         return build(settings, source)
     except Mistake as mistake:
-        table = TABLE if os.path.basename(path) == PYPROJECT else ()
-        line = line_of(_text(path), (*table, *mistake.path))
-        place = f"{_shown(path)}:{line}" if line else _shown(path)
-        raise UsageError(f"{place}: {mistake}") from None
+        raise UsageError(f"{_place(path, *mistake.path)}: {mistake}") from None
 
 
 def _is_lure(path: str) -> bool:

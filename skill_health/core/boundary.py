@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from skill_health.core.files import MAX_BYTES, read_limited
+from skill_health.core.files import MAX_BYTES, read_head, read_limited
 
 _LONGEST = 4096
 INSIDE, MISSING, OUTSIDE = "yes", "", "out"
@@ -27,6 +27,24 @@ def upward(folder: str) -> Iterator[str]:
 def git_top(folder: str) -> str | None:
     """The top of the git work tree that a folder is in."""
     return next((above for above in upward(folder) if os.path.lexists(os.path.join(above, ".git"))), None)
+
+
+def git_link(top: str) -> str:
+    """The folder, with `/`, that holds the state of this checkout, as its `.git` names it; "" where that is the folder.
+
+    `.git` is a file in a linked work tree and in a submodule. Relative to the top.
+    """
+    try:
+        named = os.fsdecode(read_head(os.path.join(top, ".git"), _LONGEST))
+    except OSError:
+        return ""
+    return named.strip().removeprefix("gitdir:").strip().replace("\\", "/")
+
+
+def shared_state(link: str) -> str:
+    """In a linked work tree, whose link this is, the folder of the state that all checkouts share; else ""."""
+    above, _, name = link.rpartition("/worktrees/")
+    return "" if "/" in name.strip("/") else above
 
 
 class Boundary:

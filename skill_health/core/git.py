@@ -217,12 +217,10 @@ def _digest(like: bytes, parts: Iterable[bytes], size: int) -> bytes:
 
 
 def _sha256(path: str) -> str:
-    from hashlib import sha256
+    from hashlib import file_digest
 
-    found = sha256()
-    for part in _chunks(path):
-        found.update(part)
-    return found.hexdigest()
+    with os.fdopen(open_regular(path, links=False), "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _chunks(path: str) -> Iterator[bytes]:

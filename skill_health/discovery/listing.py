@@ -7,8 +7,8 @@ import stat
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from skill_health.core.boundary import Boundary
-from skill_health.core.files import name_defect, read_head
+from skill_health.core.boundary import Boundary, git_link, shared_state
+from skill_health.core.files import name_defect
 from skill_health.discovery.ignores import Patterns, ignored
 
 # Hidden folders in which agents keep skills or plugins: the project paths of the hosts' own documents and of the
@@ -96,12 +96,7 @@ def is_foreign(directory: str, files: Sequence[str]) -> bool:
     """Whether a folder is a virtual environment, or another checkout of a repository (a git worktree)."""
     if "pyvenv.cfg" in files:
         return True
-    if ".git" not in files:
-        return False
-    try:
-        return b"/worktrees/" in read_head(f"{directory}/.git", 4096).replace(b"\\", b"/")
-    except OSError:
-        return False
+    return ".git" in files and bool(shared_state(git_link(directory)))
 
 
 def is_skill_name(name: str) -> bool:

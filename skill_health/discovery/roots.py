@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from skill_health.config.load import holds_settings
 from skill_health.config.settings import Config
-from skill_health.core.boundary import git_top, upward
+from skill_health.core.boundary import git_link, git_top, shared_state, upward
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here, read_head
+from skill_health.core.files import here
 from skill_health.discovery.ignores import Patterns, ignored, read_patterns
 from skill_health.discovery.listing import has_skill, is_skill_name
 
@@ -128,12 +128,6 @@ def _read(path: str, cut: int) -> tuple[Patterns, ...]:
 
 
 def _git_folder(top: str) -> str:
-    """Where git keeps what all checkouts share; `.git` is a file in a linked work tree and in a submodule."""
-    folder = os.path.join(top, ".git")
-    if not os.path.isfile(folder):
-        return folder
-    try:
-        target = os.fsdecode(read_head(folder, 4096)).strip().removeprefix("gitdir:").strip()
-    except OSError:
-        return folder
-    return os.path.join(top, target.replace("\\", "/").partition("/worktrees/")[0])
+    """Where git keeps what all checkouts share."""
+    link = git_link(top)
+    return os.path.join(top, shared_state(link) or link or ".git")

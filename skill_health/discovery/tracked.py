@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from skill_health.core.boundary import git_top
+from skill_health.core.boundary import git_link, git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_head, read_limited
+from skill_health.core.files import read_limited
 
 _NAME = b"skill.md"
 _MOST = 1 << 28
@@ -30,15 +30,8 @@ def tracked_skills(root: str) -> tuple[str, ...]:
 
 
 def git_folder(top: str) -> str:
-    """The folder of this checkout's own state; `.git` is a file in a linked work tree and in a submodule."""
-    folder = os.path.join(top, ".git")
-    if not os.path.isfile(folder):
-        return folder
-    try:
-        target = os.fsdecode(read_head(folder, 4096)).strip().removeprefix("gitdir:").strip()
-    except OSError:
-        return folder
-    return os.path.join(top, target)
+    """The folder of this checkout's own state."""
+    return os.path.join(top, git_link(top) or ".git")
 
 
 def _from_index(top: str) -> list[bytes] | None:
