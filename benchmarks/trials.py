@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import resource
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import NamedTuple, cast
 
 from benchmarks._made_trials import MODELS, REPLICATIONS, REPORTED, TASKS, write_collection, write_run
 from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, skill_health
 from benchmarks._table import say_met
+from simulators.agents import scripted
 from skill_health.bench.budget import Budget
 from skill_health.config.settings import Effectiveness
+from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.agents._api import Agent
 from skill_health.effectiveness.plan.choices import choices
 from skill_health.effectiveness.plan.inputs import load_inputs
 from skill_health.effectiveness.plan.prepare import PreparedTrials, prepare
 from skill_health.effectiveness.records import CONDITIONS
-from skill_health.effectiveness.run.run import TrialRunner
+from skill_health.effectiveness.run.run import Trial, TrialRunner
 from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.trial import run_trial
 
 TITLE = "120 trials of an agent that takes a second, and a report of 10,000 trials"
 ROUNDS = 3
 TRIALS, SLEEP, CONCURRENCY = 120, 1.0, 16
+AGENT = f"scripted:sleep={SLEEP},base=0.3,target=0.4"
 IDEAL = TRIALS * SLEEP / CONCURRENCY
 MAX_RATIO, MAX_CPU_MS = 1.3, 60.0
 FORMATS = ("text", "markdown", "json")
@@ -34,10 +42,11 @@ SECONDS, MEMORY = 10.0, 500e6
 
 
 class Run(NamedTuple):
-    """One round: seconds of wall clock and of our processor time."""
+    """One round: seconds of wall clock, of our processor time, and of that of all processes together."""
 
     wall: float
     cpu: float
+    total: float
 
 
 def run(options: Options) -> Iterator[str]:
@@ -59,26 +68,55 @@ def run(options: Options) -> Iterator[str]:
             # The first round does the lazy imports.
             lines.append(_line(sandbox, rounds[1:]))
     yield "\n".join(lines)
+    yield _simulated(root, options)
     yield from _report(options)
 
 
-def _round(root: Path, reports: Path, sandbox: str) -> Run:
-    prepared = _prepared(root, reports, sandbox)
+def _simulated(root: Path, options: Options) -> str:
+    """What a simulated agent costs as a function against itself as a program, in trials that come to nothing."""
+    agent = "scripted:base=0,target=0"
+    ratios = []
+    for nth in range(options.rounds + 1):
+        place = options.scratch / f"simulated-{nth}"
+        called = _round(root, place / "called", "none", agent)
+        ratios.append(called.total / _round(root, place / "started", "none", agent, _started).total)
+    return (
+        f"A simulated agent without a sandbox, called as a function against started as a program, verifiers included: "
+        f"**{median(ratios[1:]):.2f}** of the processor time of all processes ({min(ratios[1:]):.2f} - "
+        f"{max(ratios[1:]):.2f}), {TRIALS} trials, n = {options.rounds} rounds."
+    )
+
+
+async def _started(cell: TrialSpec, place: str) -> TrialResult:
+    """A trial whose simulated agent is a program."""
+    parts = {**vars(scripted), "command": lambda job: replace(scripted.command(job), simulation=None)}
+    agent = cast(Agent, SimpleNamespace(**parts))
+    return await run_trial(replace(cell, choice=replace(cell.choice, agent=agent)), place)
+
+
+def _round(root: Path, reports: Path, sandbox: str, agent: str = AGENT, trial: Trial = run_trial) -> Run:
+    prepared = _prepared(root, reports, sandbox, agent)
     gc.collect()
     with prepared.place.open(()) as journal:
-        runner = TrialRunner(prepared.plan, journal, Budget(None, None), run_trial)
-        wall, cpu = time.perf_counter(), time.process_time()
+        runner = TrialRunner(prepared.plan, journal, Budget(None, None), trial)
+        wall, cpu, children = time.perf_counter(), time.process_time(), _of_children()
         asyncio.run(runner.run(CONCURRENCY))
-        taken = Run(time.perf_counter() - wall, time.process_time() - cpu)
+        own = time.process_time() - cpu
+        taken = Run(time.perf_counter() - wall, own, own + _of_children() - children)
         outcomes = [record["outcome"] for record in journal.results.values()]
     if len(outcomes) != TRIALS or not set(outcomes) <= {"pass", "fail"}:
         raise Failed(f"{len(outcomes)} trials came to {', '.join(sorted(set(outcomes)))}")
     return taken
 
 
-def _prepared(root: Path, reports: Path, sandbox: str) -> PreparedTrials:
+def _of_children() -> float:
+    """The processor time of all children that have ended."""
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+
+def _prepared(root: Path, reports: Path, sandbox: str, agent: str) -> PreparedTrials:
     inputs = load_inputs([str(root / "tasks")])
-    options = {"agents": (f"scripted:sleep={SLEEP},base=0.3,target=0.4",), "sandbox": sandbox, "reps": 1}
+    options = {"agents": (agent,), "sandbox": sandbox, "reps": 1}
     chosen = choices(options, Effectiveness())
     return prepare(inputs, inputs.tasks, chosen, str(reports), datetime.now(UTC), anew=True, concurrency=CONCURRENCY)
 

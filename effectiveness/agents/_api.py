@@ -16,12 +16,13 @@ A module of this package whose name has no underscore in front is one agent; `cl
     read(output, job)      Reading: what its stream says; never raises for what the stream holds
 
 and imports nothing at its top that the base installation does not have. All agents are programs: they run inside the
-sandbox, and reach their model through the gateway alone, with a stand-in for the key.
+sandbox, and reach their model through the gateway alone, with a stand-in for the key. Only a simulated one may bring a
+function that does the same (`Command.simulation`), which is called where there is no sandbox.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -63,11 +64,18 @@ class Job:
     task: Task | None = None
 
 
+Simulation = Callable[[str, Callable[[bytes], None], Callable[[float], None]], int]
+"""What a program of ours does, as a function of the workspace, of what prints bytes and of what waits for seconds; it
+returns the exit code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A program to run in the workspace. `env` comes on top of a clean environment; `files` are written below home.
 
-    `programs` are absolute paths of further programs that it starts: they are shown to it like its own.
+    `programs` are absolute paths of further programs that it starts: they are shown to it like its own. `simulation`
+    does the same as the program, and is called in its place where nothing would be kept apart anyway. Only a simulated
+    agent has one, and only for code of its own that starts nothing.
     """
 
     argv: tuple[str, ...]
@@ -75,6 +83,7 @@ class Command:
     files: tuple[File, ...] = ()
     stdin: bytes = b""
     programs: tuple[str, ...] = ()
+    simulation: Simulation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ _TASKS = 16
 _FLOOD = 8
 _POLL = 0.2
 # How long the supervisor may take to end everything before it is killed itself.
-_RESERVE = 8.0
+RESERVE = 8.0
 _CLOSING, _SOON = 5.0, 0.5
 
 
@@ -236,7 +236,7 @@ class SandboxError(Exception):
 
 
 @dataclass(slots=True)
-class _Watch:
+class Watch:
     """What is looked at while a program runs. `stopped` is the first limit that it broke."""
 
     limits: SandboxLimits
@@ -285,7 +285,7 @@ async def run(
     except OSError as error:
         raise SandboxError(f"{wrapped.argv[0]} cannot be started: {error.strerror or error}") from None
     disk = Disk((box.workspace, box.home, box.temporary, *box.writable), limits)
-    watch = _Watch(limits, streams, disk, begun + limits.timeout_sec, stop)
+    watch = Watch(limits, streams, disk, begun + limits.timeout_sec, stop)
     pipe = transport.get_pipe_transport(0)
     assert isinstance(pipe, asyncio.WriteTransport)
     try:
@@ -296,7 +296,13 @@ async def run(
         if not pipe.is_closing():
             pipe.abort()
         await to_the_end(_end(transport, streams, "" if "processes" in back_end.ISOLATES else box.temporary, nonce))
-    return _output(streams, nonce, watch, took)
+    words = last_words(streams, nonce)
+    if words is None and not watch.stopped:
+        shown = bytes(streams.kept[2]).decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+        raise SandboxError(f"the sandbox ended before its program: {shown[0][:300]}")
+    if words is not None and words.error:
+        raise SandboxError(f"the program cannot be started: {words.error}")
+    return output_of(words, watch, took)
 
 
 async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
@@ -319,7 +325,7 @@ async def _end(transport: asyncio.SubprocessTransport, streams: Streams, tempora
     Where it was killed and nothing else ends what it watched, `temporary` tells which processes those are.
     """
     try:
-        await asyncio.wait_for(streams.ended.wait(), _RESERVE)
+        await asyncio.wait_for(streams.ended.wait(), RESERVE)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             transport.kill()
@@ -337,14 +343,9 @@ async def _closed(streams: Streams, seconds: float) -> None:
         await asyncio.wait_for(streams.closed.wait(), seconds)
 
 
-def _output(streams: Streams, nonce: str, watch: _Watch, took: float) -> ProgramOutput:
-    """What was left, with what the supervisor said. Raises SandboxError where it said nothing or could not start."""
-    words = last_words(streams, nonce)
-    if words is None and not watch.stopped:
-        shown = bytes(streams.kept[2]).decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise SandboxError(f"the sandbox ended before its program: {shown[0][:300]}")
-    if words is not None and words.error:
-        raise SandboxError(f"the program cannot be started: {words.error}")
+def output_of(words: LastWords | None, watch: Watch, took: float) -> ProgramOutput:
+    """What was left by a program that ended with these words, None where it was killed with its supervisor."""
+    streams = watch.streams
     inside = words.stopped if words is not None and words.stopped in ("processes", "disk") else ""
     stopped = watch.stopped or inside
     notes = [

@@ -17,6 +17,8 @@ def watch(processes, most: int, size: int, end) -> None:  # type: ignore[no-unty
     0 is no limit.
     """
     turn = 0
+    # Most programs are through before there is anything to see.
+    time.sleep(_POLL)
     while True:
         begun = time.monotonic()
         running, turn = processes(), turn + 1

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
+from skill_health.effectiveness.sandbox._in_process import run_in_process
 from skill_health.effectiveness.sandbox._run import run
 from skill_health.effectiveness.trial.redact import redact, secret_words
 from skill_health.effectiveness.trial.spec import TrialSpec
@@ -115,10 +116,13 @@ async def run_agent(
     made = make(job)
     if made is None:
         return None
-    command, readable = at.started(cell, made)
-    write_files(at.places.home, command.files)
     limits = replace(cell.limits, timeout_sec=timeout_sec)
-    raw = await run(at.sandbox, at.box(readable, online=bool(line.base_url)), command, limits, stop)
+    if made.simulation is not None and cell.choice.agent.SIMULATED and not at.sandbox.ISOLATES:
+        raw = await run_in_process(at.box(), made.simulation, limits, stop)
+    else:
+        command, readable = at.started(cell, made)
+        write_files(at.places.home, command.files)
+        raw = await run(at.sandbox, at.box(readable, online=bool(line.base_url)), command, limits, stop)
     hidden = all_secrets(cell, line.key)
     limit = limits.output_bytes
     out, err = (redact(each, hidden, cut=bool(limit) and len(each) >= limit) for each in (raw.stdout, raw.stderr))

@@ -1,7 +1,7 @@
 """The scripted agent's program in its sandbox: `python -I -S agent.py plan.json [list]`, run in the workspace.
 
 It imports little, so it starts at once, and decides nothing: the plan says what to do. Skills are those on disk,
-whatever was planned.
+whatever was planned. Where there is no sandbox, and no oracle to be run, `act` is called without a program around it.
 """
 
 from __future__ import annotations
@@ -21,78 +21,101 @@ _SHOWN = 20_000
 
 
 def main() -> int:
-    """Carry out the plan; the exit code is 1 if it says that the agent crashes."""
+    """Carry out the plan that is named first; with a second word only list the skills."""
     with open(sys.argv[1], encoding="utf-8") as stream:
         plan = json.load(stream)
-    say(event="start", agent="scripted", model="scripted", skills=found_skills(plan))
-    if len(sys.argv) > 2:
+    return act(plan, os.curdir, write, time.sleep, only_list=len(sys.argv) > 2)
+
+
+def act(
+    plan: dict[str, Any], root: str, say: Callable[[bytes], None], wait: Callable[[float], None], only_list: bool
+) -> int:
+    """Carry out a plan in the workspace `root`; the exit code is 1 if the plan says that the agent crashes."""
+    tools = Tools(plan, root, say)
+    tools.say(event="start", agent="scripted", model="scripted", skills=tools.found_skills())
+    if only_list:
         return 0
     if plan["open"]:
         path = f"{plan['skills']}/{plan['open']}/SKILL.md"
-        use("read", {"path": path}, lambda: read(path))
+        tools.use("read", {"path": path}, lambda: tools.read(path))
     for _ in range(plan["lists"]):
-        use("list", {"path": "."}, lambda: ", ".join(sorted(os.listdir("."))[:20]))
-    time.sleep(plan["sleep"])
+        tools.use("list", {"path": "."}, tools.list_files)
+    wait(plan["sleep"])
     failure, error = plan["failure"], f"it is scripted to end so ({plan['failure']})" if plan["failure"] else ""
     if failure == "timeout":
-        time.sleep(plan["hang"])
+        wait(plan["hang"])
     if not failure:
-        error = use("run", {"command": plan["work"]}, lambda: work(plan))
+        error = tools.use("run", {"command": plan["work"]}, tools.work)
         failure = "infrastructure" if error else ""
-    say(
+    tools.say(
         event="end", stop_reason=failure or "finished", final="" if failure else plan["final"], usage=plan["usage"],
         cost_usd=plan["cost_usd"], turns=plan["turns"], failure=failure, error=error,
     )  # fmt: skip
     return int(failure == "infrastructure")
 
 
-def say(**event: object) -> None:
-    """Print one line of the stream."""
-    sys.stdout.write(json.dumps(event) + "\n")
-    sys.stdout.flush()
+def write(data: bytes) -> None:
+    """Print it at once."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
-def use(name: str, arguments: dict[str, str], tool: Callable[[], str]) -> str:
-    """Call a tool and print its arguments and result; returns the error, or ""."""
-    say(event="step", text="", calls=[{"id": "", "name": name, "arguments": arguments}])
-    try:
-        said, error = tool(), ""
-    except OSError as problem:
-        said = error = problem.strerror or "it cannot be done"
-    say(event="result", index=0, text=said, failed=bool(error))
-    return error
+class Tools:
+    """What the agent can do with a workspace, all of it told as lines of the stream."""
 
+    def __init__(self, plan: dict[str, Any], root: str, say: Callable[[bytes], None]) -> None:
+        self._plan, self._root, self._say = plan, root, say
 
-def found_skills(plan: dict[str, Any]) -> list[str]:
-    """The skills below the workspace and home, those of the plan first and in its order."""
-    names: set[str] = set()
-    for folder in (plan["skills"], os.path.join(plan["home"], plan["skills"])):
+    def say(self, **event: object) -> None:
+        """Print one line of the stream."""
+        self._say(json.dumps(event).encode("ascii") + b"\n")
+
+    def use(self, name: str, arguments: dict[str, str], tool: Callable[[], str]) -> str:
+        """Call a tool and print its arguments and result; returns the error, or ""."""
+        self.say(event="step", text="", calls=[{"id": "", "name": name, "arguments": arguments}])
         try:
-            inner = os.listdir(folder)
-        except OSError:
-            continue
-        names.update(name for name in inner if os.path.isfile(os.path.join(folder, name, "SKILL.md")))
-    return [name for name in plan["order"] if name in names] + sorted(names - set(plan["order"]))
+            said, error = tool(), ""
+        except OSError as problem:
+            said = error = problem.strerror or "it cannot be done"
+        self.say(event="result", index=0, text=said, failed=bool(error))
+        return error
 
+    def found_skills(self) -> list[str]:
+        """The skills below the workspace and home, those of the plan first and in its order."""
+        names: set[str] = set()
+        skills, order = self._plan["skills"], self._plan["order"]
+        for folder in (os.path.join(self._root, skills), os.path.join(self._plan["home"], skills)):
+            try:
+                inner = os.listdir(folder)
+            except OSError:
+                continue
+            names.update(name for name in inner if os.path.isfile(os.path.join(folder, name, "SKILL.md")))
+        return [name for name in order if name in names] + sorted(names - set(order))
 
-def read(path: str) -> str:
-    """Read the start of a text file."""
-    with open(path, encoding="utf-8", errors="replace") as stream:
-        return stream.read(_SHOWN)
+    def list_files(self) -> str:
+        """The first names in the workspace."""
+        return ", ".join(sorted(os.listdir(self._root))[:20])
 
+    def read(self, path: str) -> str:
+        """Read the start of a text file."""
+        with open(os.path.join(self._root, path), encoding="utf-8", errors="replace") as stream:
+            return stream.read(_SHOWN)
 
-def work(plan: dict[str, Any]) -> str:
-    """Do the task, or a useless part of it, or nothing."""
-    if plan["work"] == "draft":
-        with open(DRAFT, "w", encoding="utf-8") as stream:
-            stream.write("Begun, and not finished.\n")
-    elif plan["work"] == "oracle":
-        if not plan["argv"]:
-            raise OSError(0, "the task has no oracle, so it cannot be done by script")
-        code = run(plan["argv"], {**os.environ, **plan["env"]}, plan["oracle_sec"])
-        if code != 0:
-            raise OSError(0, "the oracle took too long" if code is None else f"the oracle ended with {code}")
-    return "done"
+    def work(self) -> str:
+        """Do the task, or a useless part of it, or nothing."""
+        plan = self._plan
+        if plan["work"] == "draft":
+            path = os.path.join(self._root, DRAFT)
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write("Begun, and not finished.\n")
+            os.chmod(path, 0o644)
+        elif plan["work"] == "oracle":
+            if not plan["argv"]:
+                raise OSError(0, "the task has no oracle, so it cannot be done by script")
+            code = run(plan["argv"], {**os.environ, **plan["env"]}, plan["oracle_sec"])
+            if code != 0:
+                raise OSError(0, "the oracle took too long" if code is None else f"the oracle ended with {code}")
+        return "done"
 
 
 def run(argv: list[str], env: dict[str, str], seconds: float) -> int | None:

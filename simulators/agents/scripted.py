@@ -29,14 +29,15 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Any
 
+from simulators.agents import _program
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
-from skill_health.effectiveness.agents._api import Command, Job
+from skill_health.effectiveness.agents._api import Command, Job, Simulation
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
 from skill_health.effectiveness.check.verifier_runs import FINAL
 from skill_health.effectiveness.records import (
@@ -313,21 +314,27 @@ def command(job: Job) -> Command:
     attempt = int(job.settings.get("attempt", 1))
     arm = parse_arm(job.arm)
     drawn = draw(plan, task.id, task.target_skill, arm, job.replication, task.is_control, attempt)
-    return _started(job, _planned(job, task, plan, drawn), _oracle(task.oracle, task, job) if drawn.success else ())
+    planned = _planned(job, task, plan, drawn)
+    if not drawn.success or drawn.failure:
+        return _started(job, planned, (), partial(_program.act, planned, only_list=False))
+    # An oracle is the task's code, not ours.
+    return _started(job, planned, _oracle(task.oracle, task, job), None)
 
 
 def probe(job: Job) -> Command:
     """The program, which only lists the skills it finds."""
-    return _started(job, _planned(job, None, ScriptPlan(), None), (), "list")
+    planned = _planned(job, None, ScriptPlan(), None)
+    return _started(job, planned, (), partial(_program.act, planned, only_list=True), "list")
 
 
-def _started(job: Job, plan: object, oracle: tuple[File, ...], *more: str) -> Command:
-    with open(os.path.join(os.path.dirname(__file__), "_program.py"), "rb") as stream:
+def _started(job: Job, plan: object, oracle: tuple[File, ...], simulation: Simulation | None, *more: str) -> Command:
+    with open(_program.__file__, "rb") as stream:
         program = stream.read()
     files = (File(_AGENT, program), File(_PLAN, json.dumps(plan, indent=1).encode("ascii")), *oracle)
     return Command(
-        (job.program or interpreter(), "-I", "-S", f"{job.home}/{_AGENT}", f"{job.home}/{_PLAN}", *more), files=files
-    )
+        (job.program or interpreter(), "-I", "-S", f"{job.home}/{_AGENT}", f"{job.home}/{_PLAN}", *more),
+        files=files, simulation=simulation,
+    )  # fmt: skip
 
 
 def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None) -> dict[str, object]:
