@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import random
 import shutil
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skill_health.config.settings import RuleLimits, config_with, load_config
+from skill_health.core.errors import AbortedError
 from skill_health.discovery.corpus import discover
-from skill_health.lint.cache import cache_folder
+from skill_health.lint.cache import cache_folder, session_skills, spool
 from skill_health.lint.cache import lint_cache as cache
 from skill_health.lint.pipeline import LintResult, run
+from skill_health.rules._api import Finding
 
 DAY = date(2026, 11, 21)
 SKILL = """---
@@ -286,6 +293,47 @@ def test_a_file_that_is_too_young_for_its_times_is_read_again(tree: Path, monkey
     read.clear()
     assert lint(tree).findings == expected
     assert not read
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_collection_too_large_to_hold_is_judged_alike(tree: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+    for number in range(60):
+        (tree / "skills" / f"more-{number}").mkdir()
+        (tree / "skills" / f"more-{number}" / "SKILL.md").write_text(SKILL.format(name=f"more-{number % 50}"))
+    held = lint(tree, False)
+    monkeypatch.setattr(session_skills, "_HELD", 0)
+    monkeypatch.setattr(spool, "_HELD", 0)
+    for _ in range(2):
+        found = same(tree, jobs=jobs)
+        assert found.findings == held.findings and found.facts == held.facts
+    edit(tree / "skills" / "one" / "SKILL.md", "40%", "30%")
+    skill = tree / "skills" / "one" / "SKILL.md"
+    assert lint_one(tree, skill, True) == lint_one(tree, skill, False) != ()
+
+
+def lint_one(root: Path, skill: Path, use_cache: bool) -> tuple[Finding, ...]:
+    config = load_config(str(root))
+    return run(discover([str(skill)], config, str(root)), config, DAY, jobs=1, use_cache=use_cache).findings
+
+
+def test_a_full_disk_is_one_clear_line(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(spool, "_HELD", 0)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Full())
+    with pytest.raises(AbortedError, match=r"^cannot write a temporary file: No space left on device; .* TMPDIR$"):
+        lint(tree)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=30), st.integers(0, 200))
+def test_what_is_put_aside_is_read_again(pieces: list[bytes], held: int) -> None:
+    with pytest.MonkeyPatch.context() as patch, closing(spool.Spool()) as aside:
+        patch.setattr(spool, "_HELD", held)
+        places = [aside.add(piece) for piece in pieces]
+        assert [aside.read(at, len(piece)) for at, piece in zip(places, pieces, strict=True)] == pieces
+        assert aside.read(0, aside.size) == b"".join(pieces)
 
 
 def swapped(text: str) -> str:

@@ -17,7 +17,7 @@ from skill_health.core.boundary import INSIDE, OUTSIDE, Boundary
 from skill_health.core.files import blake2b
 from skill_health.discovery.corpus import Entry
 from skill_health.lint.cache.lint_cache import LintCache, answer, content_digest, digest, read_entry
-from skill_health.lint.cache.linted import LintedSkill, PackedSkill
+from skill_health.lint.cache.session_skills import PackedSkill, SessionSkill
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
 from skill_health.rules._load import all_rules
@@ -103,7 +103,7 @@ class SiblingFacts(Mapping[str, Any]):
         entry: Entry,
         summary: Mapping[str, Any],
         checker: SkillChecker,
-        recall: Callable[[Entry], LintedSkill | None],
+        recall: Callable[[Entry], SessionSkill | None],
         inputs: dict[str, str],
     ) -> None:
         self.entry, self.checker, self.recall, self.inputs = entry, checker, recall, inputs

@@ -19,7 +19,7 @@ from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
 from skill_health.lint.cache.lint_cache import LintCache, StoredCorpus
-from skill_health.lint.cache.linted import KnownFacts, LintedSkill, LintedSkills, skill_rows
+from skill_health.lint.cache.session_skills import KnownFacts, SessionSkill, SessionSkills, skill_rows
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Corpus, Finding, Severity, named_by
 from skill_health.rules.ignores import _comments
@@ -137,12 +137,12 @@ class LintSession:
         """Let go of what the steps shared."""
         self.cache.close()
 
-    def find_known(self, jobs: int, shown: frozenset[str] | None) -> LintedSkills:
+    def find_known(self, jobs: int, shown: frozenset[str] | None) -> SessionSkills:
         """The skills whose findings are shown (None: all), and the summaries of the others.
 
         They come from the cache where every input still holds, else from checking.
         """
-        found: dict[str, LintedSkill] = {}
+        found: dict[str, SessionSkill] = {}
         unknown, siblings = [], {}
         entries = [entry for entry in self.discovery.entries if shown is None or entry.path in shown]
         for entry in entries:
@@ -160,13 +160,13 @@ class LintSession:
         for entry in self.discovery.entries if len(entries) < len(self.discovery.entries) else ():
             if entry.path not in found:
                 siblings[entry.path] = self.cache.find_sibling(entry) or self._read_sibling(entry)
-        return LintedSkills({entry.path: found[entry.path] for entry in entries}, siblings)
+        return SessionSkills({entry.path: found[entry.path] for entry in entries}, siblings)
 
-    def _read_sibling(self, entry: Entry) -> LintedSkill:
+    def _read_sibling(self, entry: Entry) -> SessionSkill:
         return self.cache.keep_sibling(entry, *self._checker.summarize(entry))
 
     def check_corpus(
-        self, known: LintedSkills, as_of: date, shown: frozenset[str] | None
+        self, known: SessionSkills, as_of: date, shown: frozenset[str] | None
     ) -> CheckedCorpus | StoredCorpus:
         """What the collection-wide rules find of what is shown; from the cache where nothing they see has changed."""
         stored = self.cache.find_corpus(known, as_of, shown)
@@ -187,7 +187,7 @@ class LintSession:
         skills = skill_rows(paths, lambda path: summarize_facts(path, facts_of(path)))
         return check_corpus(Corpus(skills, shown, self.discovery.unread), context)
 
-    def _summary(self, entry: Entry, known: LintedSkills) -> Mapping[str, Any]:
+    def _summary(self, entry: Entry, known: SessionSkills) -> Mapping[str, Any]:
         """The summary of a sibling, read again where that in the cache is not what was written."""
         sibling = known.siblings[entry.path]
         if sibling.source is self.cache.file and self.cache.file.summary(entry.path, sibling.state) is None:
@@ -201,7 +201,7 @@ class LintSession:
         return SkillChecker(self.discovery.root, self.config, self.registries)
 
     def finish(
-        self, skills: Mapping[str, LintedSkill], corpus: CheckedCorpus | StoredCorpus, paths: set[str]
+        self, skills: Mapping[str, SessionSkill], corpus: CheckedCorpus | StoredCorpus, paths: set[str]
     ) -> tuple[list[Finding], int]:
         """The findings to show, sorted by place, and how many inline comments silenced."""
         entries = self.discovery.entries
@@ -243,7 +243,7 @@ class LintSession:
         return [(rule.code, rule.name, rule.code in chosen) for rule in all_rules()]
 
 
-def _facts(skills: Mapping[str, LintedSkill]) -> dict[str, dict[str, Any]]:
+def _facts(skills: Mapping[str, SessionSkill]) -> dict[str, dict[str, Any]]:
     every = {}
     for path, skill in skills.items():
         facts = {"summary": skill.summary, **skill.facts}

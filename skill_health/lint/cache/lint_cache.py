@@ -21,7 +21,6 @@ from skill_health.core.files import blake2b, read_bytes
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.lint.cache.cache_file import CacheFile, CacheWriter
 from skill_health.lint.cache.cache_folder import name_of, write_cached
-from skill_health.lint.cache.linted import LintedSkill, LintedSkills, PackedSkill
 from skill_health.lint.cache.records import (
     CorpusFindings,
     SkillFindings,
@@ -37,6 +36,7 @@ from skill_health.lint.cache.records import (
     unpack,
     unpack_found,
 )
+from skill_health.lint.cache.session_skills import PackedSkill, SessionSkill, SessionSkills
 from skill_health.lint.cache.spool import Spool
 from skill_health.registries.sources import digest as sources_digest
 from skill_health.registries.sources import read_sources
@@ -94,7 +94,7 @@ class LintCache:
         self.file.close()
         self.spool.close()
 
-    def find_skill(self, entry: Entry) -> LintedSkill | None:
+    def find_skill(self, entry: Entry) -> SessionSkill | None:
         """What is stored of a skill, if every input still is what it was."""
         state, line = self._current(entry)
         lines = self.file.lines(entry.path, state) if state is not None and state.record else None
@@ -102,7 +102,7 @@ class LintCache:
         if state is None or lines is None or record is None or record.key != self._key(entry, state.content):
             return None
         files = _files_of(record.inputs)
-        known = LintedSkill(line, self.file, *unpack_found(record))
+        known = SessionSkill(line, self.file, *unpack_found(record))
         if self._unchanged(files, record.taken, record.states):
             return known
         if not self._hold(record.inputs):
@@ -114,10 +114,10 @@ class LintCache:
             known.line, known.source = self._put_aside(_placed(state, entry.path, lines), b"".join(lines)), self.spool
         return known
 
-    def find_sibling(self, entry: Entry) -> LintedSkill | None:
+    def find_sibling(self, entry: Entry) -> SessionSkill | None:
         """What is stored of a skill that was not asked for, if its SKILL.md still is what it was."""
         state, line = self._current(entry)
-        return None if state is None or not state.summary else LintedSkill(line, self.file)
+        return None if state is None or not state.summary else SessionSkill(line, self.file)
 
     def _current(self, entry: Entry) -> tuple[SkillState | None, bytes]:
         """Where the lines of a skill are, if its SKILL.md, read only where its state does not tell, is what it was.
@@ -151,16 +151,16 @@ class LintCache:
         lines = SkillLines(encoded(facts.pop("summary")), encoded(facts), encoded(record))
         return PackedSkill(found, skill.ignores, self._state_as_read(entry, skill.content, lines), b"".join(lines))
 
-    def keep_skill(self, skill: PackedSkill) -> LintedSkill:
+    def keep_skill(self, skill: PackedSkill) -> SessionSkill:
         """Remember what was found in a skill."""
         self._changed = True
-        return LintedSkill(self._put_aside(skill.state, skill.lines), self.spool, skill.findings, skill.ignores)
+        return SessionSkill(self._put_aside(skill.state, skill.lines), self.spool, skill.findings, skill.ignores)
 
-    def keep_sibling(self, entry: Entry, content: str, summary: Mapping[str, Any]) -> LintedSkill:
+    def keep_sibling(self, entry: Entry, content: str, summary: Mapping[str, Any]) -> SessionSkill:
         """Remember the summary of a skill that was not checked, and the digest of what it was read from."""
         self._changed = True
         lines = SkillLines(encoded(summary), b"", b"")
-        return LintedSkill(self._put_aside(self._state_as_read(entry, content, lines), lines.summary), self.spool)
+        return SessionSkill(self._put_aside(self._state_as_read(entry, content, lines), lines.summary), self.spool)
 
     def _state_as_read(self, entry: Entry, content: str, lines: SkillLines) -> SkillState:
         state = self._states_of((entry.path,)) if self.name and not entry.problem else ""
@@ -169,7 +169,7 @@ class LintCache:
     def _put_aside(self, state: SkillState, lines: bytes) -> bytes:
         return encoded(state._replace(at=self.spool.add(lines)))
 
-    def find_corpus(self, known: LintedSkills, as_of: date, shown: frozenset[str] | None) -> StoredCorpus | None:
+    def find_corpus(self, known: SessionSkills, as_of: date, shown: frozenset[str] | None) -> StoredCorpus | None:
         """What the collection-wide rules found, if nothing they see has changed. `shown` is as in `save`."""
         record = self.file.corpus(self._corpus_key(known, as_of, shown)) if self.file.corpora else None
         if record is None:
@@ -184,7 +184,7 @@ class LintCache:
 
     def save(
         self,
-        known: LintedSkills,
+        known: SessionSkills,
         corpus: CheckedCorpus | StoredCorpus,
         as_of: date,
         shown: frozenset[str] | None,
@@ -207,7 +207,7 @@ class LintCache:
 
         write_cached(self.name, new.chunks(self.name, records()))
 
-    def _write_skills(self, new: CacheWriter, known: LintedSkills) -> Iterator[bytes]:
+    def _write_skills(self, new: CacheWriter, known: SessionSkills) -> Iterator[bytes]:
         for entry in self.discovery.entries:
             skill = known.find(entry.path)
             yield new.skill(entry.path, skill.state, skill.source)
@@ -219,7 +219,7 @@ class LintCache:
                 yield new.skill(path, state, self.file)
 
     def _write_corpora(
-        self, new: CacheWriter, known: LintedSkills, corpus: CheckedCorpus | StoredCorpus, as_of: date,
+        self, new: CacheWriter, known: SessionSkills, corpus: CheckedCorpus | StoredCorpus, as_of: date,
         shown: frozenset[str] | None,
     ) -> Iterator[bytes]:  # fmt: skip
         fresh = ""
@@ -236,13 +236,13 @@ class LintCache:
         """What the record of one skill is valid for: rule set, configuration, place, folder listing and bytes."""
         return digest_of(self.base, entry.path, entry.folder_name, content, *entry.files, "outside", *entry.outside)
 
-    def _corpus_key(self, known: LintedSkills, as_of: date, shown: frozenset[str] | None) -> str:
+    def _corpus_key(self, known: SessionSkills, as_of: date, shown: frozenset[str] | None) -> str:
         wanted = ("all",) if shown is None else ("of", *sorted(shown))
         unread = (part for folder in self.discovery.unread for part in folder)
         seen = (part for entry in self.discovery.entries for part in self._seen(entry, known))
         return digest_of(self.base, as_of.isoformat(), *wanted, "", *unread, "", *seen)
 
-    def _seen(self, entry: Entry, known: LintedSkills) -> Iterator[str]:
+    def _seen(self, entry: Entry, known: SessionSkills) -> Iterator[str]:
         """What changes when the collection-wide rules see another thing of a skill."""
         state = known.find(entry.path).state
         yield entry.path

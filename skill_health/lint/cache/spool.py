@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import BinaryIO, Protocol
 
+from skill_health.core.errors import AbortedError
+
 _HELD = 16 << 20
 
 
@@ -17,22 +19,28 @@ class Source(Protocol):
 class Spool:
     """What was added can be read again until the process ends; whatever ends it, nothing is left behind."""
 
-    def __init__(self, held: int = _HELD) -> None:
-        self.size, self._held = 0, held
+    def __init__(self) -> None:
+        self.size = 0
         self._memory = bytearray()
         self._file: BinaryIO | None = None
 
     def add(self, data: bytes) -> int:
-        """Put bytes aside: the place where they begin. Raises OSError where the disk is full."""
+        """Put bytes aside: the place where they begin. Raises AbortedError where there is no room for them."""
         at = self.size
+        try:
+            if self._file is None and at + len(data) > _HELD:
+                self._open()
+            if self._file is None:
+                self._memory += data
+            else:
+                self._file.seek(at)
+                self._file.write(data)
+                self._file.flush()
+        except OSError as error:
+            raise AbortedError(
+                f"cannot write a temporary file: {error.strerror or error}; name a folder with room in TMPDIR"
+            ) from None
         self.size += len(data)
-        if self._file is None and self.size > self._held:
-            self._open()
-        if self._file is None:
-            self._memory += data
-        else:
-            self._file.seek(at)
-            self._file.write(data)
         return at
 
     def _open(self) -> None:
@@ -43,7 +51,7 @@ class Spool:
         self._memory = bytearray()
 
     def read(self, at: int, length: int) -> bytes:
-        """The bytes from this place on."""
+        """The bytes from this place on; fewer where there are no more."""
         if self._file is None:
             return bytes(self._memory[at : at + length])
         self._file.seek(at)
@@ -51,6 +59,7 @@ class Spool:
 
     def close(self) -> None:
         """Give the memory and the file back."""
-        self._memory = bytearray()
+        self.size, self._memory = 0, bytearray()
         if self._file is not None:
             self._file.close()
+            self._file = None

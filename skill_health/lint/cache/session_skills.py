@@ -33,7 +33,7 @@ class PackedSkill(NamedTuple):
     lines: bytes
 
 
-class LintedSkill:
+class SessionSkill:
     """A skill of this run. `line` is its `SkillState`, and `source` has the lines that it names.
 
     One that was not asked for has no findings here.
@@ -77,13 +77,13 @@ class LintedSkill:
         return measures_from(self.record.measures)
 
 
-class LintedSkills(NamedTuple):
+class SessionSkills(NamedTuple):
     """The skills of this run by their paths, in that order: those asked for, and the others."""
 
-    asked: dict[str, LintedSkill]
-    siblings: dict[str, LintedSkill]
+    asked: dict[str, SessionSkill]
+    siblings: dict[str, SessionSkill]
 
-    def find(self, path: str) -> LintedSkill:
+    def find(self, path: str) -> SessionSkill:
         """What is known of a skill of the collection."""
         return self.asked[path] if path in self.asked else self.siblings[path]
 
@@ -101,7 +101,7 @@ def _sound(read: _T | None) -> _T:
 class KnownFacts(Mapping[str, Any]):
     """The facts of a skill that was checked, its summary among them; read when they are looked at."""
 
-    def __init__(self, skill: LintedSkill) -> None:
+    def __init__(self, skill: SessionSkill) -> None:
         self._skill = skill
 
     @functools.cached_property
