@@ -208,6 +208,7 @@ def place(tmp_path: Path) -> Path:
         "outside/SKILL.md": f"---\nname: {SECRET}\ndescription: {SECRET}\n---\n# {SECRET}\n",
         "outside/claims.jsonl": CLAIM,
         "outside/plugin.json": json.dumps({"name": SECRET}),
+        "repository/asked.jsonl": ASKED,
     }.items():
         text(name, content)(tmp_path)
     return tmp_path / "repository"
@@ -218,6 +219,15 @@ def states(folder: Path) -> Iterator[tuple[str, Any]]:
     for path in sorted(folder.rglob("*")):
         state = path.lstat()
         yield str(path), (state.st_ino, state.st_mode, state.st_mtime_ns, state.st_nlink, path.read_bytes())
+
+
+# The other commands that read whole repositories. What `serve` shows is what `report` writes.
+WHOLE = (
+    ("fixtures",), ("status", "--format", "json"), ("router", "run", "--models", "lexical:bm25", "--prompts", "asked.jsonl"),
+    ("router", "prompts", "--prompts", "asked.jsonl"), ("router", "hook"), ("effectiveness", "check", "--static"),
+    ("report",), ("report", "--format", "md"), ("badge", "--output", "reports/badge.svg"),
+)  # fmt: skip
+ASKED = '{"prompt_id": "p1", "prompt": "Sort this list", "expected_primary_skill": "good", "family": "f"}\n'
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -258,10 +268,22 @@ def test_an_attack_is_a_finding_or_one_line(name: str, place: Path, run: Run) ->
     if not name.startswith("an ignore file"):  # at which git itself waits or reads on
         call("daily", "--format", "json", "--time", "2026-11-20T04:00:00Z")
     call("lint", "--profile", "plan-v2.3.0", "--score")
-    call("fixtures")
+    for words in WHOLE:
+        if words[0] != "report" or not name.startswith("an ignore file"):
+            call(*words)
+    written = (path for path in (place / "reports").rglob("*") if path.is_file() and not path.is_symlink())
+    said.extend(path.read_text("utf-8", "replace") for path in written)
     assert SECRET not in "".join(said)
     assert "\x1b" not in "".join(said)
     assert dict(states(place.parent / "outside")) == before
+
+
+@pytest.mark.parametrize("words", WHOLE, ids=" ".join)
+def test_the_other_commands_do_work_where_nothing_is_planted(words: tuple[str, ...], place: Path, run: Run) -> None:
+    text("evals/tasks/t/metadata.json", "{}")(place)
+    done = run(*words, cwd=place)
+    # The task is none.
+    assert done.returncode == (2 if words[0] == "effectiveness" else 0), done.stderr
 
 
 def test_a_folder_of_skills_that_is_a_link_may_be_named(tmp_path: Path, run: Run) -> None:

@@ -39,7 +39,8 @@ NODES = st.one_of(
 )
 COMMANDS = (
     ("lint",), ("lint", "--fix", "--unsafe-fixes"), ("lint", "--format", "sarif", "--score"), ("lint", "--profile", "plan-v2.3.0"),
-    ("fixtures",), ("status",), ("daily", "--time", "2026-11-20T04:00:00Z"),
+    ("fixtures",), ("status",), ("daily", "--time", "2026-11-20T04:00:00Z"), ("router", "run", "--models", "lexical:overlap"),
+    ("effectiveness", "check", "--static"), ("report", "--format", "md"),
 )  # fmt: skip
 
 

@@ -9,8 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from skill_health.core.boundary import git_top
-from skill_health.core.files import read_small
+from skill_health.core.boundary import Boundary
 
 MANIFESTS = (".claude-plugin/plugin.json", ".codex-plugin/plugin.json")
 MARKETPLACE = ".claude-plugin/marketplace.json"
@@ -34,7 +33,7 @@ class Plugins:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._top = git_top(root) or root
+        self._boundary = Boundary(root)
         self._known: dict[str, tuple[_Plugin, ...]] = {}
 
     def plugin_of(self, folder: str) -> str:
@@ -43,9 +42,9 @@ class Plugins:
         above = place
         while True:
             if above not in self._known:
-                self._known[above] = tuple(_plugins_at(above))
+                self._known[above] = tuple(_plugins_at(above, self._boundary))
             found = next((plugin.name for plugin in self._known[above] if plugin.holds(place)), "")
-            if found or above == self._top or above == os.path.dirname(above):
+            if found or above == self._boundary.top or above == os.path.dirname(above):
                 return found
             above = os.path.dirname(above)
 
@@ -60,15 +59,15 @@ def without_plugin(label: str) -> str:
     return label.rpartition(":")[2]
 
 
-def _plugins_at(folder: str) -> Iterator[_Plugin]:
+def _plugins_at(folder: str, boundary: Boundary) -> Iterator[_Plugin]:
     """What the manifest in a folder declares, and after it the entries of a marketplace there."""
     for manifest in MANIFESTS:
-        own = _read(os.path.join(folder, manifest))
+        own = _read(os.path.join(folder, manifest), boundary)
         if name := _name(own):
             listed = _listed(folder, own)
             yield _plugin(name, folder, [*listed, os.path.join(folder, "skills")] if listed else [])
             break
-    market = _read(os.path.join(folder, MARKETPLACE))
+    market = _read(os.path.join(folder, MARKETPLACE), boundary)
     entries = market.get("plugins")
     for entry in entries if isinstance(entries, list) else ():
         name = _name(entry)
@@ -114,9 +113,9 @@ def _inside(folder: str, path: str) -> str | None:
     return place if place == folder or place.startswith(folder.rstrip(os.sep) + os.sep) else None
 
 
-def _read(path: str) -> dict[str, Any]:
-    """The object in a JSON file; an empty one where there is none."""
-    raw = read_small(path)
+def _read(path: str, boundary: Boundary) -> dict[str, Any]:
+    """The object in a JSON file; an empty one where there is none in the repository."""
+    raw = boundary.read_small(path)
     if raw is None:
         return {}
     import json
