@@ -20,7 +20,7 @@ should look at no more than it needs (see `Corpus.shows`).
 `REDACT = True` keeps the source line of its hits out of every output.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -148,10 +148,11 @@ class SkillSummary(NamedTuple):
 class Corpus(NamedTuple):
     """All skills of a collection in the order of their paths.
 
+    Of `skills` each summary is made when it is looked at: a rule keeps places in it, and looks again where it reports.
     `shown` names the files asked for (None: all), `unread` the folders (path, reason) that were not searched.
     """
 
-    skills: tuple[SkillSummary, ...]
+    skills: Sequence[SkillSummary]
     shown: frozenset[str] | None = None
     unread: tuple[tuple[str, str], ...] = ()
 
