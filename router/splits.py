@@ -155,7 +155,7 @@ def near_pairs(prompts: Sequence[Prompt], threshold: float = NEAR) -> list[Simil
             pairs.append(SimilarPrompts(earlier, prompt, 1.0, True))
     distinct = list(first.values())
     words = [similarity.terms(prompt.text, STOP) for prompt in distinct]
-    vectors = similarity.vectors([text if len(set(text)) >= _LEAST else [] for text in words], _BACKGROUND)
+    vectors = similarity.Vectors([text if len(set(text)) >= _LEAST else [] for text in words], _BACKGROUND)
     found = similarity.similar_pairs(vectors, threshold)
     return [*pairs, *(SimilarPrompts(distinct[i], distinct[j], min(value, 1.0)) for i, j, value in found)]
 

@@ -22,7 +22,7 @@ from skill_health.score.scoring import Flag, Score, ScorePart, Scores, score_cor
 from skill_health.text.terminal import clean, markdown_text
 
 NASTY = "a\x1b[31m|b\u202e<script>alert(1)</script> & \"q\" 's' %0A::error::x, y:z\n]]> `c` [l](https://x.y) \ud800"
-ENTRY = Entry("skills/a/SKILL.md", "skills/a", "a", "SKILL.md", copies=("skills/b/SKILL.md",))
+ENTRY = Entry("skills/a/SKILL.md", copies=("skills/b/SKILL.md",))
 
 
 def finding(**changes: object) -> Finding:

@@ -26,6 +26,7 @@ from skill_health.discovery.roots import find_root, ignores_above, is_certain, r
 from skill_health.discovery.tracked import tracked_skills
 
 MAX_ENTRIES = 5_000_000
+MAX_SHARED = 10_000
 LEFT_OUT = frozenset((".git", ".venv", "node_modules"))
 """Folders of a skill that are not staged with it, and so are no part of its digest."""
 
@@ -75,6 +76,11 @@ class Walk:
         self.warnings: list[str] = []
         self.seen: set[str] = set()
         self.entries = 0
+        self._shared: dict[str, str] = {}
+
+    def share(self, name: str) -> str:
+        """The one string for this name: skills have files of the same names."""
+        return self._shared.setdefault(name, name) if len(self._shared) < MAX_SHARED else name
 
     def list(self, folder: str) -> Listing:
         """What a folder holds. Raises OSError where it cannot be read, and AbortedError at the limit of the walk."""
@@ -99,7 +105,7 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
     pending: list[tuple[str, tuple[Patterns, ...] | None, SkillFolder | None]] = [(start, stack, None)]
     while pending:
         folder, ignores, owner = pending.pop()
-        place = origin + folder[len(start) :]
+        place = folder if real is None else origin + folder[len(start) :]
         if place in walk.seen:
             continue
         directory = f"{walk.root}/{folder}" if folder else walk.root
@@ -128,7 +134,7 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
             walk.found.append(owner)
         if owner:
             inner = prefix[len(owner.folder) + 1 :] if owner.folder else prefix
-            owner.files.extend([inner + file for file in listing.files if file != name])
+            owner.files.extend([walk.share(inner + file) for file in listing.files if file != name])
             owner.outside.extend([inner + link for link in listing.outside if link != name])
         elif siblings and below:
             continue
@@ -361,11 +367,31 @@ def identical(found: Iterable[SkillFolder], root: str) -> Iterator[list[SkillFol
     Sizes and lists of files are compared first, so that few files are read. A folder of more than `MAX_BYTES` is not
     compared and represents itself.
     """
+    # By a hash first: few of 100,000 keys are needed twice, and each takes room.
+    maybe: dict[int, SkillFolder | list[SkillFolder]] = {}
+    for one in found:
+        others = maybe.setdefault(hash(_alike_key(one)[:3]), one)
+        if isinstance(others, list):
+            others.append(one)
+        elif others is not one:
+            maybe[hash(_alike_key(one)[:3])] = [others, one]
+    for some in maybe.values():
+        if isinstance(some, list):
+            yield from _identical(some, root)
+        else:
+            yield [some]
+
+
+def _alike_key(one: SkillFolder) -> tuple[object, ...]:
+    """What identical skills have in common, as far as the walk knows it."""
+    name = os.path.basename(one.folder) if one.folder else ""
+    return (one.path,) if one.problem or one.outside else (name, one.file_name, one.size, *one.files)
+
+
+def _identical(found: Iterable[SkillFolder], root: str) -> Iterator[list[SkillFolder]]:
     alike: dict[tuple[object, ...], list[SkillFolder]] = {}
     for one in found:
-        name = os.path.basename(one.folder) if one.folder else ""
-        key = (one.path,) if one.problem or one.outside else (name, one.file_name, one.size, tuple(one.files))
-        alike.setdefault(key, []).append(one)
+        alike.setdefault(_alike_key(one), []).append(one)
     for group in alike.values():
         if len(group) == 1:
             yield group
@@ -405,24 +431,37 @@ __all__ = ["Discovery", "Entry", "discover", "find_root"]
 class Entry(NamedTuple):
     """One skill as it was found. Paths are relative to the root, with `/`.
 
-    `path` is SKILL.md's, `folder` its directory's ("" for the root itself), `folder_name` and `file_name` their real
-    spelling. `files` are the other files of the folder, relative to it and sorted, at most `MAX_FILES`, without those
-    that belong to a nested skill, are ignored or lie in folders that are never walked. `copies` are the paths of the
-    same skill elsewhere (symbolic links and byte-identical folders of the same name), which have no entry of their own.
-    `problem` is "" or why SKILL.md cannot be read: directory, dangling, loop, outside or unreadable. `target` tells the
-    skills that were asked for from those that are merely known. `outside` are the links in the folder that lead out of
-    the repository: they are no `files`, and nobody looks where they lead.
+    `path` is SKILL.md's, `root_name` the real name of the root. `files` are the other files of the folder, relative to
+    it and sorted, at most `MAX_FILES`, without those that belong to a nested skill, are ignored or lie in folders that
+    are never walked. `copies` are the paths of the same skill elsewhere (symbolic links and byte-identical folders of
+    the same name), which have no entry of their own. `problem` is "" or why SKILL.md cannot be read: directory,
+    dangling, loop, outside or unreadable. `target` tells the skills that were asked for from those that are merely
+    known. `outside` are the links in the folder that lead out of the repository: they are no `files`, and nobody looks
+    where they lead.
     """
 
     path: str
-    folder: str
-    folder_name: str
-    file_name: str
+    root_name: str = ""
     files: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     problem: str = ""
     target: bool = True
     outside: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        """The folder of SKILL.md; "" for the root."""
+        return self.path.rpartition("/")[0]
+
+    @property
+    def folder_name(self) -> str:
+        """The real name of that folder."""
+        return self.folder.rpartition("/")[2] or self.root_name
+
+    @property
+    def file_name(self) -> str:
+        """The real spelling of SKILL.md."""
+        return self.path.rpartition("/")[2]
 
 
 class Discovery(NamedTuple):
@@ -461,22 +500,22 @@ def discover(
         walk = survey(base, request, exclude)
     _note_left_out(walk)
     aliases = follow_links(walk)
-    entries = [_entry(group, aliases, request, base) for group in identical(walk.found, base)]
+    walk.seen, walk.ways, walk.tracked = set(), frozenset(), ()
+    root_name = os.path.basename(base)
+    entries = [_entry(group, aliases, request, root_name) for group in identical(walk.found, base)]
     entries.sort(key=lambda entry: entry.path)
     warnings, loose, unread = dict.fromkeys(walk.warnings), sorted(request.loose), sorted(set(walk.unread))
     return Discovery(base, tuple(entries), tuple(warnings), tuple(loose), tuple(unread))
 
 
-def _entry(group: list[SkillFolder], aliases: dict[str, list[str]], request: SurveyRequest, root: str) -> Entry:
+def _entry(group: list[SkillFolder], aliases: dict[str, list[str]], request: SurveyRequest, root_name: str) -> Entry:
     """The entry of a skill and its copies; the first of the group represents them all."""
     found = group[0]
     copies = {one.path for one in group[1:]}.union(*(aliases.get(one.path, ()) for one in group))
     places = {one.folder for one in group}.union((one.real for one in group), map(os.path.dirname, copies))
     return Entry(
         path=found.path,
-        folder=found.folder,
-        folder_name=os.path.basename(found.folder or root),
-        file_name=found.file_name,
+        root_name=root_name,
         files=tuple(sorted(found.files)[:MAX_FILES]),
         copies=tuple(sorted(copies)),
         problem=found.problem,

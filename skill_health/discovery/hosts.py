@@ -107,9 +107,9 @@ def simulate(descriptions: Texts, host: Host) -> Catalog:
     Which descriptions Claude Code drops depends on use; without a record of it the later ones are dropped,
     so that the counts are right and the names are an example.
     """
-    flat = [(name, " ".join(text.split())) for name, text in descriptions]
+    flat = [_flat(*pair) for pair in descriptions]
     cap = int(host.skill_chars) or None
-    texts = [(name, text[:cap]) for name, text in flat]
+    texts = [(name, text[:cap]) for name, text in flat] if cap else flat
     order = sorted(range(len(texts)), key=lambda at: (texts[at][0], at))
     wanted = sum(_cost(host, _entry(host, *text)) for text in texts)
     if host.limit <= 0 or wanted <= host.limit:
@@ -121,6 +121,12 @@ def simulate(descriptions: Texts, host: Host) -> Catalog:
     used = sum(_cost(host, entry) for entry in kept)
     tokens = used if host.unit == "tokens" else estimate_tokens("".join(kept))
     return Catalog(host, shown, used, wanted, tokens)
+
+
+def _flat(name: str, text: str) -> tuple[str, str]:
+    """A description on one line; most are, and their own string is kept, as there may be 100,000 of them."""
+    line = " ".join(text.split())
+    return name, text if line == text else line
 
 
 def _names(texts: Texts, order: Iterable[int], host: Host) -> Lengths:

@@ -148,6 +148,7 @@ class SkillSummary(NamedTuple):
 class Corpus(NamedTuple):
     """All skills of a collection in the order of their paths.
 
+    Of `skills` each summary is made when it is looked at: a rule keeps places in it, and looks again where it reports.
     `shown` names the files asked for (None: all), `unread` the folders (path, reason) that were not searched.
     """
 

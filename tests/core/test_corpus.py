@@ -71,8 +71,8 @@ def test_a_collection(tree: Write) -> None:
     assert discovery == Discovery(
         str(root),
         (
-            Entry("skills/a/SKILL.md", "skills/a", "a", "SKILL.md", ("references/y.md", "scripts/x.py")),
-            Entry("skills/b/SKILL.md", "skills/b", "b", "SKILL.md"),
+            Entry("skills/a/SKILL.md", "root", ("references/y.md", "scripts/x.py")),
+            Entry("skills/b/SKILL.md", "root"),
         ),
     )
 

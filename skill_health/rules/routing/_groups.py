@@ -4,25 +4,43 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from array import array
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
 
 from skill_health.rules._api import Corpus, SkillSummary
 
 _FEW = 8
 
 
-def collections(skills: Iterable[SkillSummary]) -> dict[str, list[SkillSummary]]:
+class ListedTogether(Sequence[SkillSummary]):
+    """Some of the skills of a collection: those at the given places."""
+
+    def __init__(self, skills: Sequence[SkillSummary], places: Sequence[int]) -> None:
+        self.skills, self.places = skills, places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, at: Any) -> Any:
+        """The skill at a place in this group; slices are not supported."""
+        return self.skills[self.places[at]]
+
+
+def collections(skills: Sequence[SkillSummary]) -> dict[str, ListedTogether]:
     """The skills by the parent of their folders: what a host loads as one collection."""
-    found: dict[str, list[SkillSummary]] = {}
-    for skill in skills:
-        found.setdefault(collection_of(skill), []).append(skill)
-    return found
+    found: dict[str, array[int]] = {}
+    for at, skill in enumerate(skills):
+        found.setdefault(collection_of(skill), array("I")).append(at)
+    return {home: ListedTogether(skills, places) for home, places in found.items()}
 
 
-def few_asked(corpus: Corpus, skills: Iterable[SkillSummary]) -> list[SkillSummary] | None:
-    """Those whose findings are wanted, if they are so few that each is better compared with all; else None."""
-    asked = [skill for skill in skills if corpus.shows(skill.path)]
-    return asked if len(asked) <= _FEW else None
+def few_asked(corpus: Corpus, skills: Sequence[SkillSummary]) -> list[int] | None:
+    """Where those whose findings are wanted are, if so few that each is better compared with all; else None."""
+    asked = (at for at, skill in enumerate(skills) if corpus.shows(skill.path))
+    few = list(islice(asked, _FEW + 1))
+    return few if len(few) <= _FEW else None
 
 
 def collection_of(skill: SkillSummary) -> str:

@@ -31,9 +31,11 @@ agentskills.io (2026-11).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.routing._groups import collection_of, name_key, quote_name
 
 CODE = "RT001"
@@ -45,26 +47,44 @@ _NAMED = 3
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report every skill but the first of each name."""
-    named: dict[str, list[SkillSummary]] = {}
-    for skill in corpus.skills:
-        named.setdefault(name_key(skill.name), []).append(skill)
-    for same in named.values():
-        for at, skill in enumerate(same[1:], 1):
-            home = collection_of(skill)
-            beside = any(collection_of(other) == home for other in same[:at])
-            others = [other for other in same if other is not skill and (collection_of(other) == home) == beside]
-            elsewhere = "" if beside else ", in another collection" if len(others) == 1 else ", in other collections"
-            yield Hit(
-                skill.name_span,
-                f"the name {quote_name(skill.name)} is also that of {_listed(others)}{elsewhere}",
-                "Rename all but one, folder and name." if beside else "Rename all but one where more may be installed.",
-                skill.path,
-                severity=None if beside else Severity.INFO,
-                also=tuple(each.path for each in same if each is not skill),
-            )
+    first: dict[str, int] = {}
+    named: dict[str, list[int]] = {}
+    for at, skill in enumerate(corpus.skills):
+        key = name_key(skill.name)
+        if first.setdefault(key, at) != at:
+            named.setdefault(key, [first[key]]).append(at)
+    for key in sorted(named, key=first.__getitem__):
+        yield from _hits(corpus, named[key])
 
 
-def _listed(skills: list[SkillSummary]) -> str:
-    paths = [skill.path for skill in skills]
-    last = [f"{len(paths) - _NAMED} more"] if len(paths) > _NAMED else [paths.pop()]
-    return " and ".join([", ".join(paths[:_NAMED])] * bool(paths) + last)
+def _hits(corpus: Corpus, same: list[int]) -> Iterator[Hit]:
+    """A hit for every skill but the first of those at these places."""
+    paths, homes = [], []
+    for at in same:
+        skill = corpus.skills[at]
+        paths.append(skill.path)
+        homes.append(collection_of(skill))
+    within = Counter(homes)
+    seen = {homes[0]}
+    for nth, at in enumerate(same[1:], 1):
+        home = homes[nth]
+        beside = home in seen
+        seen.add(home)
+        others = (path for n, path in enumerate(paths) if n != nth and (homes[n] == home) == beside)
+        count = within[home] - 1 if beside else len(same) - within[home]
+        elsewhere = "" if beside else ", in another collection" if count == 1 else ", in other collections"
+        skill = corpus.skills[at]
+        yield Hit(
+            skill.name_span,
+            f"the name {quote_name(skill.name)} is also that of {_listed(others, count)}{elsewhere}",
+            "Rename all but one, folder and name." if beside else "Rename all but one where more may be installed.",
+            skill.path,
+            severity=None if beside else Severity.INFO,
+            also=(*paths[:nth], *paths[nth + 1 :]),
+        )
+
+
+def _listed(paths: Iterable[str], count: int) -> str:
+    shown = list(islice(paths, _NAMED))
+    last = f"{count - _NAMED} more" if count > _NAMED else shown.pop()
+    return " and ".join([", ".join(shown), last] if shown else [last])

@@ -35,10 +35,11 @@ evidence · hosts' documentation and source, and reports of their users; the tab
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, Host, hosts, simulate
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.routing._groups import collections
 
 CODE = "RT004"
@@ -59,37 +60,41 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     for folder, group in collections(corpus.skills).items():
         if not any(corpus.shows(skill.path) for skill in group):
             continue
-        listed = [skill for skill in group if not skill.hidden]
-        pairs = [(skill.name, skill.description) for skill in listed]
+        places, paths, pairs = array("I"), [], []
+        for at, skill in enumerate(group):
+            if not skill.hidden:
+                places.append(at)
+                paths.append(skill.path)
+                pairs.append((skill.name, skill.description))
         for host in hosts(context.config.hosts):
             listing = simulate(pairs, host)
             capped = 0 < host.skill_chars < _ALLOWED and listing.wanted <= host.limit
-            if listing.count(FULL) < len(listed) and (capped or _is_over(listing)):
-                yield _hit(folder, listed, listing)
+            if listing.count(FULL) < len(pairs) and (capped or _is_over(listing)):
+                affected = [at for at, shown in enumerate(listing.skills) if shown.state != FULL]
+                first = affected[0]
+                also = (*paths[:first], *paths[first + 1 :])
+                span = group[places[first]].description_span
+                yield Hit(span, _message(folder, listing, affected), _HELP, paths[first], also=also)
 
 
 def _is_over(listing: Catalog) -> bool:
     return 0 < listing.host.limit * _OVER <= listing.wanted
 
 
-def _hit(folder: str, listed: list[SkillSummary], listing: Catalog) -> Hit:
+def _message(folder: str, listing: Catalog, affected: Sequence[int]) -> str:
     parts = [f"{listing.count(state)} {says}" for state, says in _SAYS.items() if listing.count(state)]
-    affected = [at for at, shown in enumerate(listing.skills) if shown.state != FULL]
-    names = ", ".join(listed[at].name for at in affected[:3])
+    names = ", ".join(listing.skills[at].name for at in affected[:3])
     more = f" and {len(affected) - 3} more" if len(affected) > 3 else ""
     host = listing.host
     if _is_over(listing):
         why = f"the listing wants {listing.wanted:,} {host.unit}, the budget is {_budget(host)}"
     else:
         why = f"a description may have {host.skill_chars:,.0f} characters"
-    message = (
-        f"{host.title} would show {listing.count(FULL)} of the {len(listed)} skills of {folder or '.'}/ in full, "
+    return (
+        f"{host.title} would show {listing.count(FULL)} of the {len(listing.skills)} skills of {folder or '.'}/ in full, "
         f"{', '.join(parts)}: {names}{more} ({why}; "
         f"what is shown takes about {listing.tokens:,} tokens of every request)"
     )
-    first = listed[affected[0]]
-    also = tuple(skill.path for skill in listed if skill is not first)
-    return Hit(first.description_span, message, _HELP, first.path, also=also)
 
 
 def _budget(host: Host) -> str:

@@ -32,7 +32,11 @@ near-copies reach 0.75 (measured 2026-11).
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from skill_health.config.settings import RuleLimits
 from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
@@ -49,71 +53,97 @@ _LEAST = 6
 # Stands in for a user's other skills: a pair is judged alike in a collection of two and of two hundred.
 _BACKGROUND = 200
 _SLACK = 1e-6
+_LOOKED_UP = 64
+
+
+class _Closest(NamedTuple):
+    """The closest earlier skill so far, by its place, and where the texts of both are; the least one counts."""
+
+    value: float
+    path: str
+    how: str
+    first: int
+    texts: tuple[int, int]
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each skill whose description is close to an earlier one, naming the closest."""
     limits = context.config.limits
-    texts: dict[tuple[str, ...], list[SkillSummary]] = {}
-    for skill in corpus.skills:
-        terms = tuple(similarity.terms(skill.description, STOP))
-        if len(set(terms)) >= _LEAST:
-            texts.setdefault(terms, []).append(skill)
-    words = list(texts)
-    groups = list(texts.values())
     asked = few_asked(corpus, corpus.skills)
+    if asked == []:
+        return
+    texts, firsts, places = similarity.TermTexts(), array("I"), set()
+    again: list[tuple[int, int]] = []
+    for at, skill in enumerate(corpus.skills):
+        terms = similarity.terms(skill.description, STOP)
+        if len(set(terms)) < _LEAST:
+            continue
+        place = texts.add(terms)
+        if place == len(firsts):
+            firsts.append(at)
+        else:
+            again.append((place, at))
+        if asked and at in asked:
+            places.add(place)
     if asked is not None:
-        paths = {skill.path for skill in asked}
-        places = [at for at, group in enumerate(groups) if any(skill.path in paths for skill in group)]
-        sets = [frozenset(each) for each in words]
-        if not any(len(groups[at]) > 1 or _may_have_near(at, words[at], sets, limits) for at in places):
+        repeated = {place for place, _ in again}
+        if places.isdisjoint(repeated) and not _may_have_near(places, texts, limits):
             return
-    vectors = similarity.vectors(words, _BACKGROUND)
-    found: dict[str, list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]] = {}
+    vectors = similarity.Vectors(texts, _BACKGROUND)
+    look_up = lru_cache(_LOOKED_UP)(corpus.skills.__getitem__)
+    closest: dict[str, _Closest] = {}
+    later_at: dict[str, int] = {}
+    counts: Counter[str] = Counter()
 
-    def note(a: SkillSummary, b: SkillSummary, value: float, how: str, shared: Sequence[str]) -> None:
-        first, later = (a, b) if a.path < b.path else (b, a)
-        if name_key(a.name) != name_key(b.name) and not tied(a, b):
-            found.setdefault(later.path, []).append((value, first, later, how, shared))
+    def note(a: int, b: int, value: float, how: str, pair: tuple[int, int], is_new: bool = True) -> None:
+        one, other = look_up(a), look_up(b)
+        first, later = (a, b) if one.path < other.path else (b, a)
+        if name_key(one.name) != name_key(other.name) and not tied(one, other):
+            path = look_up(later).path
+            found = _Closest(-value, look_up(first).path, how, first, pair)
+            closest[path] = min(closest.get(path, found), found)
+            later_at[path] = later
+            counts[path] += is_new
 
-    for at, group in enumerate(groups):
-        for later in group[1:]:
-            note(group[0], later, 1.0, "says the same as", _heaviest(vectors[at], vectors[at]))
+    for place, at in again:
+        note(firsts[place], at, 1.0, "says the same as", (place, place))
     for i, j, value in similarity.similar_pairs(vectors, limits.similarity):
-        how = f"is {value:.0%} like"
-        note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
-    for i, j, value in similarity.contained_pairs([frozenset(each) for each in words], limits.containment, _LEAST):
-        how = f"shares {value:.0%} of the words of the shorter with"
-        note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
-    for path in sorted(found):
-        yield _hit(found[path])
+        note(firsts[i], firsts[j], value, f"is {value:.0%} like", (i, j))
+    for i, j, value in similarity.contained_pairs(texts, limits.containment, _LEAST):
+        # A similar pair has been counted already.
+        is_new = similarity.cosine(vectors[i], vectors[j]) < limits.similarity
+        note(firsts[i], firsts[j], value, f"shares {value:.0%} of the words of the shorter with", (i, j), is_new)
+    for path in sorted(closest):
+        near = closest[path]
+        shared = _heaviest(*(vectors[place] for place in near.texts))
+        yield _hit(near, corpus.skills[near.first], corpus.skills[later_at[path]], counts[path] - 1, shared)
 
 
-def _may_have_near(at: int, own: Sequence[str], sets: Sequence[frozenset[str]], limits: RuleLimits) -> bool:
-    """Whether any other text may be near the one at this place, judged without the vectors of the others.
+def _may_have_near(places: set[int], texts: similarity.TermTexts, limits: RuleLimits) -> bool:
+    """Whether any other text may be near one at these places, judged without the vectors of the others.
 
     A cosine is at most the length of the part of one unit vector that the other text shares (Cauchy-Schwarz).
     """
-    squares = similarity.squares(own, sets, _BACKGROUND)
-    for other, held in enumerate(sets):
-        shared = squares.keys() & held
-        if other == at or not shared:
-            continue
-        if len(shared) + _SLACK >= limits.containment * min(len(squares), len(held)):
-            return True
-        if sum(squares[term] for term in shared) >= limits.similarity**2 - _SLACK:
-            return True
+    own = {place: frozenset(texts[place]) for place in sorted(places)}
+    counts = similarity.frequencies(map(frozenset().union(*own.values()).intersection, texts))
+    squares = {place: similarity.squares(texts[place], counts, len(texts) + _BACKGROUND) for place in own}
+    for at, text in enumerate(texts):
+        for place, terms in own.items():
+            shared = terms.intersection(text)
+            if place == at or not shared:
+                continue
+            if len(shared) + _SLACK >= limits.containment * min(len(terms), len(set(text))):
+                return True
+            if sum(squares[place][term] for term in shared) >= limits.similarity**2 - _SLACK:
+                return True
     return False
 
 
-def _hit(pairs: list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]) -> Hit:
-    pairs.sort(key=lambda pair: (-pair[0], pair[1].path, pair[3]))
-    _, first, later, how, shared = pairs[0]
-    others = len({pair[1].path for pair in pairs}) - 1
+def _hit(near: _Closest, first: SkillSummary, later: SkillSummary, others: int, shared: Sequence[str]) -> Hit:
     more = f", and {others} more" if others else ""
     return Hit(
         later.description_span,
-        f"the description {how} that of {quote_name(first.name)} ({first.path}{more}); shared: {', '.join(shared)}",
+        f"the description {near.how} that of {quote_name(first.name)} ({first.path}{more}); shared: {', '.join(shared)}",
         "Say what sets the two apart, or name the other one as the boundary: for ... use NAME instead.",
         later.path,
         also=(first.path,),

@@ -30,9 +30,11 @@ opinion · models read names as word pieces, in which a plural or the word order
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
 
-from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity, SkillSummary
+from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.routing._groups import collections, few_asked, name_key, quote_name, tied
 
 CODE = "RT002"
@@ -47,17 +49,21 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
     """Report each later skill with the first that it resembles."""
     for group in collections(corpus.skills).values():
         asked = few_asked(corpus, group)
-        if asked is not None and not any(_has_near(skill, group) for skill in asked):
+        names = [name_key(skill.name) for skill in group]
+        if asked is not None and not any(_has_near(names[at], names) for at in asked):
             continue
-        seen: dict[str, list[SkillSummary]] = {}
-        for skill in group:
-            key = name_key(skill.name)
-            if not _LEAST <= len(key) <= _MOST:
+        places: dict[str, array[int]] = {}
+        for at, name in enumerate(names):
+            if _LEAST <= len(name) <= _MOST:
+                places.setdefault(name, array("I")).append(at)
+        near = _near(places)
+        for at, name in enumerate(names):
+            if name not in near:
                 continue
-            keys = _keys(key)
-            near = [other for each in keys for other in seen.get(each, ())]
-            other = next((each for each in near if _alike(key, name_key(each.name)) and not tied(skill, each)), None)
-            if other:
+            skill = group[at]
+            earlier = [(key, each) for key, other in near[name] for each in places[other] if each < at]
+            others = (group[each] for _, each in sorted(earlier))
+            if other := next((each for each in others if not tied(skill, each)), None):
                 yield Hit(
                     skill.name_span,
                     f"the name {quote_name(skill.name)} is easily mistaken for {quote_name(other.name)} ({other.path})",
@@ -65,20 +71,55 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
                     skill.path,
                     also=(other.path,),
                 )
-            for each in keys:
-                seen.setdefault(each, []).append(skill)
 
 
-def _has_near(skill: SkillSummary, group: list[SkillSummary]) -> bool:
-    key = name_key(skill.name)
-    others = (name_key(other.name) for other in group if _LEAST <= len(key) <= _MOST)
-    return any(_alike(key, other) for other in others if _LEAST <= len(other) <= _MOST)
+def _has_near(name: str, names: Sequence[str]) -> bool:
+    if not _LEAST <= len(name) <= _MOST:
+        return False
+    return any(_alike(name, other) for other in names if _LEAST <= len(other) <= _MOST)
 
 
-def _keys(name: str) -> list[str]:
-    """Similar names share one of these: the name, whole or less one letter, its words sorted, its words joined."""
-    shorter = {name[:at] + name[at + 1 :] for at in range(len(name))}
-    return sorted({name, *shorter, "words:" + " ".join(sorted(name.split("-"))), "joined:" + name.replace("-", "")})
+def _near(names: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """The names that others are like -> each of these, behind the first key that both have.
+
+    Names that share a key are found for one kind of key after the other, so that few keys are held at once.
+    """
+    found: dict[str, set[str]] = {}
+    for kind in range(-2, max(map(len, names), default=0)):
+        alike: dict[str, list[str]] = {}
+        first: dict[str, str] = {}
+        for name in names:
+            if kind >= len(name):
+                continue
+            key = _key(name, kind)
+            if (other := first.setdefault(key, name)) is not name:
+                alike.setdefault(key, [other]).append(name)
+            if kind >= 0 and key in names:
+                _note(found, name, key)
+        for same in alike.values():
+            for a, b in combinations(same, 2):
+                _note(found, a, b)
+    return {
+        name: sorted((min(_keys(name) & _keys(other)), other) for other in others) for name, others in found.items()
+    }
+
+
+def _note(found: dict[str, set[str]], a: str, b: str) -> None:
+    if _alike(a, b):
+        found.setdefault(a, set()).add(b)
+        found.setdefault(b, set()).add(a)
+
+
+def _key(name: str, kind: int) -> str:
+    """What similar names share: their words sorted (-2), their words joined (-1), or all but the letter at a place."""
+    if kind >= 0:
+        return name[:kind] + name[kind + 1 :]
+    return "joined:" + name.replace("-", "") if kind == -1 else "words:" + " ".join(sorted(name.split("-")))
+
+
+def _keys(name: str) -> set[str]:
+    """All of which similar names share one: the name itself too, which another one less a letter may be."""
+    return {name, *(_key(name, kind) for kind in range(-2, len(name)))}
 
 
 def _alike(a: str, b: str) -> bool:
