@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from skill_health.skill.model import Skill
@@ -33,6 +34,7 @@ _BOUNDARY = lazy(
 )
 
 
+@lru_cache(1)
 def has_trigger(description: str) -> bool:
     """Whether a description says when to use the skill; also True if its script is not Latin (not judged)."""
     if _CLAUSE.search(description):
@@ -92,6 +94,7 @@ def measures_from(data: Mapping[str, Any]) -> Measures:
     return Measures(**values)
 
 
+@lru_cache(1)
 def estimate_tokens(text: str) -> int:
     """Estimate how many tokens a language model reads in a text, without a tokenizer.
 

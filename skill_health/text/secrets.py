@@ -110,7 +110,8 @@ def _candidates(text: str) -> Iterator[Secret]:
         end = marks.find(b" ", at)
         end = len(text) if end < 0 else end
         start = max(done, at - _BEFORE) if at and raw[at - 1] in _JOINTS else at
-        if _ANY_LITERAL.search(raw, start, end):
+        # The rules of tables and sections are runs of one mark.
+        if (start < at or raw[at:end].strip(b"-_")) and _ANY_LITERAL.search(raw, start, end):
             for kind, literals, pattern, run in _FORMATS:
                 if run and any(literal in raw[start:end] for literal in literals):
                     yield from _found(kind, pattern, text, start, end)

@@ -120,10 +120,14 @@ def path_mentions(skill: Skill, context: Context) -> tuple[PathMention, ...]:
     """
     found: list[PathMention] = []
     for code in skill.body.codes:
+        if "/" not in code.text or "." not in code.text:
+            continue
         for at, (path, state, actual, firm) in _read_paths(code.text, skill, context):
             line, col = _place_in_code(path, code.line, code.col + at, skill)
             found.append(PathMention(path, state, actual, code.text, line, col, True, firm))
     for prose in skill.body.prose:
+        if "/" not in prose.plain or "." not in prose.plain:
+            continue
         for at, (path, state, actual, firm) in _read_paths(prose.plain, skill, context):
             line, col = skill.body.position(prose, at)
             found.append(PathMention(path, state, actual, path, line, col, False, firm))
@@ -132,8 +136,6 @@ def path_mentions(skill: Skill, context: Context) -> tuple[PathMention, ...]:
 
 def _read_paths(text: str, skill: Skill, context: Context) -> Iterator[tuple[int, tuple[str, str, str, bool]]]:
     """Where in a text each path begins, and how `_read_path` reads it."""
-    if "/" not in text or "." not in text:
-        return
     at = 0
     for word in text.split():
         if "/" in word and "." in word:
