@@ -33,6 +33,13 @@ class LintOptions:
             "help": "Check only skills that differ from REV (HEAD).",
         },
     ] = None
+    new_since: Annotated[
+        str | None,
+        {"metavar": "REV", "help": "Report only what is worse than where this branch left REV, wherever it is."},
+    ] = None
+    staged: Annotated[
+        bool, {"help": "Report only what the commit being made makes worse, as the hook does; deletions count."}
+    ] = False
     format_: Annotated[str, {"metavar": "NAME", "help": "Format: text, json, sarif, github, gitlab, junit ..."}] = (
         "text"
     )
@@ -98,6 +105,10 @@ def run_lint(paths: Sequence[str], options: LintOptions) -> int:
     paths = tuple(paths) or (".",)
     known_format(options.format_)
     root, config = configure(paths, options.config_file, _overrides(options))
+    if options.staged or options.new_since:
+        code = _judge_change(paths, root, config, options)
+        if code is not None:
+            return code
     if options.changed:
         paths = changed_paths(root, options.changed, paths)
         if not paths:
@@ -123,6 +134,39 @@ def _overrides(options: LintOptions) -> dict[str, object]:
         # What is selected on the command line is all that is selected.
         overrides.setdefault("extend_select", ())
     return overrides
+
+
+def _judge_change(paths: Sequence[str], root: str, config: Config, options: LintOptions) -> int | None:
+    """Print what a change makes worse, and return the exit code; None where there is no change to judge, but all."""
+    from skill_health.lint.gate.judge import Gate
+
+    alone = ("changed", "fix", "diff", "score", "report", "check_urls", "write_baseline", "fail_under")
+    if given := [name_flag(name) for name in alone if getattr(options, name)]:
+        raise UsageError(
+            f"{given[0]} looks at whole skills, --staged and --new-since at what a change adds: choose one"
+        )
+    gate = Gate(root, config, options.as_of or date.today(), options.jobs, not options.no_cache)
+    # A run of pre-commit between two revisions says here which.
+    revision = options.new_since or os.environ.get("PRE_COMMIT_FROM_REF", "")
+    result = gate.judge_since(revision) if revision else gate.judge_staged()
+    if result is None:
+        return None
+    from skill_health.lint.gate.report import below, gate_lines, gate_report
+    from skill_health.lint.pipeline import prefix
+
+    result = below(result, paths, root)
+    report = gate_report(result, config.profile, prefix(root))
+    if options.format_ != "text" or options.statistics:
+        write_report(report._replace(statistics=options.statistics), options.format_, options.output, options.color)
+        return judge_report(report, config.fail_on, 0.0)
+    text = "".join(f"{line}\n" for line in gate_lines(result, report.prefix, wants_color(None, options.color)))
+    if options.output:
+        from skill_health.core.files import write_text
+
+        write_text(options.output, text)
+    else:
+        echo(text)
+    return judge_report(report, config.fail_on, 0.0)
 
 
 def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions) -> int:

@@ -151,7 +151,11 @@ def check_entries(
     A skill that kills the process that checks it has that as its finding; the others are checked. Few skills, or one
     process, are checked in this one: what can kill is bounded before it is parsed, and a process more is felt.
     """
-    checker = SkillChecker(root, config, registries)
+    yield from check_all(SkillChecker(root, config, registries), entries, jobs)
+
+
+def check_all(checker: SkillChecker, entries: Sequence[Entry], jobs: int) -> Iterator[tuple[str, CheckedSkill]]:
+    """The same by a checker that is there already."""
     jobs = jobs or processors()
     # What is made here is small, acyclic and lives to the end of the run.
     gc.disable()
@@ -333,8 +337,10 @@ def _sentence(help_: str) -> str:
 class CorpusFiles(FileContext):
     """The context of collection-wide rules: files, and the day that claims are judged at."""
 
-    def __init__(self, root: str, config: Config, registries: Registries, as_of: date) -> None:
-        super().__init__(root, config, registries)
+    def __init__(
+        self, root: str, config: Config, registries: Registries, as_of: date, boundary: Boundary | None = None
+    ) -> None:
+        super().__init__(root, config, registries, boundary)
         self.as_of = as_of
 
 
@@ -345,12 +351,14 @@ def check_corpus(
     registries: Registries,
     as_of: date,
     shown: frozenset[str] | None = None,
+    boundary: Boundary | None = None,
 ) -> CheckedCorpus:
     """Run the collection-wide rules over the facts of every skill, by its path and in that order.
 
-    Where `shown` names files, only the findings about these are looked for: others may be missing.
+    Where `shown` names files, only the findings about these are looked for: others may be missing. Files are those of
+    the `boundary`, by default those on disk.
     """
-    context = CorpusFiles(discovery.root, config, registries, as_of)
+    context = CorpusFiles(discovery.root, config, registries, as_of, boundary)
     corpus = Corpus(tuple(_summary(path, known) for path, known in facts.items()), shown, discovery.unread)
     findings: list[Finding] = []
     for rule in selected(all_rules(), config):

@@ -157,19 +157,29 @@ class LintSession:
     ) -> CheckedCorpus | StoredCorpus:
         """What the collection-wide rules find of what is shown; from the cache where nothing they see has changed."""
         siblings = [entry for entry in self.discovery.entries if entry.path not in skills]
-        for entry in siblings:
-            if not self.cache.has_summary(entry):
-                self.cache.keep_summary(entry, *self._checker.summarize(entry))
+        self.keep_summaries(siblings)
         stored = self.cache.find_corpus(skills, as_of, shown)
         if stored is not None:
             return stored
-        from skill_health.lint.check import SiblingFacts, check_corpus
+        from skill_health.lint.check import check_corpus
 
         facts: dict[str, Mapping[str, Any]] = {path: skill.facts for path, skill in skills.items()}
-        for entry in siblings:
-            facts[entry.path] = SiblingFacts(entry, self._summary(entry), self._checker, self.cache.find_skill)
+        facts |= self.sibling_facts(siblings)
         facts = {entry.path: facts[entry.path] for entry in self.discovery.entries}
         return check_corpus(facts, self.discovery, self.config, self.registries, as_of, shown)
+
+    def keep_summaries(self, siblings: Sequence[Entry]) -> None:
+        """Read the frontmatter of skills of which not even that is known."""
+        for entry in siblings:
+            if not self.cache.has_summary(entry):
+                self.cache.keep_summary(entry, *self._checker.summarize(entry))
+
+    def sibling_facts(self, siblings: Sequence[Entry]) -> dict[str, Mapping[str, Any]]:
+        """What the collection-wide rules may know of skills that are not checked, by path."""
+        from skill_health.lint.check import SiblingFacts
+
+        recall = self.cache.find_skill
+        return {each.path: SiblingFacts(each, self._summary(each), self._checker, recall) for each in siblings}
 
     def _summary(self, entry: Entry) -> Mapping[str, Any]:
         summary = self.cache.find_summary(entry)
@@ -199,6 +209,10 @@ class LintSession:
         for path in wanted:
             findings += skills[path].findings
             comments += skills[path].ignores
+        return self.settle(findings, comments)
+
+    def settle(self, findings: Sequence[Finding], comments: Sequence[_comments.Ignore]) -> tuple[list[Finding], int]:
+        """What comments and exceptions leave of findings, graded and sorted by place; how many comments silenced."""
         left, unused = _comments.apply(findings, comments)
         silenced = len(findings) - len(left)
         ran = [(code, name) for code, name, selected in self.rules if selected]
@@ -263,12 +277,13 @@ def off_here(finding: Finding, config: Config) -> bool:
     for entry in config.per_path:
         patterns = _patterns(entry.glob)
         if patterns and ignored_within((patterns,), finding.path, False):
-            off = off or _named(finding, entry.ignore)
-            off = off and not _named(finding, entry.select)
+            off = off or named(finding, entry.ignore)
+            off = off and not named(finding, entry.select)
     return off
 
 
-def _named(finding: Finding, selectors: tuple[str, ...]) -> bool:
+def named(finding: Finding, selectors: tuple[str, ...]) -> bool:
+    """Whether one of the selectors means the rule of a finding."""
     return any(named_by(selector, finding.code, finding.rule, finding.family) for selector in selectors)
 
 
@@ -278,7 +293,7 @@ def graded(finding: Finding, config: Config) -> Finding:
         return finding
     best = ""
     for selector in config.severity:
-        if _named(finding, (selector,)) and (selector == finding.code or len(selector) >= len(best)):
+        if named(finding, (selector,)) and (selector == finding.code or len(selector) >= len(best)):
             best = selector
     return finding._replace(severity=Severity(config.severity[best])) if best else finding
 

@@ -1,0 +1,58 @@
+"""What the gate prints: a line for each new finding and, where there is anything to say, a summary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from skill_health import __version__
+from skill_health.lint.gate.judge import GateResult
+from skill_health.lint.report import LintReport
+from skill_health.rules._api import Finding, Severity
+from skill_health.text.terminal import clean, paint
+
+_COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+
+
+def gate_report(result: GateResult, profile: str, prefix: str) -> LintReport:
+    """The same as every format renders it; what caused a finding is said in its help."""
+    findings = tuple(f._replace(help=" ".join(filter(None, (f.help, _reason(why))))) for f, why in result.new)
+    return LintReport(__version__, profile, result.entries, findings, prefix, baselined=result.baselined)
+
+
+def gate_lines(result: GateResult, prefix: str, color: bool) -> Iterator[str]:
+    """One line for each new finding, then a summary; nothing where nothing is new and nothing was left out."""
+    for finding, why in result.new:
+        yield _line(finding, why, prefix, color)
+    older = f"{result.older} older finding{'s' * (result.older != 1)} not shown" if result.older else ""
+    if not result.new:
+        yield from [f"nothing is worse than in {result.since} ({older})"] * bool(older)
+        return
+    counts = [(severity, sum(f.severity is severity for f, _ in result.new)) for severity in Severity]
+    said = ", ".join(f"{n} {s.value}{'s' * (n != 1 and s is not Severity.INFO)}" for s, n in counts if n)
+    yield ""
+    yield f"new since {clean(result.since)}: {said}" + f" ({older})" * bool(older)
+
+
+def _line(finding: Finding, why: str, prefix: str, color: bool) -> str:
+    place = paint(f"{clean(prefix + finding.path)}:{finding.line}:{finding.col}:", "bold", color)
+    severity = paint(finding.severity.value, _COLORS[finding.severity], color)
+    parts = [finding.message + "." * (finding.message[-1:] not in ".!?"), finding.help, _reason(why)]
+    return f"{place} {severity} {paint(finding.code, 'bold', color)} {clean(' '.join(filter(None, parts)))}"
+
+
+def _reason(why: str) -> str:
+    return f"({why})" if why else ""
+
+
+def below(result: GateResult, paths: Sequence[str], root: str) -> GateResult:
+    """Only what is new in the folders and files that were named."""
+    inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
+    if "." in inner:
+        return result
+    kept = tuple(
+        (finding, why)
+        for finding, why in result.new
+        if any(f"{path}/".startswith(f"{each}/") for path in (finding.path, finding.skill) for each in inner)
+    )
+    return result._replace(new=kept)
