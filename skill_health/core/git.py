@@ -16,6 +16,12 @@ from typing import NamedTuple
 from skill_health.core.errors import UsageError
 from skill_health.core.files import open_regular
 
+try:
+    # Loading OpenSSL takes longer than all that is hashed here.
+    from _sha1 import sha1  # type: ignore[import-not-found, unused-ignore]
+except ImportError:
+    from hashlib import sha1
+
 # A bare repository inside a clone may be a trap: its configuration is the work of whoever wrote the clone. The server
 # of a partial clone would be asked for what is missing by a command that the clone names.
 _SAFE = (
@@ -269,9 +275,12 @@ def blob_id(like: bytes, data: bytes) -> bytes:
 
 def _digest(like: bytes, parts: Iterable[bytes], size: int) -> bytes:
     """The id of a blob of so many bytes, in parts, by the algorithm of another id."""
-    from hashlib import sha1, sha256
+    if len(like) == 64:
+        from hashlib import sha256
 
-    found = (sha256 if len(like) == 64 else sha1)(b"blob %d\0" % size, usedforsecurity=False)
+        found = sha256(b"blob %d\0" % size)
+    else:
+        found = sha1(b"blob %d\0" % size, usedforsecurity=False)
     for part in parts:
         found.update(part)
     return found.hexdigest().encode("ascii")

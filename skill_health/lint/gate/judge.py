@@ -14,21 +14,19 @@ from functools import cache, cached_property
 from itertools import pairwise
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top
-from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small
-from skill_health.core.git import GitRepository, open_repository
 from skill_health.discovery.corpus import Discovery, Entry, discover
 from skill_health.discovery.globs import glob_matcher
 from skill_health.discovery.listing import may_hold_skills
 from skill_health.discovery.roots import skill_above
 from skill_health.lint.cache import CachedCorpus, StoredCorpus
+from skill_health.lint.gate.changes import ChangeSet
 from skill_health.lint.gate.compare import PlacedFinding, list_new, marked_text, mentions
 from skill_health.lint.gate.moves import Moves, find_moves
-from skill_health.lint.gate.tree import FileChange, Tree, TreeBoundary, disk_changes, staged_changes
+from skill_health.lint.gate.tree import FileChange, Tree, TreeBoundary
 from skill_health.lint.pipeline import LintSession, named
 from skill_health.lint.report import BASELINE
 from skill_health.registries.records import Registries, load_registries
@@ -65,47 +63,14 @@ class Gate:
 
     def __init__(self, root: str, config: Config, as_of: date, jobs: int = 0, use_cache: bool = True) -> None:
         self.root, self.config, self.as_of, self.jobs, self.use_cache = root, config, as_of, jobs, use_cache
-        top = git_top(root)
-        if top is None:
-            raise UsageError(f"{root} is in no git repository: there is no earlier state to compare with")
-        self.top = top
+        self.top = top = git_top(root) or root
         self.inner = "" if root == top else os.path.relpath(root, top).replace(os.sep, "/") + "/"
-        self.repository = open_repository(top)
 
-    def judge_staged(self) -> GateResult | None:
-        """What is staged against the commit that it will follow; None where nothing is and no commit is being made.
-
-        A merge follows several, and what stood in one of them is not new. Raises UsageError where git fails.
-        """
-        repository = self.repository
-        head = repository.find_commit("HEAD")
-        changes = staged_changes(repository, head)
-        if not changes and not os.environ.get("GIT_INDEX_FILE"):
-            return None
-        merged = [commit for name in _merge_heads(repository) if (commit := repository.find_commit(name))]
-        every = [changes, *(staged_changes(repository, commit) for commit in merged)]
-        since = "what was there" if not head else "both sides of the merge" if merged else "the last commit"
-        return self._judge(lambda: Tree(repository, repository.list_index()), every, since)
-
-    def judge_since(self, revision: str) -> GateResult:
-        """The work tree against the commit where it left a revision. Raises UsageError where there is none."""
-        repository = self.repository
-        try:
-            commit = repository.resolve_commit(revision)
-        except UsageError as error:
-            shallow = repository.run("rev-parse", "--is-shallow-repository").output.strip() == b"true"
-            hint = ": this clone is shallow; fetch that commit too (in a workflow: fetch-depth: 0)" if shallow else ""
-            raise UsageError(f"{error}{hint}") from None
-        head = repository.find_commit("HEAD")
-        base = head and repository.ask("merge-base", commit, head, missing=1).decode("ascii").strip()
-        files = repository.list_tree(base or commit)
-        changes = disk_changes(repository, files, base or commit)
-        return self._judge(lambda: Tree(repository, files).changed(changes), [changes], revision)
-
-    def _judge(self, read: Any, every: Sequence[Sequence[FileChange]], since: str) -> GateResult:
-        if not all(any(map(self._may_matter, changes)) for changes in every):
-            return GateResult(since)
-        return _Comparison(self, read(), every).result(since)
+    def judge(self, changes: ChangeSet) -> GateResult:
+        """What is new in the collection. Raises UsageError where git fails."""
+        if not all(any(map(self._may_matter, each)) for each in changes.every):
+            return GateResult(changes.since)
+        return _Comparison(self, changes.tree, changes.every).result(changes.since)
 
     def _may_matter(self, change: FileChange) -> bool:
         """Whether a change can be one of a skill, of a registry, or of something that a skill refers to."""
@@ -131,11 +96,12 @@ class Gate:
 
 
 class _State(NamedTuple):
-    """What was found in one state, the skills that were looked at, and the rules that found anything between skills."""
+    """What was found in one state, the skills that were looked at, their facts, and what was found between skills."""
 
     findings: list[PlacedFinding]
     entries: tuple[Entry, ...]
-    between: frozenset[str]
+    facts: Mapping[str, Mapping[str, Any]] = {}
+    between: tuple[Finding, ...] = ()
 
 
 class _Comparison:
@@ -145,6 +111,7 @@ class _Comparison:
         self.gate, self.head, self.every = gate, head, every
         self.bases = [head.changed(change.swapped() for change in changes) for changes in every]
         self.moves = [find_moves(base, head, changes) for base, changes in zip(self.bases, every, strict=True)]
+        self._only_edits = all(change.old and change.new for changes in every for change in changes)
         self.whole = any(map(self._needs_all, (change for changes in every for change in changes)))
 
     def result(self, since: str) -> GateResult:
@@ -214,6 +181,8 @@ class _Comparison:
 
     def _mentioning(self, terms: Iterable[str], known: set[str]) -> set[str]:
         """The other skills in whose texts one of the terms stands, as it is or as in an address."""
+        from urllib.parse import quote
+
         written = {form for term in terms for form in (term, quote(term)) if term}
         pattern = re.compile(b"|".join(re.escape(os.fsencode(term)) for term in sorted(written, key=len, reverse=True)))
         found = set()
@@ -253,8 +222,10 @@ class _Comparison:
         for base, moves in zip(self.bases, self.moves, strict=True):
             if not left:
                 break
-            between = with_facts if any(_sees_all(each.finding, state.between) for each in left) else None
-            before = self._check(base, folders, between)
+            between = {finding.code for finding in state.between}
+            # A comment that silences nothing may silence one of these.
+            needed = any(each.finding.code in between or each.finding.family == "ignores" for each in left)
+            before = self._check(base, folders, with_facts if needed else None, state)
             worse = {id(finding) for finding in list_new(self._without_known(before.findings), left, moves)}
             older += sum(id(each.finding) not in worse for each in left)
             left = [each for each in left if id(each.finding) in worse]
@@ -275,8 +246,17 @@ class _Comparison:
         left = {id(each) for each in drop_known([each.finding for each in placed], self.gate.root, self.gate.config)}
         return [each for each in placed if id(each.finding) in left]
 
-    def _check(self, tree: Tree, folders: set[str], siblings: Mapping[str, Mapping[str, Any]] | None) -> _State:
-        """What is found in the skills in these folders and, where the facts of the others are given, between skills."""
+    def _check(
+        self,
+        tree: Tree,
+        folders: set[str],
+        siblings: Mapping[str, Mapping[str, Any]] | None,
+        later: _State | None = None,
+    ) -> _State:
+        """What is found in the skills in these folders and, where the facts of the others are given, between skills.
+
+        What was found between skills in the `later` state holds if nothing differs of what is looked at for it.
+        """
         from skill_health.lint.check import SkillChecker, check_all, check_corpus
 
         gate = self.gate
@@ -296,8 +276,11 @@ class _Comparison:
             checked = dict(check_all(checker, entries, gate.jobs))
             findings = [each for skill in checked.values() for each in skill.findings]
             between: tuple[Finding, ...] = ()
-            if siblings is not None:
-                facts = dict(sorted({**siblings, **{path: skill.facts for path, skill in checked.items()}}.items()))
+            own = {path: skill.facts for path, skill in checked.items()}
+            if later is not None and siblings is not None and own == later.facts and self._only_edits:
+                between = later.between
+            elif siblings is not None:
+                facts = dict(sorted({**siblings, **own}.items()))
                 shown = None if self.whole else frozenset(checked).union(_paths_of(registries))
                 discovery, boundary = Discovery(place, entries), checker.boundary
                 between = check_corpus(facts, discovery, gate.config, registries, gate.as_of, shown, boundary).findings
@@ -310,7 +293,7 @@ class _Comparison:
                     data = checker.boundary.read_small(finding.path) if not finding.source else None
                     texts[finding.path] = (data or b"").decode("utf-8", "replace").split("\n")
                 placed.append(marked_text(finding, texts[finding.path]))
-            return _State(placed, entries, frozenset(finding.code for finding in between))
+            return _State(placed, entries, own, between)
 
     def _is_wanted(self, above: str, folders: set[str]) -> bool:
         """Whether the files in a folder are laid out."""
@@ -343,17 +326,6 @@ class _Comparison:
                     if other in paths:
                         return f"{other} {'has changed' if paths[other].old else 'is new'}"
         return ""
-
-
-def _merge_heads(repository: GitRepository) -> Iterator[str]:
-    """The commits that are being merged into the current one."""
-    data = read_small(os.path.join(repository.folder, "MERGE_HEAD")) or b""
-    yield from data.decode("ascii", "replace").split()
-
-
-def _sees_all(finding: Finding, between: frozenset[str]) -> bool:
-    """Whether a finding comes from what lies between skills; a comment that silences nothing may do so, too."""
-    return finding.code in between or finding.family == "ignores"
 
 
 def _upward(folder: str) -> Iterator[str]:

@@ -45,14 +45,23 @@ def _reason(why: str) -> str:
     return f"({why})" if why else ""
 
 
-def below(result: GateResult, paths: Sequence[str], root: str) -> GateResult:
-    """Only what is new in the folders and files that were named."""
-    inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
-    if "." in inner:
-        return result
-    kept = tuple(
-        (finding, why)
-        for finding, why in result.new
-        if any(f"{path}/".startswith(f"{each}/") for path in (finding.path, finding.skill) for each in inner)
-    )
-    return result._replace(new=kept)
+def keep_below(result: GateResult, paths: Sequence[str], root: str, others: Sequence[str]) -> GateResult:
+    """Only what is new in the folders that were named, and in no other root, which has settings of its own.
+
+    Files, as a hook may pass them, leave out nothing.
+    """
+    here = [os.path.realpath(path) for path in paths]
+    named = [root] if not all(map(os.path.isdir, here)) else here
+    others = [other for other in others if _is_below(other, root)]
+
+    def is_kept(finding: Finding) -> bool:
+        places = [os.path.join(root, path) for path in (finding.path, finding.skill) if path]
+        if any(_is_below(place, other) for place in places for other in others):
+            return False
+        return any(_is_below(place, folder) for place in places for folder in named)
+
+    return result._replace(new=tuple(each for each in result.new if is_kept(each[0])))
+
+
+def _is_below(place: str, folder: str) -> bool:
+    return place == folder or place.startswith(folder.rstrip(os.sep) + os.sep)

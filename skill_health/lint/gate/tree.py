@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -19,8 +18,7 @@ from skill_health.core.git import GitRepository, StoredFile, blob_id
 from skill_health.discovery.listing import is_skill_name
 
 MOST_BYTES = 16 << 20
-_ON_DISK = b""
-_FILE, _LINK = b"100644", b"120000"
+ON_DISK = b""
 _MOST_LINKS = 40
 # What git lets nobody check out, but a commit may hold all the same.
 _FORBIDDEN = frozenset(("", ".", "..", ".git"))
@@ -136,7 +134,7 @@ class Tree:
             oid = self.files[path].oid
             data = self._read_on_disk(path, most)
             # Most files are on disk as they are here, and git costs more to ask than they do to read.
-            if oid == _ON_DISK or (data is not None and blob_id(oid, data) == oid):
+            if oid == ON_DISK or (data is not None and blob_id(oid, data) == oid):
                 found[path] = data
             else:
                 stored.append(path)
@@ -227,25 +225,3 @@ def _ways(path: str) -> Iterator[str]:
         yield path[:at]
         at = path.find("/", at + 1)
     yield path
-
-
-def staged_changes(repository: GitRepository, commit: str) -> list[FileChange]:
-    """What is staged against a commit ("": against nothing)."""
-    if commit:
-        return [FileChange(*each) for each in repository.list_staged(commit)]
-    return [FileChange(path, None, file) for path, file in repository.list_index().items()]
-
-
-def disk_changes(repository: GitRepository, base: Mapping[str, StoredFile], commit: str) -> list[FileChange]:
-    """What the work tree, untracked files included, has otherwise than a commit with these files."""
-    found = []
-    for path in repository.list_changes(commit):
-        try:
-            mode = os.lstat(os.path.join(repository.top, path)).st_mode
-        except OSError:
-            mode = 0
-        kept = stat.S_ISREG(mode) or stat.S_ISLNK(mode)
-        new = StoredFile(_LINK if stat.S_ISLNK(mode) else _FILE, _ON_DISK) if kept else None
-        if new is not None or path in base:
-            found.append(FileChange(path, base.get(path), new))
-    return found
