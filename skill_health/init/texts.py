@@ -19,12 +19,14 @@ HOOKS_FILE = ".pre-commit-config.yaml"
 # The same as in .pre-commit-hooks.yaml, for a skill-health that came from no repository that we know of.
 HOOKS = {
     "skill-health": (
-        "skill-health lint --force-exclude",
-        r"(?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|(skills?|references?|scripts)/.*)$",
+        "entry: skill-health lint --staged",
+        "always_run: true",
+        "pass_filenames: false",
+        "verbose: true",
     ),
     "skill-health-fixtures": (
-        "skill-health fixtures",
-        r"(?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|metadata\.json|(task|instruction)\.md)$",
+        "entry: skill-health fixtures",
+        r"files: (?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|metadata\.json|(task|instruction)\.md)$",
     ),
 }
 _PLAIN = lazy(r"[A-Za-z0-9/.][\w./:@+~=-]*(?<!:)")
@@ -247,11 +249,8 @@ def list_hook_lines(source: PackageSource | None, fixtures: bool) -> list[str]:
     # No repository is known that it came from: what is installed is what runs.
     text = ["- repo: local  # runs the skill-health installed where the commit is made", "  hooks:"]
     for name in ids:
-        command, files = HOOKS[name]
-        text += [
-            f"    - id: {name}", f"      name: {name}", "      language: system", f"      entry: {command}",
-            f"      files: {files}", "      require_serial: true",
-        ]  # fmt: skip
+        own = [f"name: {name}", "language: system", *HOOKS[name], "require_serial: true"]
+        text += [f"    - id: {name}", *(f"      {line}" for line in own)]
     return text
 
 

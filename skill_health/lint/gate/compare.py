@@ -26,13 +26,14 @@ def list_new(old: Sequence[PlacedFinding], new: Sequence[PlacedFinding], moves: 
     """The findings of the later state that the earlier one has not, or has as less severe, in their order.
 
     Each finding of before excuses one of now: first one that says the same of the same line, then one that says it of
-    another line of the same file, since a line may have been edited; last, as the words of a finding about several
-    skills change with each of them, one of the same rule about mostly the same skills.
+    another line of the same file, since a line may have been edited. A reference that led nowhere may do so in another
+    way. Last, as the words of a finding about several skills change with each of them, one of the same rule about mostly
+    the same skills.
     """
     left = [(each, _read(each, moves)) for each in old]
     waiting = [(at, each, _read(each, None)) for at, each in enumerate(new)]
     worse: list[tuple[int, Finding]] = []
-    for level in (_same, _edited):
+    for level in (_same, _edited, _still_broken):
         known: dict[Hashable, list[PlacedFinding]] = {}
         for each, words in left:
             if (key := level(words)) is not None:
@@ -64,6 +65,7 @@ class _Words(NamedTuple):
     message: str
     text: str
     secret: bool
+    reference: str
     skills: frozenset[str]
     several: bool
 
@@ -76,7 +78,9 @@ def _read(placed: PlacedFinding, moves: Moves | None) -> _Words:
         # Sizes and counts vary; in the name of a file a digit says which file it is.
         message = _DIGITS.sub("#", message)
     about = frozenset(map(follow, (finding.skill or finding.path, *finding.also)))
-    return _Words(finding.code, follow(finding.path), message, placed.text, placed.secret, about, bool(finding.also))
+    place = f"{finding.col}-{finding.end_col}" if is_broken_reference(finding) else ""
+    path, several = follow(finding.path), bool(finding.also)
+    return _Words(finding.code, path, message, placed.text, placed.secret, place, about, several)
 
 
 def _same(words: _Words) -> Hashable:
@@ -85,6 +89,15 @@ def _same(words: _Words) -> Hashable:
 
 def _edited(words: _Words) -> Hashable:
     return None if words.secret else (words.code, words.path, words.message)
+
+
+def _still_broken(words: _Words) -> Hashable:
+    return (words.path, words.text, words.reference) if words.reference else None
+
+
+def is_broken_reference(finding: Finding) -> bool:
+    """Whether a finding is that a link, path, anchor or name leads nowhere."""
+    return finding.family == _LINKS and finding.rule.startswith(("broken-", "missing-"))
 
 
 def _unlike(

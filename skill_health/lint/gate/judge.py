@@ -24,7 +24,7 @@ from skill_health.discovery.listing import may_hold_skills
 from skill_health.discovery.roots import skill_above
 from skill_health.lint.cache import CachedCorpus, StoredCorpus
 from skill_health.lint.gate.changes import ChangeSet
-from skill_health.lint.gate.compare import PlacedFinding, list_new, marked_text, mentions
+from skill_health.lint.gate.compare import PlacedFinding, is_broken_reference, list_new, marked_text, mentions
 from skill_health.lint.gate.moves import Moves, find_moves
 from skill_health.lint.gate.tree import FileChange, Tree, TreeBoundary
 from skill_health.lint.pipeline import LintSession, named
@@ -111,8 +111,8 @@ class _Comparison:
         self.gate, self.head, self.every = gate, head, every
         self.bases = [head.changed(change.swapped() for change in changes) for changes in every]
         self.moves = [find_moves(base, head, changes) for base, changes in zip(self.bases, every, strict=True)]
-        self._only_edits = all(change.old and change.new for changes in every for change in changes)
         self.whole = any(map(self._needs_all, (change for changes in every for change in changes)))
+        self._only_edits = not self.whole and all(each.old and each.new for changes in every for each in changes)
 
     def result(self, since: str) -> GateResult:
         """Check what can have changed, and once more where a finding is about a skill that was not looked at."""
@@ -132,8 +132,8 @@ class _Comparison:
         if self.gate.is_registry(change.path) or any(file and file.is_link for file in (change.old, change.new)):
             return True
         # A skill that is only found through a link has the path of the link.
-        hidden = not all(map(may_hold_skills, change.path[len(self.gate.inner) :].split("/")[:-1]))
-        return bool(hidden and self.head.links)
+        folders = change.path.removeprefix(self.gate.inner).split("/")[:-1]
+        return not all(map(may_hold_skills, folders)) and bool(self.head.links)
 
     def _touched(self) -> set[str]:
         """The folders of the skills that differ from every earlier state, or mention what each of them had."""
@@ -304,8 +304,9 @@ class _Comparison:
     def _graded(self, finding: Finding) -> Finding:
         """A reference that leads nowhere since this change is an error, unless the configuration says what it is."""
         config = self.gate.config
-        broken = finding.family == "links" and finding.rule.startswith(("broken-", "missing-"))
-        if broken and finding.severity is not Severity.INFO and not any(named(finding, (s,)) for s in config.severity):
+        if not is_broken_reference(finding) or finding.severity is Severity.INFO:
+            return finding
+        if not any(named(finding, (selector,)) for selector in config.severity):
             return finding._replace(severity=Severity.ERROR)
         return finding
 
@@ -315,7 +316,7 @@ class _Comparison:
         own = self._inner(finding.path)
         for base, moves, changes in zip(self.bases, self.moves, self.every, strict=True):
             for name, path in self.gone(base, changes):
-                if path != own and mentions(said, name):
+                if path != own and any(mentions(said, each) for each in (name, path.rpartition("/")[2])):
                     now = moves.follow(path)
                     if now != path:
                         return f"{path} is now {now}"
