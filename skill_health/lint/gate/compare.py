@@ -11,6 +11,8 @@ from skill_health.rules._api import Finding
 from skill_health.text.patterns import lazy
 
 _DIGITS = lazy(r"\d+")
+_WORD = lazy(r"[^\s,;:()'\"]+(?:[,:][^\s,;:()'\"]+)*")
+_COUNT = lazy(r"\d[\d,]*")
 _LINKS = "links"
 
 
@@ -27,8 +29,8 @@ def list_new(old: Sequence[PlacedFinding], new: Sequence[PlacedFinding], moves: 
 
     Each finding of before excuses one of now: first one that says the same of the same line, then one that says it of
     another line of the same file, since a line may have been edited. A reference that led nowhere may do so in another
-    way. Last, as the words of a finding about several skills change with each of them, one of the same rule about mostly
-    the same skills.
+    way. Last, as the words of a finding about several things change with each of them, one of the same rule about
+    mostly the same skills, or one that named no fewer things in the same file.
     """
     left = [(each, _read(each, moves)) for each in old]
     waiting = [(at, each, _read(each, None)) for at, each in enumerate(new)]
@@ -68,6 +70,8 @@ class _Words(NamedTuple):
     reference: str
     skills: frozenset[str]
     several: bool
+    named: frozenset[str]
+    counts: tuple[int, ...]
 
 
 def _read(placed: PlacedFinding, moves: Moves | None) -> _Words:
@@ -80,7 +84,10 @@ def _read(placed: PlacedFinding, moves: Moves | None) -> _Words:
     about = frozenset(map(follow, (finding.skill or finding.path, *finding.also)))
     place = f"{finding.col}-{finding.end_col}" if is_broken_reference(finding) else ""
     path, several = follow(finding.path), bool(finding.also)
-    return _Words(finding.code, path, message, placed.text, placed.secret, place, about, several)
+    listed = _WORD.findall(reword(f"{finding.message} {finding.help}") if moves else finding.message)
+    counts = tuple(int(word.replace(",", "")) for word in _WORD.findall(finding.message) if _COUNT.fullmatch(word))
+    named = frozenset(word.rstrip(".") for word in listed if not _COUNT.fullmatch(word))
+    return _Words(finding.code, path, message, placed.text, placed.secret, place, about, several, named, counts)
 
 
 def _same(words: _Words) -> Hashable:
@@ -92,7 +99,7 @@ def _edited(words: _Words) -> Hashable:
 
 
 def _still_broken(words: _Words) -> Hashable:
-    return (words.path, words.text, words.reference) if words.reference else None
+    return (words.path, words.text, words.reference, words.counts) if words.reference else None
 
 
 def is_broken_reference(finding: Finding) -> bool:
@@ -103,10 +110,10 @@ def is_broken_reference(finding: Finding) -> bool:
 def _unlike(
     left: Iterable[tuple[PlacedFinding, _Words]], waiting: Iterable[tuple[int, PlacedFinding, _Words]]
 ) -> Iterator[tuple[int, Finding]]:
-    """What is left of the later state but findings about mostly the same skills as one that is left of the earlier."""
-    kept = [(each, words) for each, words in left if words.several]
+    """What is left of the later state but findings that one left of the earlier state is about, too."""
+    kept = list(left)
     for at, each, words in waiting:
-        pair = next((one for one in kept if words.several and _overlap(one[1], words)), None)
+        pair = next((one for one in kept if _overlap(one[1], words) or _shrunk(one[1], words)), None)
         if pair is None or each.finding.severity.rank < pair[0].finding.severity.rank:
             yield at, each.finding
         if pair is not None:
@@ -114,8 +121,18 @@ def _unlike(
 
 
 def _overlap(one: _Words, other: _Words) -> bool:
-    shared = len(one.skills & other.skills)
-    return one.code == other.code and other.path in one.skills and 2 * shared > len(one.skills | other.skills)
+    """Whether both are about several skills, most of them the same."""
+    if one.code != other.code or not one.several or not other.several or other.path not in one.skills:
+        return False
+    return 2 * len(one.skills & other.skills) > len(one.skills | other.skills)
+
+
+def _shrunk(one: _Words, other: _Words) -> bool:
+    """Whether the later of two findings names nothing that the earlier does not name, and counts no more."""
+    if (one.code, one.path) != (other.code, other.path) or one.secret or other.secret:
+        return False
+    grown = len(one.counts) == len(other.counts) and any(map(int.__lt__, one.counts, other.counts))
+    return other.named <= one.named and not grown
 
 
 def marked_text(finding: Finding, lines: Sequence[str]) -> PlacedFinding:

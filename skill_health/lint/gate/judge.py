@@ -286,13 +286,8 @@ class _Comparison:
                 between = check_corpus(facts, discovery, gate.config, registries, gate.as_of, shown, boundary).findings
             comments = [each for skill in checked.values() for each in skill.ignores]
             settled, _ = self._session.settle([*findings, *between], comments)
-            texts: dict[str, Sequence[str]] = {}
-            placed = []
-            for finding in settled:
-                if finding.path not in texts:
-                    data = checker.boundary.read_small(finding.path) if not finding.source else None
-                    texts[finding.path] = (data or b"").decode("utf-8", "replace").split("\n")
-                placed.append(marked_text(finding, texts[finding.path]))
+            read = cache(lambda path: (checker.boundary.read_small(path) or b"").decode("utf-8", "replace").split("\n"))
+            placed = [marked_text(each, () if each.source else read(each.path)) for each in settled]
             return _State(placed, entries, own, between)
 
     def _is_wanted(self, above: str, folders: set[str]) -> bool:
