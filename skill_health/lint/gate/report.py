@@ -32,6 +32,8 @@ def gate_lines(result: GateResult, prefix: str, color: bool) -> Iterator[str]:
     said = ", ".join(f"{n} {s.value}{'s' * (n != 1 and s is not Severity.INFO)}" for s, n in counts if n)
     yield ""
     yield f"new since {clean(result.since)}: {said}" + f" ({older})" * bool(older)
+    if fixable := sum(finding.fixable for finding, _ in result.new):
+        yield f"{fixable} with a fix: skill-health lint --diff shows the safe ones, --fix applies them"
 
 
 def _line(finding: Finding, why: str, prefix: str, color: bool) -> str:
