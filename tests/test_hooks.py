@@ -209,7 +209,8 @@ def test_what_the_configuration_excludes_is_left_alone(repository: Path) -> None
 def test_a_file_name_cannot_pose_as_an_option(repository: Path) -> None:
     put(repository, "--output=owned/SKILL.md", skill("owned", "things"))
     put(repository, "--report=skills/a/SKILL.md", skill("a", "things"))
-    assert commit(repository).returncode == 0
+    refused = commit(repository)
+    assert refused.returncode == 1 and "--output=owned/SKILL.md:2:7: error FM013" in refused.stderr, refused.stderr
     assert sorted(path.name for path in repository.iterdir() if not path.name.startswith(".")) == [
         "--output=owned", "--report=skills", "prompts.jsonl", "skills",
     ]  # fmt: skip
@@ -326,7 +327,7 @@ def test_three_hundred_changed_skills(gate: Path) -> None:
         put(gate, f"skills/{name}/SKILL.md", SKILL.format(name=name) + "See [it](one.md).\n\nMore.\n")
     put(gate, "skills/part7/SKILL.md", SKILL.format(name="part7") + "See [it](one.md), [that](two.md).\n")
     refused = commit(gate)
-    found = [line for line in refused.stderr.splitlines() if " error " in line]
+    found = [line for line in refused.stderr.splitlines() if line.startswith("skills/") and " error " in line]
     assert refused.returncode == 1 and len(found) == 1 and found[0].startswith("skills/part7/SKILL.md:8:"), found
 
 
