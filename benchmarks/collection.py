@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 from benchmarks import _agnix
 from benchmarks._measure import Command, Options, environment, interleave, skill_health
@@ -31,21 +34,27 @@ def run(options: Options) -> Iterator[str]:
     commits = tree._replace(root=options.scratch / "commits", skills=tree.skills[:1])
     shutil.copytree(tree.root, commits.root, symlinks=True)
     edits = count(1)
+    _git(commits.root, "init", "--quiet")
+    _git(commits.root, "add", "--all")
+    _git(commits.root, "commit", "--quiet", "--message", "All skills")
+
+    def stage() -> None:
+        commits.append(next(edits))
+        _git(commits.root, "add", "--all")
+
     ours = skill_health("lint", "--jobs", "2")
     commands = {
         BASE: Command([program, "."], tree.root, env),
         COLD: Command([*ours, "--no-cache"], tree.root, env),
         EDITED: Command(ours, tree.root, env, before=lambda: tree.append(next(edits))),
         SAME: Command(ours, tree.root, env),
-        HOOK: Command(skill_health("lint", "--no-cache", commits.skills[0]), commits.root, env),
-        HOOK_EDITED: Command(
-            skill_health("lint", commits.skills[0]), commits.root, env, before=lambda: commits.append(next(edits))
-        ),
+        HOOK: Command(skill_health("lint", "--staged", "--no-cache"), commits.root, env, before=stage),
+        HOOK_EDITED: Command(skill_health("lint", "--staged"), commits.root, env, before=stage),
     }
     yield (
         f"{tree.name}, `skill-health lint --jobs 2` against `agnix .` in the same folder, text output of both thrown "
-        "away. Before each run after an edit a line is appended to another SKILL.md. The hook is asked for one of the skills, "
-        "in a copy of the tree, and a line is appended to it before each run. agnix keeps no cache; it also "
+        "away. Before each run after an edit a line is appended to another SKILL.md. The hook judges a commit to a copy "
+        "of the tree: a line is appended to one of its skills and staged before each run. agnix keeps no cache; it also "
         "reads other kinds of files (CLAUDE.md, hooks ...), and it runs other rules."
     )
     samples = interleave(commands, options.rounds)
@@ -60,3 +69,8 @@ def run(options: Options) -> Iterator[str]:
         ],
     )
     yield absolutes(samples)
+
+
+def _git(root: Path, *arguments: str) -> None:
+    named = {f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    subprocess.run(["git", *arguments], cwd=root, env={**os.environ, **named}, check=True)

@@ -24,6 +24,7 @@ CHANGING = (
     (re.compile(r"\b\d{8}T\d{6}Z-[0-9a-f]{8}\b"), "RUN"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?"), "DATE"),
     (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b"), "COMMIT"),
+    (re.compile(r"(?m)^- duration: [\d.]+s$"), "DURATION"),
 )
 ELLIPSIS = "…\n"
 

@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from skill_health.init import texts
+from tests.test_gate import CASES, SKILL, begin, follow, holds
 
 pytestmark = pytest.mark.real
 
@@ -111,7 +113,8 @@ def test_a_bad_skill_is_refused_and_the_fixed_one_passes(repository: Path) -> No
     refused = commit(repository)
     assert refused.returncode == 1
     assert "skills/sort-maps/SKILL.md:3:" in refused.stderr and "error FM003" in refused.stderr
-    assert "help: " in refused.stderr and "1 skill checked: 1 error" in refused.stderr
+    assert "Put the value of 'description' in quotes." in refused.stderr
+    assert "new since the last commit: 1 error" in refused.stderr
     assert "Traceback" not in refused.stderr
     put(repository, "skills/sort-maps/SKILL.md", skill("sort-maps", "maps"))
     assert commit(repository).returncode == 0
@@ -184,15 +187,13 @@ def test_a_renamed_skill_breaks_the_labels_that_name_it(repository: Path) -> Non
     assert refused.returncode == 1 and "prompts.jsonl:1:" in refused.stderr and "FX003" in refused.stderr
 
 
-def test_unrelated_files_do_not_trigger(repository: Path) -> None:
-    for path in ("README.md", "src/app.py", "docs/skill.markdown"):
-        put(repository, path, "text\n")
-    done = commit(repository)
-    assert done.returncode == 0 and done.stderr.count("(no files to check)") == 2, done.stderr
-    put(repository, "scripts/build.py", "print()\n")
-    put(repository, "data/rows.jsonl", "{}\n")
+def test_unrelated_files_say_nothing(repository: Path) -> None:
+    for path in ("README.md", "src/app.py", "docs/skill.markdown", "scripts/build.py", "data/rows.jsonl"):
+        put(repository, path, "text\n" if path.endswith("md") else "{}\n")
     done = commit(repository)
     assert done.returncode == 0 and done.stderr.count("Passed") == 2, done.stderr
+    said = re.sub(r"(?m)^(skill-health.*|- hook id: .*|- duration: .*|\s*)\n", "", done.stderr)
+    assert said == "", done.stderr
 
 
 def test_what_the_configuration_excludes_is_left_alone(repository: Path) -> None:
@@ -208,7 +209,8 @@ def test_what_the_configuration_excludes_is_left_alone(repository: Path) -> None
 def test_a_file_name_cannot_pose_as_an_option(repository: Path) -> None:
     put(repository, "--output=owned/SKILL.md", skill("owned", "things"))
     put(repository, "--report=skills/a/SKILL.md", skill("a", "things"))
-    assert commit(repository).returncode == 0
+    refused = commit(repository)
+    assert refused.returncode == 1 and "--output=owned/SKILL.md:2:7: error FM013" in refused.stderr, refused.stderr
     assert sorted(path.name for path in repository.iterdir() if not path.name.startswith(".")) == [
         "--output=owned", "--report=skills", "prompts.jsonl", "skills",
     ]  # fmt: skip
@@ -219,6 +221,150 @@ def test_all_files_at_once(repository: Path) -> None:
     done = call(sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose", cwd=repository)
     assert done.returncode == 0 and "2 skills checked: 0 errors" in done.stdout, done.stdout
     assert "1 router prompt checked" in done.stdout
+
+
+@pytest.fixture
+def gate(hooks: texts.PackageSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with nothing but the hook of the linter."""
+    monkeypatch.setenv("SKILL_HEALTH_CACHE_DIR", str(tmp_path / "cache"))
+    root = tmp_path / "collection"
+    put(root, ".pre-commit-config.yaml", texts.format_hooks(texts.list_hook_lines(hooks, fixtures=False)))
+    return root
+
+
+def install(root: Path) -> None:
+    must(sys.executable, "-m", "pre_commit", "install", "-t", "pre-commit", "-t", "pre-merge-commit", cwd=root)
+
+
+def start(root: Path) -> None:
+    """What is there is committed without being asked; from then on the hook runs."""
+    must("git", "add", "--all", cwd=root)
+    must("git", "commit", "--quiet", "--no-verify", "--message", "Before", cwd=root)
+    install(root)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_a_case_of_the_gate(case: dict[str, Any], gate: Path, checkout: Path) -> None:
+    """What is staged is committed, as a user does who leaves other changes for later."""
+    begin(gate, case)
+    start(gate)
+    follow(gate, case, str(checkout / ".venv" / "bin"))
+    done = call("git", "commit", "--message", "A change", cwd=gate)
+    holds(case, done.stderr, done.returncode != 0)
+
+
+def test_a_merge_is_refused_for_what_neither_side_had(gate: Path) -> None:
+    begin(gate, {"before": {"skills/alpha/SKILL.md": "{alpha}", "skills/alpha/table.md": "# Table\n"}})
+    start(gate)
+    must("git", "checkout", "-qb", "side", cwd=gate)
+    put(gate, "skills/alpha/SKILL.md", SKILL.format(name="alpha") + "See [it](table.md).\n")
+    put(gate, "skills/beta/SKILL.md", SKILL.format(name="beta") + "See [it](theirs.md).\n")
+    must("git", "add", "--all", cwd=gate)
+    must("git", "commit", "-qnm", "Theirs", cwd=gate)
+    must("git", "checkout", "-q", "-", cwd=gate)
+    (gate / "skills/alpha/table.md").unlink()
+    must("git", "commit", "-qnam", "Ours", cwd=gate)
+    refused = call("git", "merge", "side", "-m", "Both", cwd=gate)
+    assert refused.returncode != 0, refused.stdout
+    refused = call("git", "commit", "-m", "Both", cwd=gate)
+    assert refused.returncode == 1 and "skills/alpha/SKILL.md:8:5: error LI001" in refused.stderr, refused.stderr
+    assert "theirs.md" not in refused.stderr and "new since both sides of the merge: 1 error" in refused.stderr
+    put(gate, "skills/alpha/table.md", "# Table\n")
+    must("git", "add", "--all", cwd=gate)
+    must("git", "commit", "-qm", "Both", cwd=gate)
+
+
+def test_a_commit_of_named_files_an_amended_one_and_a_rebase(gate: Path) -> None:
+    begin(gate, {"before": {"skills/alpha/SKILL.md": "{alpha}See [it](one.md).\n", "skills/beta/SKILL.md": "{beta}"}})
+    start(gate)
+    must("git", "commit", "-q", "--amend", "-m", "Another message", cwd=gate)
+    put(gate, "skills/alpha/SKILL.md", SKILL.format(name="alpha") + "See [it](one.md).\nMore.\n")
+    put(gate, "skills/beta/SKILL.md", SKILL.format(name="beta") + "See [it](two.md).\n")
+    must("git", "commit", "-qm", "Only one", "skills/alpha/SKILL.md", cwd=gate)
+    refused = call("git", "commit", "-am", "The other", cwd=gate)
+    assert refused.returncode == 1 and "skills/beta/SKILL.md:8:5: error LI001" in refused.stderr, refused.stderr
+    must("git", "checkout", "-q", "--", ".", cwd=gate)
+    must("git", "checkout", "-q", "--detach", "HEAD~1", cwd=gate)
+    put(gate, "skills/beta/SKILL.md", SKILL.format(name="beta") + "More.\n")
+    must("git", "commit", "-qam", "Aside", cwd=gate)
+    must("git", "rebase", "-q", "-", cwd=gate)
+    refused = call("git", "commit", "--amend", "--allow-empty", "-m", "It", cwd=gate)
+    assert refused.returncode == 0, refused.stderr
+
+
+def test_the_first_commit_of_a_repository(gate: Path) -> None:
+    begin(gate, {"before": {"skills/alpha/SKILL.md": "{alpha}See [it](one.md).\n"}})
+    install(gate)
+    refused = commit(gate)
+    assert refused.returncode == 1 and "new since nothing: 1 error" in refused.stderr, refused.stderr
+    put(gate, "skills/alpha/SKILL.md", SKILL.format(name="alpha"))
+    assert commit(gate).returncode == 0
+
+
+def test_a_submodule_is_added_and_moved_on(gate: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    begin_other = {"before": {"skills/beta/SKILL.md": "{beta}See [it](one.md).\n"}}
+    other.mkdir()
+    begin(other, begin_other)
+    must("git", "add", "--all", cwd=other)
+    must("git", "commit", "-qm", "Theirs", cwd=other)
+    begin(gate, {"before": {"skills/alpha/SKILL.md": "{alpha}"}})
+    start(gate)
+    must("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "vendor", cwd=gate)
+    done = commit(gate)
+    assert done.returncode == 0 and "LI001" not in done.stderr, done.stderr
+    put(gate / "vendor", "skills/beta/SKILL.md", SKILL.format(name="beta") + "See [it](two.md).\n")
+    must("git", "commit", "-qam", "On", cwd=gate / "vendor")
+    done = commit(gate)
+    assert done.returncode == 0 and "LI001" not in done.stderr, done.stderr
+
+
+def test_three_hundred_changed_skills(gate: Path) -> None:
+    names = [f"part{n}" for n in range(300)]
+    begin(gate, {"before": {f"skills/{n}/SKILL.md": SKILL.format(name=n) + "See [it](one.md).\n" for n in names}})
+    start(gate)
+    for name in names:
+        put(gate, f"skills/{name}/SKILL.md", SKILL.format(name=name) + "See [it](one.md).\n\nMore.\n")
+    put(gate, "skills/part7/SKILL.md", SKILL.format(name="part7") + "See [it](one.md), [that](two.md).\n")
+    refused = commit(gate)
+    found = [line for line in refused.stderr.splitlines() if line.startswith("skills/") and " error " in line]
+    assert refused.returncode == 1 and len(found) == 1 and found[0].startswith("skills/part7/SKILL.md:8:"), found
+
+
+def test_a_run_between_two_revisions(gate: Path) -> None:
+    begin(gate, {"before": {"skills/alpha/SKILL.md": "{alpha}See [it](one.md).\n"}})
+    start(gate)
+    put(gate, "skills/beta/SKILL.md", SKILL.format(name="beta") + "See [it](two.md).\n")
+    must("git", "add", "--all", cwd=gate)
+    must("git", "commit", "-qnm", "Unchecked", cwd=gate)
+    done = call(sys.executable, "-m", "pre_commit", "run", "--from-ref", "HEAD~1", "--to-ref", "HEAD", cwd=gate)
+    assert done.returncode == 1 and "two.md" in done.stdout and "one.md" not in done.stdout, done.stdout
+
+
+def test_a_hook_that_is_passed_files_still_works(gate: Path) -> None:
+    """As .pre-commit-config.yaml files of users have it that were written for the hook before this one."""
+    put(gate, ".pre-commit-config.yaml", OLD.format(path=Path(sys.executable).parent / "skill-health"))
+    begin(gate, {"before": {"skills/alpha/SKILL.md": "{alpha}"}})
+    start(gate)
+    put(
+        gate,
+        "skills/alpha/SKILL.md",
+        SKILL.format(name="alpha").replace("description: Sorts", "description: It: sorts"),
+    )
+    refused = commit(gate)
+    assert refused.returncode == 1 and "error FM003" in refused.stderr and "1 skill checked" in refused.stderr
+
+
+OLD = """repos:
+- repo: local
+  hooks:
+  - id: skill-health
+    name: skill-health
+    language: system
+    entry: {path} lint --force-exclude
+    files: (?i)^(?!-)(.*/)?(SKILL\\.md|skill-health\\.toml|[^/]*\\.jsonl|(skills?|references?|scripts)/.*)$
+    require_serial: true
+"""
 
 
 README = re.compile(r"```yaml\n(repos:\n.*?)```", re.DOTALL)

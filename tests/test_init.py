@@ -334,10 +334,10 @@ def test_any_text_is_extended_safely_or_not_at_all(text: str) -> None:
 def test_the_package_and_the_hook_file_name_the_same_hooks(checkout: Path) -> None:
     published = {hook["id"]: hook for hook in yaml.safe_load((checkout / ".pre-commit-hooks.yaml").read_text("utf-8"))}
     assert set(published) == {*texts.HOOKS, "skill-health-fix", "skill-health-router"}
-    for name, (command, files) in texts.HOOKS.items():
-        assert (published[name]["entry"], published[name]["files"]) == (command, files)
-        assert published[name]["require_serial"] is True
-    assert published["skill-health-fix"]["files"] == texts.HOOKS["skill-health"][1]
+    for name, lines in texts.HOOKS.items():
+        own = yaml.safe_load("\n".join(lines))
+        assert own == {key: published[name][key] for key in own}
+        assert {"files", "always_run"} & own.keys() and published[name]["require_serial"] is True
 
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -434,8 +434,8 @@ def test_a_workflow_grants_no_more_than_it_needs() -> None:
     assert {name: job.get("permissions") for name, job in flow["jobs"].items()} == {
         "lint": None, "daily": None, "keep": {"contents": "write"},
     }  # fmt: skip
-    for name in ("lint", "daily"):
-        assert flow["jobs"][name]["steps"][0]["with"] == {"persist-credentials": False}
+    for name, depth in (("lint", {"fetch-depth": 0}), ("daily", {})):
+        assert flow["jobs"][name]["steps"][0]["with"] == {"persist-credentials": False, **depth}
 
 
 def test_links_that_lead_out_of_the_repository_are_not_followed(
@@ -520,7 +520,7 @@ def test_the_workflow_is_what_it_says() -> None:
     assert "skill-health lint --format github 'a b'" in steps(text, "lint")
     assert "skill-health daily 'a b'" in steps(text, "daily")
     assert "skill-health report --format md 'a b' >> \"$GITHUB_STEP_SUMMARY\"" in steps(text, "daily")
-    assert "git add -- 'a b/reports'\n" in text and text.count("${{") == 1
+    assert "git add -- 'a b/reports'\n" in text and text.count("${{") == 2
     assert text.count('path: "a b/reports"\n') == 2
     for name in ("${{ x }}", "a\nb", "$(x)", "-rf", "`x`"):
         with pytest.raises(UsageError):
@@ -534,7 +534,7 @@ def test_only_the_job_that_runs_git_alone_may_write() -> None:
         "lint": None, "daily": None, "keep": {"contents": "write"},
     }  # fmt: skip
     for name in ("lint", "daily"):
-        assert jobs["jobs"][name]["steps"][0]["with"] == {"persist-credentials": False}
+        assert jobs["jobs"][name]["steps"][0]["with"]["persist-credentials"] is False
     commands = [line.split()[0] for script in steps(yaml.safe_dump(jobs), "keep") for line in script.splitlines()]
     assert set(commands) == {"git", "if"}
 

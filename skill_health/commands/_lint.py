@@ -33,6 +33,13 @@ class LintOptions:
             "help": "Check only skills that differ from REV (HEAD).",
         },
     ] = None
+    new_since: Annotated[
+        str | None,
+        {"metavar": "REV", "help": "Report only what is worse than where this branch left REV, wherever it is."},
+    ] = None
+    staged: Annotated[
+        bool, {"help": "Report only what the commit being made makes worse, as the hook does; deletions count."}
+    ] = False
     format_: Annotated[str, {"metavar": "NAME", "help": "Format: text, json, sarif, github, gitlab, junit ..."}] = (
         "text"
     )
@@ -97,6 +104,10 @@ def run_lint(paths: Sequence[str], options: LintOptions) -> int:
 
     paths = tuple(paths) or (".",)
     known_format(options.format_)
+    if options.staged or options.new_since:
+        code = _judge_change(paths, options)
+        if code is not None:
+            return code
     root, config = configure(paths, options.config_file, _overrides(options))
     if options.changed:
         paths = changed_paths(root, options.changed, paths)
@@ -123,6 +134,41 @@ def _overrides(options: LintOptions) -> dict[str, object]:
         # What is selected on the command line is all that is selected.
         overrides.setdefault("extend_select", ())
     return overrides
+
+
+def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
+    """Print what a change makes worse, and return the exit code; None where there is no change to judge, but all."""
+    from skill_health.lint.gate.changes import read_since, read_staged
+    from skill_health.lint.gate.judge import Gate
+    from skill_health.lint.gate.report import gate_lines, gate_report, keep_below
+    from skill_health.lint.pipeline import configure, prefix
+
+    alone = ("changed", "fix", "diff", "score", "report", "check_urls", "write_baseline", "fail_under")
+    if given := [name_flag(name) for name in alone if getattr(options, name)]:
+        raise UsageError(
+            f"{given[0]} looks at whole skills, --staged and --new-since at what a change adds: choose one"
+        )
+    top, config = configure(paths, options.config_file, _overrides(options))
+    # A run of pre-commit between two revisions says here which.
+    revision = options.new_since or os.environ.get("PRE_COMMIT_FROM_REF", "")
+    changes = read_since(top, revision) if revision else read_staged(top)
+    if changes is None:
+        return None
+    code, texts = CLEAN, []
+    roots = [top] if options.config_file else changes.list_roots(top)
+    for root in roots:
+        _, config = configure((root,), options.config_file, _overrides(options))
+        result = Gate(root, config, options.as_of or date.today(), options.jobs, not options.no_cache).judge(changes)
+        result = keep_below(result, paths, root, [other for other in roots if other != root])
+        report = gate_report(result, config.profile, prefix(root))._replace(statistics=options.statistics)
+        code = max(code, judge_report(report, config.fail_on, 0.0))
+        color = not options.output and wants_color(None, options.color)
+        if options.format_ == "text" and not options.statistics:
+            texts += [f"{line}\n" for line in gate_lines(result, report.prefix, color)]
+        elif root == top or report.findings:
+            texts.append(formats.load(options.format_).render(report, color))
+    _print("".join(texts), options.output)
+    return code
 
 
 def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions) -> int:
@@ -163,7 +209,10 @@ def known_format(name: str) -> None:
 
 def write_report(report: LintReport, format_: str, output: str | None = None, color: str = "auto") -> None:
     """Render a report in a format, to a file or to the terminal."""
-    text = formats.load(format_).render(report, not output and wants_color(None, color))
+    _print(formats.load(format_).render(report, not output and wants_color(None, color)), output)
+
+
+def _print(text: str, output: str | None) -> None:
     if output:
         from skill_health.core.files import write_text
 

@@ -11,11 +11,16 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import open_regular
+
+try:
+    # Loading OpenSSL takes longer than all that is hashed here.
+    from _sha1 import sha1  # type: ignore[import-not-found, unused-ignore]
+except ImportError:
+    from hashlib import sha1
 
 # A bare repository inside a clone may be a trap: its configuration is the work of whoever wrote the clone. The server
 # of a partial clone would be asked for what is missing by a command that the clone names.
@@ -48,6 +53,23 @@ class GitOutput(NamedTuple):
     reason: str = ""
 
 
+class StoredFile(NamedTuple):
+    """A file of a commit or of the index: its mode, and the id of its content."""
+
+    mode: bytes
+    oid: bytes
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link, whose content is where it leads."""
+        return self.mode == _LINK
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is a submodule, whose files are another repository's."""
+        return self.mode == _MODULE
+
+
 class _Tracked(NamedTuple):
     """What a commit or the index says of a path; `state` is that of the file when git looked at it last, if known."""
 
@@ -67,9 +89,9 @@ class GitRepository(NamedTuple):
         """Run a command of git that reads only, at the top, with `given` as its input."""
         return _run(f"--git-dir={self.folder}", f"--work-tree={self.top}", "-C", self.top, *arguments, given=given)
 
-    def ask(self, *arguments: str, missing: int = 0) -> bytes:
+    def ask(self, *arguments: str, missing: int = 0, given: bytes = b"") -> bytes:
         """What git prints; nothing if it ends with the exit code `missing`. Raises UsageError for another failure."""
-        done = self.run(*arguments)
+        done = self.run(*arguments, given=given)
         if done.code not in (0, missing):
             raise UsageError(f"git {arguments[0]}: {done.reason}")
         return b"" if done.code else done.output
@@ -113,14 +135,45 @@ class GitRepository(NamedTuple):
             found = self.ask("ls-files", "-z", "--others", "--exclude-standard")
             yield from filter(wanted, (os.fsdecode(name) for name in found.split(b"\0") if name))
 
+    def list_staged(self, commit: str) -> Iterator[tuple[str, StoredFile | None, StoredFile | None]]:
+        """The paths, relative to the top, that the index has otherwise than a commit, and what both have there.
+
+        The work tree is not looked at. Raises UsageError where git fails.
+        """
+        how = ("--raw", "-z", "--no-renames", "--no-abbrev", "--no-relative", "--ignore-submodules=none")
+        parts = self.ask("diff-index", "--cached", *how, commit, "--").split(b"\0")
+        for head, path in zip(parts[::2], parts[1::2], strict=False):
+            old_mode, mode, old_oid, oid, _ = head.removeprefix(b":").split()
+            old = StoredFile(old_mode, old_oid) if old_oid.strip(b"0") else None
+            yield os.fsdecode(path), old, StoredFile(mode, oid) if oid.strip(b"0") else None
+
+    def list_index(self) -> dict[str, StoredFile]:
+        """The files of the index by their paths, relative to the top."""
+        return dict(_entries(self.ask("ls-files", "-s", "-z"), 1))
+
+    def list_tree(self, commit: str) -> dict[str, StoredFile]:
+        """The files of a commit by their paths, relative to the top."""
+        return dict(_entries(self.ask("ls-tree", "-r", "-z", "--full-tree", commit), 2))
+
+    def read_blobs(self, oids: Sequence[bytes], most: int) -> Iterator[bytes | None]:
+        """The contents of these ids, in their order; None where there are more than `most` bytes.
+
+        Raises UsageError where git lacks one of them, as it does in a partial clone.
+        """
+        asked = self.run("cat-file", "--batch-check=%(objecttype) %(objectsize)", given=b"\n".join([*oids, b""]))
+        sizes = [int(line[5:]) if line.startswith(b"blob ") else -1 for line in asked.output.splitlines()]
+        if len(sizes) != len(oids) or -1 in sizes:
+            raise UsageError("git lacks the contents of a file (in a partial clone?): fetch them first")
+        small = [oid for oid, size in zip(oids, sizes, strict=True) if size <= most]
+        output, at = self.ask("cat-file", "--batch", given=b"\n".join([*small, b""])) if small else b"", 0
+        for size in sizes:
+            if size <= most:
+                start = output.index(b"\n", at) + 1
+                at = start + size + 1
+            yield output[start : at - 1] if size <= most else None
+
     def _tree(self, commit: str) -> dict[str, _Tracked]:
-        tracked = {}
-        for entry in self.ask("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
-            head, _, path = entry.partition(b"\t")
-            if path:
-                mode, _, oid = head.split()
-                tracked[os.fsdecode(path)] = _Tracked(mode, oid)
-        return tracked
+        return {path: _Tracked(*file) for path, file in self.list_tree(commit).items()}
 
     def _index(self) -> dict[str, _Tracked]:
         """The index, with the state that each file had; not where it may have changed right after git looked."""
@@ -170,6 +223,15 @@ class GitRepository(NamedTuple):
                 yield path
 
 
+def _entries(output: bytes, oid: int) -> Iterator[tuple[str, StoredFile]]:
+    """The files that git lists with -z: mode, further fields, of which one is the id, and the path after a tab."""
+    for entry in output.split(b"\0"):
+        head, _, path = entry.partition(b"\t")
+        if path:
+            fields = head.split()
+            yield os.fsdecode(path), StoredFile(fields[0], fields[oid])
+
+
 def open_repository(top: str) -> GitRepository:
     """The repository whose work tree begins at the folder `top`, which holds `.git`.
 
@@ -206,11 +268,19 @@ def _run(*arguments: str, given: bytes = b"") -> GitOutput:
     return GitOutput(done.returncode, done.stdout, next(iter([*fatal, *lines[-1:]]), "no reason given"))
 
 
+def blob_id(like: bytes, data: bytes) -> bytes:
+    """The id that git gives to these bytes as a file, by the algorithm of another id."""
+    return _digest(like, [data], len(data))
+
+
 def _digest(like: bytes, parts: Iterable[bytes], size: int) -> bytes:
     """The id of a blob of so many bytes, in parts, by the algorithm of another id."""
-    from hashlib import sha1, sha256
+    if len(like) == 64:
+        from hashlib import sha256
 
-    found = (sha256 if len(like) == 64 else sha1)(b"blob %d\0" % size, usedforsecurity=False)
+        found = sha256(b"blob %d\0" % size)
+    else:
+        found = sha1(b"blob %d\0" % size, usedforsecurity=False)
     for part in parts:
         found.update(part)
     return found.hexdigest().encode("ascii")
@@ -229,8 +299,7 @@ def _chunks(path: str) -> Iterator[bytes]:
             yield part
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """The git state of a collection. `commit` is None outside git, before the first commit and without git.
 
     `dirty` says whether the root differs from the commit; None if unknown. `note` says why git could not tell, if users

@@ -45,7 +45,8 @@ class SetupFile(NamedTuple):
     """One file: its place, the text to write, and what happens to it.
 
     `action` is write, replace, extend or keep; with keep nothing is written, and `add` are the lines that a user may
-    add by hand. `text` is None for the baseline, which only a run can fill. `note` says what the file still needs.
+    add by hand. `text` is None for the baseline, which only a run can fill. `note` says what the file still needs, and
+    `choices` why it is as it is.
     """
 
     place: str
@@ -54,6 +55,7 @@ class SetupFile(NamedTuple):
     why: str = ""
     add: str = ""
     note: str = ""
+    choices: tuple[str, ...] = ()
 
 
 class SetupPlan(NamedTuple):
@@ -90,18 +92,19 @@ def plan_setup(path: str, options: SetupOptions) -> SetupPlan:
     if not discovery.entries:
         raise UsageError(f"no skill below {root}: a skill is a folder with a SKILL.md (see exclude, .gitignore)")
     survey = survey_repository(discovery)
-    files = [_plan_settings(root, survey, options, known)]
-    config = build(tomllib.loads(files[0].text or ""), FILE_NAME) if files[0].action != "keep" else known
     source = texts.parse_source(options.source) if options.source else texts.installed_source()
+    files = [_plan_settings(root, survey, options, known, source)]
+    config = build(tomllib.loads(files[0].text or ""), FILE_NAME) if files[0].action != "keep" else known
     records = count(load_registries(root, config.sources))
     lines = texts.list_hook_lines(source, bool(records))
-    files.append(_plan_hooks(os.path.join(top, texts.HOOKS_FILE), lines, options.force))
+    hooks = _plan_hooks(os.path.join(top, texts.HOOKS_FILE), lines, options.force)
+    files.append(hooks._replace(choices=tuple(_explain_hooks(source, records))))
     if options.workflow:
         inner = os.path.relpath(root, top).replace(os.sep, "/") if root != top else ""
         text = texts.format_workflow(inner, config.daily.reports, source)
         file = _plan_whole(os.path.join(top, texts.WORKFLOW_FILE), text, options.force)
         missing = not texts.is_reachable(source) and file.action != "keep"
-        files.append(file._replace(note=_FILL_IN if missing else ""))
+        files.append(file._replace(note=_FILL_IN if missing else "", choices=_WORKFLOW_CHOICES))
     if options.baseline:
         files.append(_plan_whole(os.path.join(root, config.baseline or BASELINE), None, options.force))
     for file in files:
@@ -109,16 +112,48 @@ def plan_setup(path: str, options: SetupOptions) -> SetupPlan:
     return SetupPlan(root, top, survey, len(discovery.entries), records, tuple(files), config)
 
 
-def _plan_settings(root: str, survey: RepositorySurvey, options: SetupOptions, known: Config) -> SetupFile:
+def _explain_settings(survey: RepositorySurvey, source: texts.PackageSource | None) -> Iterator[str]:
+    """Why the settings are as they are."""
+    yield "errors fail a run and a commit, warnings do not: see fail-on"
+    if survey.further:
+        yield f"[sources] names registries at places where they are not looked for: {', '.join(survey.further)}"
+    if survey.tests:
+        yield "skills that look like test data are checked; a line to leave them out is there, commented out"
+    if address := texts.schema_address(source):
+        yield f"its first line has editors check it: {address}"
+    else:
+        yield "without a schema line for editors: --from https://github.com/OWNER/NAME@COMMIT says where there is one"
+
+
+def _explain_hooks(source: texts.PackageSource | None, records: str) -> Iterator[str]:
+    """Why the hooks are as they are."""
+    yield "skill-health refuses what a commit makes worse; what is there already passes"
+    if records:
+        yield "skill-health-fixtures checks the registries that were found"
+    if source:
+        yield f"pre-commit installs it from {source.repo} at {source.rev[:12]}"
+    else:
+        yield "it runs the skill-health that is installed; --from ADDRESS@COMMIT has pre-commit install one"
+
+
+_WORKFLOW_CHOICES = (
+    "pull requests fail for what they make worse, pushes for what is there",
+    "it may read only, but for one job, which keeps the history and runs nothing but git",
+)
+
+
+def _plan_settings(
+    root: str, survey: RepositorySurvey, options: SetupOptions, known: Config, source: texts.PackageSource | None
+) -> SetupFile:
     profile = options.profile or known.profile
     baseline = known.baseline or (BASELINE if options.baseline else "")
-    text = texts.format_settings(root, survey, profile if profile != Config().profile else None, baseline)
+    text = texts.format_settings(root, survey, profile if profile != Config().profile else None, baseline, source)
     place = os.path.join(root, FILE_NAME)
     add = f'profile = "{options.profile}"\n' if options.profile not in (None, known.profile) else ""
     add += texts.format_baseline(BASELINE) if options.baseline and not known.baseline else ""
     if holds_settings(root) and not os.path.isfile(place):
         return SetupFile(os.path.join(root, PYPROJECT), "keep", why="already holds the settings", add=add)
-    file = _plan_whole(place, text, options.force)
+    file = _plan_whole(place, text, options.force)._replace(choices=tuple(_explain_settings(survey, source)))
     return file._replace(add=add) if file.action == "keep" and file.why != "is up to date" else file
 
 
@@ -204,8 +239,7 @@ def carry_out(plan: SetupPlan, dry_run: bool) -> Iterator[str]:
             write_text(file.place, file.text)
         detail = f" ({'; '.join(details)})" if details else ""
         yield clean(f"{(_PLANNED if dry_run else _DONE)[file.action]} {here(file.place)}{detail}")
-        if file.note:
-            yield f"  {file.note}"
+        yield from (f"  {clean(line)}" for line in (file.note, *file.choices) if line)
         if dry_run:
             yield from (f"  | {clean(line)}".rstrip() for line in (file.text or "").splitlines())
 

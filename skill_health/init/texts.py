@@ -19,12 +19,14 @@ HOOKS_FILE = ".pre-commit-config.yaml"
 # The same as in .pre-commit-hooks.yaml, for a skill-health that came from no repository that we know of.
 HOOKS = {
     "skill-health": (
-        "skill-health lint --force-exclude",
-        r"(?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|(skills?|references?|scripts)/.*)$",
+        "entry: skill-health lint --staged",
+        "always_run: true",
+        "pass_filenames: false",
+        "verbose: true",
     ),
     "skill-health-fixtures": (
-        "skill-health fixtures",
-        r"(?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|metadata\.json|(task|instruction)\.md)$",
+        "entry: skill-health fixtures",
+        r"files: (?i)^(?!-)(.*/)?(SKILL\.md|skill-health\.toml|[^/]*\.jsonl|metadata\.json|(task|instruction)\.md)$",
     ),
 }
 _PLAIN = lazy(r"[A-Za-z0-9/.][\w./:@+~=-]*(?<!:)")
@@ -33,6 +35,8 @@ _ADDRESS = lazy(r"(?:https|file|ssh)://(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9._~/:+-]+"
 _COMMIT = lazy(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # What YAML takes for the end of a line besides the usual two.
 _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
+_GITHUB = lazy(r"https://github\.com/([A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+?)(?:\.git)?/?")
+_SCHEMA = "skill_health/core/schemas/config.schema.json"
 WORKFLOW_FILE = ".github/workflows/skill-health.yml"
 # Nothing that a shell, YAML or an expression of the workflow language would take for more than a path.
 _SAFE = lazy(r"[\w./ -]*", re.ASCII)
@@ -66,11 +70,18 @@ jobs:
       - uses: actions/checkout@d23441a48e516b6c34aea4fa41551a30e30af803 # v6.1.0
         with:
           persist-credentials: false
+          fetch-depth: 0
       - uses: actions/setup-python@ece7cb06caefa5fff74198d8649806c4678c61a1 # v6.3.0
         with:
           python-version: "3.13"
 {install}
-      - run: skill-health lint --format github{where}
+      - if: github.event_name == 'push'
+        run: skill-health lint --format github{where}
+      # A pull request fails for what it makes worse, not for what was there.
+      - if: github.event_name == 'pull_request'
+        env:
+          BASE: origin/${{{{ github.base_ref }}}}
+        run: skill-health lint --format github --new-since "$BASE"{where}
   daily:
     if: github.event_name == 'schedule' || github.event_name == 'workflow_dispatch'
     runs-on: ubuntu-latest
@@ -137,9 +148,24 @@ _MISSING = f"""\
           exit 1"""
 
 
-def format_settings(root: str, survey: RepositorySurvey, profile: str | None, baseline: str) -> str:
-    """The text of skill-health.toml. `profile` is None and `baseline` "" where they keep their defaults."""
-    parts = [_HEAD]
+def schema_address(source: PackageSource | None) -> str:
+    """Where editors find the schema of the settings; "" where nothing is known to serve it.
+
+    A path would hold on one machine only, and a copy in the repository would be out of date with the next version.
+    """
+    found = _GITHUB.fullmatch(source.repo) if source else None
+    return f"https://raw.githubusercontent.com/{found[1]}/{source.rev}/{_SCHEMA}" if found and source else ""
+
+
+def format_settings(
+    root: str, survey: RepositorySurvey, profile: str | None, baseline: str, source: PackageSource | None = None
+) -> str:
+    """The text of skill-health.toml. `profile` is None and `baseline` "" where they keep their defaults.
+
+    The first line names the schema as Taplo's directives do, which Even Better TOML and others read, too.
+    """
+    address = schema_address(source)
+    parts = [f"#:schema {address}\n" if address else "", _HEAD]
     if profile:
         parts.append(f"\nprofile = {quote_toml(profile)}\n")
     parts.append(_FAIL_ON)
@@ -247,11 +273,8 @@ def list_hook_lines(source: PackageSource | None, fixtures: bool) -> list[str]:
     # No repository is known that it came from: what is installed is what runs.
     text = ["- repo: local  # runs the skill-health installed where the commit is made", "  hooks:"]
     for name in ids:
-        command, files = HOOKS[name]
-        text += [
-            f"    - id: {name}", f"      name: {name}", "      language: system", f"      entry: {command}",
-            f"      files: {files}", "      require_serial: true",
-        ]  # fmt: skip
+        own = [f"name: {name}", "language: system", *HOOKS[name], "require_serial: true"]
+        text += [f"    - id: {name}", *(f"      {line}" for line in own)]
     return text
 
 

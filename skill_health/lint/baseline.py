@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from skill_health.config.settings import Config
@@ -48,21 +49,30 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
             raise UsageError("--write-baseline needs a reason, which every entry keeps")
         known = _rewritten(report, root, known, reason, grow or fresh)
         write_text(path, _dump(known))
-    left, matched = [], 0
-    room = Counter({key: len(entries) for key, entries in known.items()})
-    for finding in report.findings:
-        if room[finding.key] > 0:
-            room[finding.key] -= 1
-            matched += 1
-        else:
-            left.append(finding)
+    left = _without(report.findings, known)
     notes = list(report.warnings)
     if reason is not None:
         total = sum(map(len, known.values()))
         notes.append(f"wrote {config.baseline or BASELINE}: {total} finding{'s' * (total != 1)}")
         if left:
             notes.append(f"not added to the baseline: {len(left)} findings; --grow-baseline adds them")
-    return report._replace(findings=tuple(left), baselined=matched, warnings=tuple(notes))
+    return report._replace(findings=tuple(left), baselined=len(report.findings) - len(left), warnings=tuple(notes))
+
+
+def drop_known(findings: Sequence[Finding], root: str, config: Config) -> list[Finding]:
+    """The findings that the baseline, if there is one, does not know. Raises UsageError where it cannot be read."""
+    path = stay_inside(os.path.join(root, config.baseline or BASELINE), git_top(root) or root)
+    return _without(findings, read_baseline(path) if config.baseline or os.path.exists(path) else {})
+
+
+def _without(findings: Sequence[Finding], known: Baseline) -> list[Finding]:
+    room = Counter({key: len(entries) for key, entries in known.items()})
+    left = []
+    for finding in findings:
+        room[finding.key] -= 1
+        if room[finding.key] < 0:
+            left.append(finding)
+    return left
 
 
 def read_baseline(path: str) -> Baseline:

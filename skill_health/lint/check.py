@@ -161,14 +161,14 @@ _worker: _Worker | None = None
 
 
 def check_entries(
-    entries: Sequence[Entry], config: Config, registries: Registries, jobs: int, cache: LintCache
+    entries: Sequence[Entry], checker: SkillChecker, jobs: int, cache: LintCache
 ) -> Iterator[tuple[str, PackedSkill]]:
     """Check skills, in as many processes as pay off: (path of SKILL.md, what was found), in the order given.
 
     A skill that kills the process that checks it has that as its finding; the others are checked. Few skills, or one
     process, are checked in this one: what can kill is bounded before it is parsed, and a process more is felt.
     """
-    worker = _Worker(SkillChecker(cache.discovery.root, config, registries), cache)
+    worker = _Worker(checker, cache)
     jobs = jobs or processors()
     # What is made here is small, acyclic and lives to the end of the run.
     gc.disable()
@@ -350,8 +350,10 @@ def _sentence(help_: str) -> str:
 class CorpusFiles(FileContext):
     """The context of collection-wide rules: files, and the day that claims are judged at."""
 
-    def __init__(self, root: str, config: Config, registries: Registries, as_of: date) -> None:
-        super().__init__(root, config, registries)
+    def __init__(
+        self, root: str, config: Config, registries: Registries, as_of: date, boundary: Boundary | None = None
+    ) -> None:
+        super().__init__(root, config, registries, boundary)
         self.as_of = as_of
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -143,7 +143,7 @@ class LintSession:
         They come from the cache where every input still holds, else from checking.
         """
         found: dict[str, SessionSkill] = {}
-        unknown, siblings = [], {}
+        unknown = []
         entries = [entry for entry in self.discovery.entries if shown is None or entry.path in shown]
         for entry in entries:
             stored = self.cache.find_skill(entry)
@@ -154,13 +154,16 @@ class LintSession:
         if unknown:
             from skill_health.lint.check import check_entries
 
-            for path, checked in check_entries(unknown, self.config, self.registries, jobs, self.cache):
+            for path, checked in check_entries(unknown, self._checker, jobs, self.cache):
                 self.complete = self.complete and bool(checked.state.content)
                 found[path] = self.cache.keep_skill(checked)
-        for entry in self.discovery.entries if len(entries) < len(self.discovery.entries) else ():
-            if entry.path not in found:
-                siblings[entry.path] = self.cache.find_sibling(entry) or self._read_sibling(entry)
-        return SessionSkills({entry.path: found[entry.path] for entry in entries}, siblings)
+        few = len(entries) < len(self.discovery.entries)
+        siblings = [entry for entry in self.discovery.entries if entry.path not in found] if few else []
+        return SessionSkills({entry.path: found[entry.path] for entry in entries}, self.find_siblings(siblings))
+
+    def find_siblings(self, entries: Iterable[Entry]) -> dict[str, SessionSkill]:
+        """The summaries of skills that are not checked, by path; what is not known is read."""
+        return {entry.path: self.cache.find_sibling(entry) or self._read_sibling(entry) for entry in entries}
 
     def _read_sibling(self, entry: Entry) -> SessionSkill:
         return self.cache.keep_sibling(entry, *self._checker.summarize(entry))
@@ -172,7 +175,7 @@ class LintSession:
         stored = self.cache.find_corpus(known, as_of, shown)
         if stored is not None:
             return stored
-        from skill_health.lint.check import CorpusFiles, SiblingFacts, check_corpus, summarize_facts
+        from skill_health.lint.check import CorpusFiles, check_corpus, summarize_facts
 
         context = CorpusFiles(self.discovery.root, self.config, self.registries, as_of)
         entries = {entry.path: entry for entry in self.discovery.entries if entry.path in known.siblings}
@@ -180,19 +183,25 @@ class LintSession:
         def facts_of(path: str) -> Mapping[str, Any]:
             if path in known.asked:
                 return KnownFacts(known.asked[path])
-            summary = self._summary(entries[path], known)
-            return SiblingFacts(entries[path], summary, self._checker, self.cache.find_skill, context.inputs)
+            return self.facts_of_sibling(entries[path], known.siblings, context.inputs)
 
         paths = [entry.path for entry in self.discovery.entries]
         skills = skill_rows(paths, lambda path: summarize_facts(path, facts_of(path)))
         return check_corpus(Corpus(skills, shown, self.discovery.unread), context)
 
-    def _summary(self, entry: Entry, known: SessionSkills) -> Mapping[str, Any]:
-        """The summary of a sibling, read again where that in the cache is not what was written."""
-        sibling = known.siblings[entry.path]
+    def facts_of_sibling(
+        self, entry: Entry, siblings: dict[str, SessionSkill], inputs: dict[str, str]
+    ) -> Mapping[str, Any]:
+        """What the collection-wide rules may know of a skill that is not checked; `inputs` takes up what it depends on.
+
+        Its summary is read again where that in the cache is not what was written.
+        """
+        from skill_health.lint.check import SiblingFacts
+
+        sibling = siblings[entry.path]
         if sibling.source is self.cache.file and self.cache.file.summary(entry.path, sibling.state) is None:
-            sibling = known.siblings[entry.path] = self._read_sibling(entry)
-        return sibling.summary
+            sibling = siblings[entry.path] = self._read_sibling(entry)
+        return SiblingFacts(entry, sibling.summary, self._checker, self.cache.find_skill, inputs)
 
     @functools.cached_property
     def _checker(self) -> SkillChecker:
@@ -212,6 +221,10 @@ class LintSession:
         for path in wanted:
             findings += skills[path].findings
             comments += skills[path].ignores
+        return self.settle(findings, comments)
+
+    def settle(self, findings: Sequence[Finding], comments: Sequence[_comments.Ignore]) -> tuple[list[Finding], int]:
+        """What comments and exceptions leave of findings, graded and sorted by place; how many comments silenced."""
         left, unused = _comments.apply(findings, comments)
         silenced = len(findings) - len(left)
         ran = [(code, name) for code, name, selected in self.rules if selected]
@@ -273,12 +286,13 @@ def off_here(finding: Finding, config: Config) -> bool:
     for entry in config.per_path:
         patterns = _patterns(entry.glob)
         if patterns and ignored_within((patterns,), finding.path, False):
-            off = off or _named(finding, entry.ignore)
-            off = off and not _named(finding, entry.select)
+            off = off or named(finding, entry.ignore)
+            off = off and not named(finding, entry.select)
     return off
 
 
-def _named(finding: Finding, selectors: tuple[str, ...]) -> bool:
+def named(finding: Finding, selectors: tuple[str, ...]) -> bool:
+    """Whether one of the selectors means the rule of a finding."""
     return any(named_by(selector, finding.code, finding.rule, finding.family) for selector in selectors)
 
 
@@ -288,7 +302,7 @@ def graded(finding: Finding, config: Config) -> Finding:
         return finding
     best = ""
     for selector in config.severity:
-        if _named(finding, (selector,)) and (selector == finding.code or len(selector) >= len(best)):
+        if named(finding, (selector,)) and (selector == finding.code or len(selector) >= len(best)):
             best = selector
     return finding._replace(severity=Severity(config.severity[best])) if best else finding
 

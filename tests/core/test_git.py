@@ -158,6 +158,8 @@ ATTACKS: dict[str, Callable[[Path], None]] = {
 COMMANDS = (
     ("lint", "--changed", "HEAD", "."),
     ("lint", "--changed", "HEAD", "skills"),
+    ("lint", "--new-since", "HEAD", "."),
+    ("lint", "--staged"),
     ("lint", "."),
     ("daily", "."),
     ("daily", "skills"),

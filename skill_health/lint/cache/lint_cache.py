@@ -208,13 +208,11 @@ class LintCache:
         write_cached(self.name, new.chunks(self.name, records()))
 
     def _write_skills(self, new: CacheWriter, known: SessionSkills) -> Iterator[bytes]:
-        for entry in self.discovery.entries:
-            skill = known.find(entry.path)
-            yield new.skill(entry.path, skill.state, skill.source)
-        paths = {encoded(entry.path) for entry in self.discovery.entries} if self.file.skills else set()
+        for path, skill in (*known.asked.items(), *known.siblings.items()):
+            yield new.skill(path, skill.state, skill.source)
         for key, line in self.file.skills.items():
             path = decoded(key)
-            state = read_state(line) if key not in paths and type(path) is str else None
+            state = read_state(line) if type(path) is str and not known.holds(path) else None
             if state is not None and os.path.lexists(os.path.join(self.discovery.root, path)):
                 yield new.skill(path, state, self.file)
 

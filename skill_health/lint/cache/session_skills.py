@@ -83,6 +83,10 @@ class SessionSkills(NamedTuple):
     asked: dict[str, SessionSkill]
     siblings: dict[str, SessionSkill]
 
+    def holds(self, path: str) -> bool:
+        """Whether anything is known of a skill."""
+        return path in self.asked or path in self.siblings
+
     def find(self, path: str) -> SessionSkill:
         """What is known of a skill of the collection."""
         return self.asked[path] if path in self.asked else self.siblings[path]
