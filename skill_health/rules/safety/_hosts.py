@@ -8,12 +8,9 @@ from typing import NamedTuple
 
 from skill_health.text.patterns import lazy
 
-# An address with a scheme, or a bare IPv4 address as curl takes it.
-_ADDRESS = lazy(
-    r"(?P<scheme>https?)://(?P<rest>[^\s\"'`<>|)\]}\\,;]{1,300})"
-    r"|(?<![\w.:/@-])(?P<bare>\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?:/[^\s\"'`<>|)\]}\\,;]{0,200})?)(?![\w.-])",
-    re.IGNORECASE,
-)
+_ADDRESS = lazy(r"https?://[^\s\"'`<>|)\]}\\,;]{1,300}")
+# What curl takes for an address as well.
+_BARE = lazy(r"(?<![\w.:/@-])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?:/[^\s\"'`<>|)\]}\\,;]{0,200})?(?![\w.-])")
 _IPV4 = lazy(r"\d{1,3}(?:\.\d{1,3}){3}\Z|0x[0-9a-f]{8}\Z|\d{8,10}\Z", re.IGNORECASE)
 _LOCAL = lazy(
     r"(?:localhost|127\.\d+\.\d+\.\d+|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+|"
@@ -27,7 +24,7 @@ _STAND_IN = lazy(
 )
 
 PASTES = frozenset(
-    "pastebin.com paste.ee glot.io rentry.co rentry.org hastebin.com hastebin.skyra.pw toptal.com/developers/hastebin "
+    "pastebin.com paste.ee glot.io rentry.co rentry.org hastebin.com hastebin.skyra.pw "
     "ghostbin.com ghostbin.co dpaste.com dpaste.org controlc.com justpaste.it privatebin.net termbin.com ix.io sprunge.us "
     "paste.rs pastes.io pastecode.io paste.mozilla.org 0bin.net bpa.st write.as telegra.ph txt.fyi p.ip.fi "
     "paste.debian.net ideone.com codepad.org".split()
@@ -41,23 +38,17 @@ _DROPS = frozenset(
 _SHORT = frozenset(
     "bit.ly tinyurl.com t.ly is.gd v.gd cutt.ly goo.gl rb.gy shorturl.at ow.ly tiny.cc t.co s.id rebrand.ly".split()
 )
-_TUNNELS = (
-    "ngrok.io", "ngrok.app", "ngrok.dev", "ngrok-free.app", "ngrok-free.dev", "trycloudflare.com", "loca.lt", "serveo.net",
-    "localhost.run", "lhr.life", "duckdns.org", "no-ip.org", "no-ip.biz", "ddns.net", "hopto.org", "zapto.org", "onion",
-)  # fmt: skip
+_TUNNELS = frozenset(
+    "ngrok.io ngrok.app ngrok.dev ngrok-free.app ngrok-free.dev trycloudflare.com loca.lt serveo.net localhost.run lhr.life duckdns.org no-ip.org no-ip.biz ddns.net hopto.org zapto.org onion".split()
+)
 # Where requests are only collected, to be looked at by whoever made the address.
-COLLECTORS = (
-    "webhook.site", "emailhook.site", "requestbin.com", "requestbin.net", "requestcatcher.com", "beeceptor.com", "hookb.in",
-    "pipedream.net", "mockbin.org", "postb.in", "ptsv3.com", "oast.fun", "oast.pro", "oast.live", "oast.site", "oast.online",
-    "oast.me", "interact.sh", "interactsh.com", "burpcollaborator.net", "oastify.com", "canarytokens.com", "dnslog.cn",
-    "ceye.io",
-)  # fmt: skip
+COLLECTORS = frozenset(
+    "webhook.site emailhook.site requestbin.com requestbin.net requestcatcher.com beeceptor.com hookb.in pipedream.net mockbin.org postb.in ptsv3.com oast.fun oast.pro oast.live oast.site oast.online oast.me interact.sh interactsh.com burpcollaborator.net oastify.com canarytokens.com dnslog.cn ceye.io".split()
+)
 # Pages that anyone can put up under a name of their choice.
-FREE_PAGES = (
-    "vercel.app", "netlify.app", "pages.dev", "workers.dev", "web.app", "firebaseapp.com", "github.io", "gitlab.io",
-    "glitch.me", "surge.sh", "onrender.com", "repl.co", "replit.app", "blogspot.com", "weebly.com", "wixsite.com",
-    "notion.site", "sites.google.com", "netlify.com", "herokuapp.com",
-)  # fmt: skip
+FREE_PAGES = frozenset(
+    "vercel.app netlify.app pages.dev workers.dev web.app firebaseapp.com github.io gitlab.io glitch.me surge.sh onrender.com repl.co replit.app blogspot.com weebly.com wixsite.com notion.site sites.google.com netlify.com herokuapp.com".split()
+)
 
 
 class Address(NamedTuple):
@@ -79,9 +70,14 @@ class Address(NamedTuple):
         """Whether it is an IP address of the open network."""
         return not self.is_local and (_IPV4.match(self.host) is not None or self.host.startswith("["))
 
-    def is_of(self, names: frozenset[str] | tuple[str, ...]) -> bool:
+    def is_of(self, names: frozenset[str]) -> bool:
         """Whether the host is one of these or below one of them."""
-        return any(self.host == name or self.host.endswith(f".{name}") for name in names)
+        host = self.host
+        while host not in names:
+            _, dot, host = host.partition(".")
+            if not dot:
+                return False
+        return True
 
     def doubt(self) -> str:
         """Why nobody answers for what comes from there, for any encryption; "" if there is no reason."""
@@ -107,11 +103,18 @@ class Address(NamedTuple):
 def addresses(text: str, offset: int = 0) -> Iterator[Address]:
     """Every address of a text in order; `offset` is added to the positions."""
     for match in _ADDRESS.finditer(text):
-        rest = match["rest"] or match["bare"]
-        host = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
-        host = host if host.startswith("[") else host.partition(":")[0]
-        shown = match.group().rstrip(".*")
-        plain = (match["scheme"] or "http").lower() == "http"
-        yield Address(
-            offset + match.start(), offset + match.start() + len(shown), shown, host.lower().rstrip("."), plain
-        )
+        yield _read(match.group(), offset + match.start())
+
+
+def bare_addresses(text: str, offset: int = 0) -> Iterator[Address]:
+    """Every IPv4 address without a scheme, in order."""
+    for match in _BARE.finditer(text):
+        yield _read(match.group(), offset + match.start())
+
+
+def _read(found: str, start: int) -> Address:
+    shown = found.rstrip(".*")
+    scheme, _, rest = shown.rpartition("://")
+    host = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
+    host = host if host.startswith("[") else host.partition(":")[0]
+    return Address(start, start + len(shown), shown, host.lower().rstrip("."), scheme.lower() != "https")

@@ -7,12 +7,13 @@ run. Data does not, nor do tests with theirs: a scanner's samples are attacks by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from skill_health.rules._api import Context
 from skill_health.rules.leakage._bundled import all_texts
 from skill_health.rules.links._memo import remembered
+from skill_health.rules.safety._hosts import Address, addresses
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
 
@@ -56,7 +57,7 @@ _ABOVE, _FAR, _LINE = 300, 20_000, 400
 
 class SafetyText(NamedTuple):
     """A text that is followed or run. `path` is None for SKILL.md, as in a Hit; `joined` has the same positions, with
-    lines that a backslash continues made one; `lower` is for looking for literals.
+    lines that a backslash continues made one; `lower` is for looking for literals; `urls` are its addresses.
     """
 
     path: str | None
@@ -64,10 +65,39 @@ class SafetyText(NamedTuple):
     text: str
     joined: str
     lower: str
+    urls: tuple[Address, ...]
 
     def has(self, *literals: str) -> bool:
         """Whether any of these lower-case literals occurs: the test before each pattern."""
-        return any(literal in self.lower for literal in literals)
+        lower = self.lower
+        for literal in literals:
+            if literal in lower:
+                return True
+        return False
+
+    def regions(self, literals: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
+        """What lies around the places of these lower-case literals, merged where it overlaps: patterns look nowhere else."""
+        lower, places = self.lower, []
+        for literal in literals:
+            at = lower.find(literal)
+            while at >= 0:
+                places.append(at)
+                at = lower.find(literal, at + 1)
+        regions: list[tuple[int, int]] = []
+        for at in sorted(places):
+            low, high = max(0, at - before), min(len(lower), at + after)
+            if regions and low <= regions[-1][1]:
+                regions[-1] = (regions[-1][0], high)
+            else:
+                regions.append((low, high))
+        return regions
+
+    def lines(self, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
+        """The lines that contain one of these lower-case literals, each within `_LINE` characters of it."""
+        for low, high in self.regions(literals, 0, 1):
+            first = max(self.joined.rfind("\n", 0, low) + 1, low - _LINE)
+            last = self.joined.find("\n", high, high + _LINE)
+            yield first, last if last >= 0 else min(len(self.joined), high + _LINE)
 
 
 @remembered
@@ -94,7 +124,10 @@ def _read(skill: Skill, context: Context) -> Iterator[SafetyText]:
 
 def _as_text(path: str | None, markdown: bool, text: str) -> SafetyText:
     joined = text.replace("\\\n", "  ") if "\\\n" in text else text
-    return SafetyText(path, markdown, text, joined, joined.lower())
+    # The only letter that is longer in lower case.
+    lower = joined.replace("\u0130", "I").lower()
+    urls = tuple(url._replace(shown=joined[url.start : url.end]) for url in addresses(lower))
+    return SafetyText(path, markdown, text, joined, lower, urls)
 
 
 def _kind(file: str) -> str:

@@ -68,6 +68,10 @@ _ACTS = lazy(
     re.IGNORECASE,
 )
 _NEGATED = lazy(r"\b(?:not|never|don'?t|without|avoid|no)\b[^.\n]{0,30}\Z", re.IGNORECASE)
+_WORDS = (
+    "tell", "inform", "mention", "reveal", "notify", "alert", "disclos", "the user's knowledge", "user know", "without the user",
+    "hide ", "hidden from", "conceal", "keep this", "keep it", "secretly", "covertly", "surreptitiously", "stealthily",
+)  # fmt: skip
 _NEAR = 350
 _HELP = "Say to the user what is done, and ask first; or remove it."
 
@@ -75,9 +79,7 @@ _HELP = "Say to the user what is done, and ask first; or remove it."
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each passage that hides an act, once for each line."""
     for text in safety_texts(skill, context):
-        if not text.markdown or not text.has(
-            "user", "human", "operator", "owner", "secretly", "covertly", "silently", "stealthily", "surreptitiously"
-        ):
+        if not text.markdown:
             continue
         seen: set[int] = set()
         for start, end in sorted(_found(text)):
@@ -90,7 +92,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
     whole = text.joined
-    for match in _HIDES.finditer(whole):
+    for match in _hides(text):
         # Up to three paragraphs: what is hidden stands before the order to hide it, or right after.
         low = max(0, match.start() - _NEAR)
         near = whole[low : match.end() + _NEAR]
@@ -103,11 +105,18 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
             ):
                 yield match.span()
                 break
-    for match in _SILENTLY.finditer(whole):
+    for match in (
+        found for region in text.regions(("silently",), 0, 300) for found in _SILENTLY.finditer(whole, *region)
+    ):
         end = whole.find("\n## ", match.end(), match.end() + 3 * _NEAR)
         after = whole[match.start() : end if end >= 0 else match.end() + 2 * _NEAR]
         if any(not found.is_local for found in addresses(after)):
             yield match.start(), min(match.end(), match.start() + 80)
+
+
+def _hides(text: SafetyText) -> Iterator[re.Match[str]]:
+    for low, high in text.regions(_WORDS, 60, 120):
+        yield from _HIDES.finditer(text.joined, low, high)
 
 
 def _in_comment(whole: str, at: int) -> bool:

@@ -64,6 +64,7 @@ _RUN = lazy(
 )
 # What samples of malware are locked with everywhere, so that nobody runs them by mistake.
 _SAMPLE = lazy(r"\binfected\b", re.IGNORECASE)
+_ENDINGS = (".zip", ".rar", ".7z", ".exe", ".msi", ".dmg", ".pkg", ".iso", ".scr", ".tgz", ".tar.gz")
 _NEAR = 700
 _HELP = "Name a package or program that can be looked into: a password given to everyone only keeps scanners out."
 
@@ -71,7 +72,7 @@ _HELP = "Name a package or program that can be looked into: a password given to 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first such instruction of each text."""
     for text in safety_texts(skill, context):
-        if text.markdown and text.has("pass", "pwd", "extract", "unzip", "7z"):
+        if text.markdown and text.has("password", "pass:", "extract", "pass ", "pwd", "passcode"):
             hit = _first(text)
             if hit is not None:
                 yield hit
@@ -79,12 +80,12 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _first(text: SafetyText) -> Hit | None:
     whole = text.joined
-    for match in _LOCK.finditer(whole):
-        low, high = max(0, match.start() - _NEAR), match.end() + _NEAR
-        near = whole[low:high]
-        if _PROGRAM.search(near) and _RUN.search(near) and not _SAMPLE.search(near):
-            if is_quoted(text, match.start(), match.end()):
+    for low, high in text.regions(_ENDINGS, _NEAR, _NEAR):
+        for match in _LOCK.finditer(whole, low, high):
+            near = whole[max(0, match.start() - _NEAR) : match.end() + _NEAR]
+            if not (_PROGRAM.search(near) and _RUN.search(near)) or _SAMPLE.search(near):
                 continue
-            message = "has the user unpack a download with a password and run it, past every virus scanner"
-            return Hit(span_of(text.text, match.start(), match.end()), message, _HELP, text.path)
+            if not is_quoted(text, match.start(), match.end()):
+                message = "has the user unpack a download with a password and run it, past every virus scanner"
+                return Hit(span_of(text.text, match.start(), match.end()), message, _HELP, text.path)
     return None

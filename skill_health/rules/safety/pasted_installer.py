@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
-from skill_health.rules.safety._hosts import COLLECTORS, FREE_PAGES, PASTES, addresses
+from skill_health.rules.safety._hosts import COLLECTORS, FREE_PAGES, PASTES
 from skill_health.rules.safety._passages import is_quoted, safety_texts
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
@@ -52,10 +52,6 @@ _RUNS_ITS_COMMAND = lazy(
     + r"[^\n]{0,30}?\b(?:command|script|code|snippet|one-?liner)\b[^\n]{0,40}?\b(?:terminal|powershell|command prompt|shell|console)\b",
     re.IGNORECASE,
 )
-# The test before all others: is there such an address at all?
-_HOSTS = lazy(
-    r"https?://[^\s/]{0,80}?(?:" + "|".join(map(re.escape, sorted({*PASTES, *FREE_PAGES, *COLLECTORS}))) + ")"
-)
 _NEAR = 250
 _HELP = "Write the command into the skill: whoever holds that page decides what runs."
 
@@ -63,10 +59,10 @@ _HELP = "Write the command into the skill: whoever holds that page decides what 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each instruction to run what such a page shows."""
     for text in safety_texts(skill, context):
-        if not text.markdown or _HOSTS.search(text.lower) is None:
+        if not text.markdown:
             continue
         whole = text.joined
-        for found in addresses(whole):
+        for found in text.urls:
             if (
                 found.is_local
                 or not (paste := found.is_of(PASTES) or found.is_of(COLLECTORS))

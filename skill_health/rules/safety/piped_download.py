@@ -38,7 +38,7 @@ from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
-from skill_health.rules.safety._hosts import Address, addresses
+from skill_health.rules.safety._hosts import addresses, bare_addresses
 from skill_health.rules.safety._passages import SafetyText, is_quoted, safety_texts
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
@@ -50,7 +50,7 @@ DEFAULT = True
 
 _FETCHES = (
     r"(?:curl|wget|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|downloadfile|urlopen|urlretrieve|"
-    r"requests\.get|httpx\.get|certutil|bitsadmin|start-bitstransfer)\b"
+    r"requests\.get|httpx\.get|certutil|bitsadmin|start-bitstransfer|mshta|regsvr32|msiexec)\b"
 )
 _SHELL = (
     r"(?:/?(?:usr/)?(?:local/)?bin/)?(?:env )?(?:(?:ba|z|da|k|a|fi)?sh|python[\d.]{0,4}|node|perl|ruby|php|iex|"
@@ -79,6 +79,11 @@ _UNCHECKED = lazy(
     r"(?<!\S)(?:-[a-zA-Z]{0,8}k[a-zA-Z]{0,8}|--insecure|--no-check-certificate|-skipcertificatecheck)(?!\S)",
     re.IGNORECASE,
 )
+# What a download is begun with, to be looked for before any pattern.
+_ANCHORS = (
+    "curl", "wget", "aria2c", "iwr", "irm ", "invoke-", "downloadstring", "downloadfile", "urlopen", "urlretrieve", "requests.get",
+    "httpx.get", "certutil", "bitsadmin", "mshta", "regsvr32", "msiexec",
+)  # fmt: skip
 _ONE_COMMAND, _NEXT_COMMANDS = 400, 500
 _HELP = "Install a package with its version, or bundle the script: whoever holds that address runs commands on the user's machine."
 
@@ -97,42 +102,44 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int, str, str]]:
     """Each command as (start, end, why it is doubtful, its address)."""
-    if not text.has("curl", "wget", "http", "aria2c"):
+    if not (text.urls or text.has("curl", "wget")):
         return
     joined = text.joined
-    if text.has("|"):
-        for match in _INTO_SHELL.finditer(joined):
-            low = max(joined.rfind("\n", 0, match.start()) + 1, match.start() - _ONE_COMMAND)
-            for fetch in _FETCH.finditer(joined[low : match.start()]):
-                yield from _judge(joined, low + fetch.start(), match.start(), match.end())
-    if text.has("$(", "<(", "`", "exec", "eval", "iex", "expression", "system", "mshta", "regsvr32", "msiexec"):
-        for match in _SHELL_OF.finditer(joined):
-            yield from _judge(joined, match.start(), _end_of_line(joined, match.end()), 0)
-    if text.has("chmod", "xattr", "start-process"):
-        for match in _MAKES_RUNNABLE.finditer(joined):
-            low = max(0, match.start() - _NEXT_COMMANDS)
-            for fetch in _FETCH.finditer(joined[low : match.start()]):
-                at = low + fetch.start()
-                yield from _judge(joined, at, min(_end_of_line(joined, at), match.start()), 0, way=False)
-    if text.has("http"):
-        for match in _INSTALL.finditer(joined):
-            yield from _judge(joined, match.start(), _end_of_line(joined, match.end()), 0, way=False)
+    for low, high in text.lines(_ANCHORS):
+        fetch = _FETCH.search(joined, low, high)
+        if fetch is None:
+            continue
+        for match in _INTO_SHELL.finditer(joined, fetch.end(), high):
+            yield from _judge(joined, fetch.start(), match.start(), match.end())
+            break
+        for match in _SHELL_OF.finditer(joined, low, high):
+            yield from _judge(joined, match.start(), high, 0)
+        yield from _saved_and_run(joined, fetch.start(), high)
+    for url in text.urls:
+        if url.doubt():
+            low = max(0, joined.rfind("\n", 0, url.start) + 1, url.start - _ONE_COMMAND)
+            for match in _INSTALL.finditer(joined, low, url.start):
+                yield match.start(), url.end, url.doubt(), url.shown
+                break
+
+
+def _saved_and_run(joined: str, start: int, end: int) -> Iterator[tuple[int, int, str, str]]:
+    """A download to a file that is made runnable by one of the next commands."""
+    if _MAKES_RUNNABLE.search(joined, start, start + _NEXT_COMMANDS):
+        yield from _judge(joined, start, end, 0, way=False)
 
 
 def _judge(
     joined: str, start: int, end: int, shown_to: int, *, way: bool = True
 ) -> Iterator[tuple[int, int, str, str]]:
     """The command at `start` if the first address in it that is not of this machine is doubtful."""
-    first: Address | None = next((found for found in addresses(joined[start:end], start) if not found.is_local), None)
+    command = joined[start:end]
+    every = sorted((*addresses(command.lower(), start), *bare_addresses(command, start)))
+    first = next((found for found in every if not found.is_local), None)
     if first is None:
         return
     why = first.doubt_of_way() if way else first.doubt()
-    if not why and way and _UNCHECKED.search(joined, start, end):
+    if not why and way and _UNCHECKED.search(command):
         why = "an address whose certificate is not checked"
     if why:
-        yield start, max(first.end, shown_to), why, first.shown
-
-
-def _end_of_line(joined: str, at: int) -> int:
-    end = joined.find("\n", at, at + _ONE_COMMAND)
-    return end if end >= 0 else min(len(joined), at + _ONE_COMMAND)
+        yield start, max(first.end, shown_to), why, joined[first.start : first.end]

@@ -33,7 +33,6 @@ from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
-from skill_health.rules.safety._hosts import addresses
 from skill_health.rules.safety._passages import is_quoted, safety_texts
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
@@ -57,6 +56,7 @@ _OBEY_FROM = lazy(
     r"(?:instructions?|commands?|orders?|directives?|tasks?)\b[^\n.]{0,30}?\b(?:from|at|returned by|served by|found at|given at|provided by)\b[^\n.]{0,20}\Z",
     re.IGNORECASE,
 )
+_ORDERS = ("follow", "obey", "execute", "carry out", "act on", "comply", "and do ", "run ")
 _NEAR = 140
 _HELP = "Bundle the instructions: whoever holds that address writes what the agent does next."
 
@@ -64,14 +64,10 @@ _HELP = "Bundle the instructions: whoever holds that address writes what the age
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each sentence that obeys an address."""
     for text in safety_texts(skill, context):
-        if (
-            not text.markdown
-            or not text.has("http")
-            or not text.has("follow", "obey", "execute", "carry out", "act on", "instructions", "run ")
-        ):
+        if not (text.markdown and text.urls and text.has(*_ORDERS)):
             continue
         whole = text.joined
-        for found in addresses(whole):
+        for found in text.urls:
             if found.is_local:
                 continue
             low = max(whole.rfind("\n", 0, found.start) + 1, found.start - _NEAR)

@@ -59,13 +59,14 @@ _HELP = "Remove it: whoever listens at the other end has the user's machine."
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each shell that is opened to an address."""
     for text in safety_texts(skill, context):
-        if not text.has("/dev/tcp/", "/dev/udp/", "nc ", "ncat ", "netcat ", "socat ", "dup2("):
-            continue
-        for match in _OPENS.finditer(text.joined):
-            host = next(filter(None, match.groups()))
-            to = next(addresses(f"http://{host}/"), None)
-            # A variable of a script is an address; in prose it is a gap to fill in.
-            gap = to is not None and to.is_local and (text.markdown or "$" not in host)
-            if not gap and not is_quoted(text, match.start(), match.end()):
-                message = f"opens a shell of this machine to {host[:60]!r}"
-                yield Hit(span_of(text.text, match.start(), match.end()), message, _HELP, text.path)
+        for low, high in text.regions(
+            ("/dev/tcp/", "/dev/udp/", "nc -", "ncat ", "netcat ", "socat ", " -e /bin/", "dup2("), 400, 700
+        ):
+            for match in _OPENS.finditer(text.joined, low, high):
+                host = next(filter(None, match.groups()))
+                to = next(addresses(f"http://{host.lower()}/"), None)
+                # A variable of a script is an address; in prose it is a gap to fill in.
+                gap = to is not None and to.is_local and (text.markdown or "$" not in host)
+                if not gap and not is_quoted(text, match.start(), match.end()):
+                    message = f"opens a shell of this machine to {host[:60]!r}"
+                    yield Hit(span_of(text.text, match.start(), match.end()), message, _HELP, text.path)

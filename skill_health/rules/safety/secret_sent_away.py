@@ -118,6 +118,19 @@ _STORES = lazy(
     r"document\.cookie|(?:localStorage|sessionStorage)\.key\(|JSON\.stringify\([ \t]{0,2}(?:window\.)?(?:localStorage|sessionStorage)[ \t]{0,2}[,)]|"
     r"Object\.(?:entries|keys|assign)\([^\n)]{0,8}(?:window\.)?(?:localStorage|sessionStorage)[ \t]{0,2}\)|(?:localStorage|sessionStorage)\.getItem\("
 )
+# What is looked for before any pattern.
+_SENDERS = ("curl", "wget", "nc ", "ncat", "netcat", "socat", "invoke-", "iwr", "irm ")
+_GIVES = lazy(r"\||@|\$\(|`|-T |--upload-file|-file")
+_NOUNS = (
+    "api key", "api-key", "tokens", "credentials", "secrets", "passwords", "environment variables", "env vars", "ssh key",
+    "private key", "seed phrase", "recovery phrase", "mnemonic", ".env file", "keychain", "cookies", "wallet key",
+)  # fmt: skip
+_SOURCES = (
+    "process.env)", "process.env,", "process.env }", "os.environ", ".ssh/", ".aws/", ".env", ".netrc", ".git-credentials", ".kube/",
+    ".docker/", "gcloud", ".npmrc", ".pypirc", "login data", "key3.db", "key4.db", "cookies.sqlite", "keychain", "wallet.dat",
+    "solana/id.json", ".gnupg", ".openclaw", ".clawdbot", ".moltbot", "auth-profiles.json", ".claude", "auth.json", "/etc/shadow",
+    "_history", "id_rsa", "id_ed25519", "document.cookie", "localstorage", "sessionstorage",
+)  # fmt: skip
 _AFTER_CALL, _NAMES = 400, 60
 _HELP = "Send nothing but what the service needs, named one by one. What was sent already must be revoked."
 
@@ -136,19 +149,23 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     joined = text.joined
-    if text.has("curl", "wget", "nc ", "netcat", "socat", "http", "invoke-", "iwr", "irm"):
+    for low, high in text.lines(_SENDERS):
+        if not _GIVES.search(joined, low, high):
+            continue
         for pattern in (_PIPED, _GIVEN):
-            for match in pattern.finditer(joined):
+            for match in pattern.finditer(joined, low, high):
                 if not _stays(match.group()):
                     yield (
                         match.start(),
                         match.end(),
                         "sends the environment or a file of credentials to another machine",
                     )
-    if text.markdown:
-        if text.has("http"):
-            for match in _SAID.finditer(joined):
-                to = next(addresses(joined[match.end() : match.end() + 200]), None)
+    if not text.markdown:
+        yield from _in_script(text)
+    elif text.urls:
+        for low, high in text.regions(_NOUNS, 140, 220):
+            for match in _SAID.finditer(joined, low, high):
+                to = next(addresses(text.lower[match.end() : match.end() + 200]), None)
                 before = joined[max(joined.rfind("\n", 0, match.start()) + 1, match.start() - 80) : match.start()]
                 if (
                     to is not None
@@ -157,13 +174,11 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
                     and not _UNSAID.search(match.group())
                 ):
                     yield match.start(), match.end(), f"has secrets of the user sent to {to.shown[:100]!r}"
-    else:
-        yield from _in_script(text)
 
 
 def _stays(command: str) -> bool:
     """Whether a command sends to this machine or its network only, or to a gap."""
-    to = list(addresses(command))
+    to = list(addresses(command.lower()))
     return bool(to) and all(address.is_local for address in to)
 
 
@@ -183,9 +198,11 @@ def _in_script(text: SafetyText) -> Iterator[tuple[int, int, str]]:
         "got.",
     ):
         return
+    if not text.has(*_SOURCES):
+        return
     yield from _taken_along(joined)
     is_picture = (text.path or "").lower().endswith((".svg", ".svgz"))
-    collectors = [found for found in addresses(joined) if found.is_of(COLLECTORS)] if text.has(*COLLECTORS) else []
+    collectors = [found for found in text.urls if found.is_of(COLLECTORS)]
     if text.has("document.cookie", "localstorage", "sessionstorage") and (is_picture or collectors):
         store = _STORES.search(joined)
         if store and (collectors or text.has("<script")):
@@ -225,8 +242,8 @@ def _taken_along(joined: str) -> Iterator[tuple[int, int, str]]:
         body = _BODY.search(call)
         if body is None:
             continue
-        to = next(addresses(call), None)
-        if to is not None and to.is_local and "$" not in to.host:
+        to = next(addresses(call.lower()), None)
+        if to is not None and to.is_local and "$" not in to.host and "{" not in to.host:
             continue
         words = _WHOLE.findall(call[body.start() :].partition("\n\n")[0])
         if any(word in held and held[word] < match.start() for word in words):
