@@ -30,6 +30,7 @@ _TESTS = frozenset(
     "test tests testdata test-data test_data test-fixtures fixtures __tests__ spec specs eval evals evaluations benchmark "
     "benchmarks node_modules".split()
 )
+_TEST_FILE = lazy(r"\Atest_|[._-](?:test|tests|spec)\.\w{1,4}\Z|\Aconftest\.py\Z")
 MAX_SVGS = 20
 
 # Words of those who warn of attacks or look for them. What an attacker says to hurry a reader (never skip, must, do not
@@ -133,7 +134,7 @@ def _as_text(path: str | None, markdown: bool, text: str) -> SafetyText:
 def _kind(file: str) -> str:
     """Whether a bundled file is markdown or a script; "" for data and for what belongs to tests."""
     *folders, name = file.split("/")
-    if not _TESTS.isdisjoint(folders):
+    if not _TESTS.isdisjoint(folders) or _TEST_FILE.search(name):
         return ""
     if name in _MANIFESTS:
         return "script"

@@ -92,9 +92,9 @@ _RUN_NAME = lazy(
     + r"|run[ \t]{0,2}\()[ \t]{0,2}(?:compile\([ \t]{0,2})?(?P<name>[A-Za-z_$][\w$]{0,40})(?=[ \t]{0,2}[,).])"
 )
 _HELP = "Write the command as it is: encoding hides from users and reviewers what runs."
-_CALLS = (
-    "b64decode(", "b32decode(", "b85decode(", "a85decode(", "atob(", "fromhex(", "unhexlify(", "marshal.loads(", "zlib.decompress(",
-    "codecs.decode(", "unescape(", "buffer.from(",
+_CALLS = ("64decode(", "atob(", "buffer.from(")
+_CODE_CALLS = (
+    *_CALLS, "32decode(", "85decode(", "fromhex(", "unhexlify(", "marshal.loads(", "zlib.decompress(", "codecs.decode(", "unescape(",
 )  # fmt: skip
 _NAMES = 50
 
@@ -113,14 +113,12 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
     joined = text.joined
-    for low, high in text.regions(
-        ("base64", "base32", "openssl enc", "xxd -r", "xxd -p", "uudecode", "b64decode"), 240, 400
-    ):
+    for low, high in text.regions(("base64", "base32 ", "openssl enc", "xxd -", "uudecode"), 240, 400):
         for pattern in (_INTO_SHELL, _SHELL_OF):
             yield from (match.span() for match in pattern.finditer(joined, low, high))
-    for low, high in text.lines(("powershell", "pwsh", "frombase64string")):
+    for low, high in text.lines(("powershell", "pwsh")):
         yield from (match.span() for match in _POWERSHELL.finditer(joined, low, high))
-    calls = text.regions(_CALLS, 160, 240)
+    calls = text.regions(_CALLS if text.markdown else _CODE_CALLS, 160, 240)
     for low, high in calls:
         for match in _RUN_DECODED.finditer(joined, low, high):
             if _is_encoded(match.group(), match["given"]):

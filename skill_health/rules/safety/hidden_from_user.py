@@ -52,7 +52,7 @@ _HIDES = lazy(
     r"(?: (?:step|upload|request|call|transfer|url|command|action))?(?: to)? (?:the |your )?(?:user|human|operator|owner)s?\b"
     r"|\bwithout (?:the )?(?:user|human|operator|owner)'?s? (?:knowing|knowledge|noticing|awareness|being (?:told|aware|informed))\b"
     r"|\b(?:keep|hide|conceal)(?:ing)? (?:this|it|that|them|the \w{3,12}) (?:secret |hidden )?from (?:the |your )?(?:user|human|operator|owner)s?\b"
-    r"|\b(?:secretly|covertly|surreptitiously|stealthily)\b",
+    r"|\b(?:secretly|covertly|stealthily)\b",
     re.IGNORECASE,
 )
 _SILENTLY = lazy(
@@ -69,8 +69,8 @@ _ACTS = lazy(
 )
 _NEGATED = lazy(r"\b(?:not|never|don'?t|without|avoid|no)\b[^.\n]{0,30}\Z", re.IGNORECASE)
 _WORDS = (
-    "tell", "inform", "mention", "reveal", "notify", "alert", "disclos", "the user's knowledge", "user know", "without the user",
-    "hide ", "hidden from", "conceal", "keep this", "keep it", "secretly", "covertly", "surreptitiously", "stealthily",
+    "tell", "inform", "mention", "reveal", "notify", "alert", "disclos", "knowledge", "user know", "from the user", "secretly",
+    "covertly", "stealthily",
 )  # fmt: skip
 _NEAR = 350
 _HELP = "Say to the user what is done, and ask first; or remove it."

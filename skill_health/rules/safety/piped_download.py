@@ -80,10 +80,18 @@ _UNCHECKED = lazy(
     re.IGNORECASE,
 )
 # What a download is begun with, to be looked for before any pattern.
-_ANCHORS = (
-    "curl", "wget", "aria2c", "iwr", "irm ", "invoke-", "downloadstring", "downloadfile", "urlopen", "urlretrieve", "requests.get",
-    "httpx.get", "certutil", "bitsadmin", "mshta", "regsvr32", "msiexec",
-)  # fmt: skip
+_ANCHORS = ("curl", "wget", "iwr ", "irm ", "invoke-", "downloadstring", "mshta")
+_CODE_ANCHORS = (
+    *_ANCHORS,
+    "urlopen",
+    "requests.get",
+    "httpx.get",
+    "aria2c",
+    "certutil",
+    "bitsadmin",
+    "regsvr32",
+    "msiexec",
+)
 _ONE_COMMAND, _NEXT_COMMANDS = 400, 500
 _HELP = "Install a package with its version, or bundle the script: whoever holds that address runs commands on the user's machine."
 
@@ -105,7 +113,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str, str]]:
     if not (text.urls or text.has("curl", "wget")):
         return
     joined = text.joined
-    for low, high in text.lines(_ANCHORS):
+    for low, high in text.lines(_ANCHORS if text.markdown else _CODE_ANCHORS):
         fetch = _FETCH.search(joined, low, high)
         if fetch is None:
             continue

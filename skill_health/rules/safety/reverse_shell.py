@@ -59,9 +59,7 @@ _HELP = "Remove it: whoever listens at the other end has the user's machine."
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each shell that is opened to an address."""
     for text in safety_texts(skill, context):
-        for low, high in text.regions(
-            ("/dev/tcp/", "/dev/udp/", "nc -", "ncat ", "netcat ", "socat ", " -e /bin/", "dup2("), 400, 700
-        ):
+        for low, high in text.regions(("/dev/tcp/", "nc -", "ncat ", "socat ", " -e /bin/", "dup2("), 400, 700):
             for match in _OPENS.finditer(text.joined, low, high):
                 host = next(filter(None, match.groups()))
                 to = next(addresses(f"http://{host.lower()}/"), None)

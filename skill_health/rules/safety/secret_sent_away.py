@@ -118,13 +118,13 @@ _STORES = lazy(
     r"document\.cookie|(?:localStorage|sessionStorage)\.key\(|JSON\.stringify\([ \t]{0,2}(?:window\.)?(?:localStorage|sessionStorage)[ \t]{0,2}[,)]|"
     r"Object\.(?:entries|keys|assign)\([^\n)]{0,8}(?:window\.)?(?:localStorage|sessionStorage)[ \t]{0,2}\)|(?:localStorage|sessionStorage)\.getItem\("
 )
+_OF_A_CHILD = lazy(r"\benv[ \t]{0,2}[=:][ \t]{0,2}[\w$]{1,40}")
+_STARTS = lazy(r"(?:execSync|exec|doTask|os\.system|subprocess)")
+_TO_ELSEWHERE = lazy(r"\b(?:curl|wget|nc|ncat)\b|https?://|\$\{?\w{0,12}(?:cmd|url)", re.IGNORECASE)
 # What is looked for before any pattern.
-_SENDERS = ("curl", "wget", "nc ", "ncat", "netcat", "socat", "invoke-", "iwr", "irm ")
+_SENDERS = ("curl", "wget", "nc ", "ncat", "netcat", "invoke-")
 _GIVES = lazy(r"\||@|\$\(|`|-T |--upload-file|-file")
-_NOUNS = (
-    "api key", "api-key", "tokens", "credentials", "secrets", "passwords", "environment variables", "env vars", "ssh key",
-    "private key", "seed phrase", "recovery phrase", "mnemonic", ".env file", "keychain", "cookies", "wallet key",
-)  # fmt: skip
+_WHERE_TO, _SENTENCE = (" to ", " at ", " via "), 260
 _SOURCES = (
     "process.env)", "process.env,", "process.env }", "os.environ", ".ssh/", ".aws/", ".env", ".netrc", ".git-credentials", ".kube/",
     ".docker/", "gcloud", ".npmrc", ".pypirc", "login data", "key3.db", "key4.db", "cookies.sqlite", "keychain", "wallet.dat",
@@ -163,17 +163,17 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     if not text.markdown:
         yield from _in_script(text)
     elif text.urls:
-        for low, high in text.regions(_NOUNS, 140, 220):
-            for match in _SAID.finditer(joined, low, high):
-                to = next(addresses(text.lower[match.end() : match.end() + 200]), None)
-                before = joined[max(joined.rfind("\n", 0, match.start()) + 1, match.start() - 80) : match.start()]
-                if (
-                    to is not None
-                    and not to.is_local
-                    and not _UNSAID.search(before)
-                    and not _UNSAID.search(match.group())
-                ):
-                    yield match.start(), match.end(), f"has secrets of the user sent to {to.shown[:100]!r}"
+        for url in text.urls:
+            low = url.start - _SENTENCE
+            # What is sent stands before the word that says where to.
+            if url.is_local or not any(
+                text.lower.rfind(word, max(0, url.start - 60), url.start) >= 0 for word in _WHERE_TO
+            ):
+                continue
+            for match in _SAID.finditer(joined, max(0, low), url.end):
+                before = joined[max(joined.rfind("\n", 0, match.start()) + 1, match.start() - 80, 0) : match.start()]
+                if not _UNSAID.search(before) and not _UNSAID.search(match.group()):
+                    yield match.start(), match.end(), f"has secrets of the user sent to {url.shown[:100]!r}"
 
 
 def _stays(command: str) -> bool:
@@ -200,7 +200,7 @@ def _in_script(text: SafetyText) -> Iterator[tuple[int, int, str]]:
         return
     if not text.has(*_SOURCES):
         return
-    yield from _taken_along(joined)
+    yield from _taken_along(text)
     is_picture = (text.path or "").lower().endswith((".svg", ".svgz"))
     collectors = [found for found in text.urls if found.is_of(COLLECTORS)]
     if text.has("document.cookie", "localstorage", "sessionstorage") and (is_picture or collectors):
@@ -218,15 +218,13 @@ def _in_script(text: SafetyText) -> Iterator[tuple[int, int, str]]:
         yield collectors[0].start, collectors[0].end, message
 
 
-def _taken_along(joined: str) -> Iterator[tuple[int, int, str]]:
+def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     """Calls that send a name which holds secrets whole; the name of a part of them is none."""
-    held: dict[str, int] = {}
-    for match in _SOURCE.finditer(joined):
-        if (
-            match["env"]
-            and match["env"].lower().startswith(("object.", "os.environ."))
-            and not _KEY_LIKE.search(joined, match.start(), match.end() + 300)
-        ):
+    joined, held = text.joined, dict[str, int]()
+    for match in (found for region in text.regions(_SOURCES, 220, 200) for found in _SOURCE.finditer(joined, *region)):
+        env = (match["env"] or "").lower()
+        listed = env.startswith(("object.", "os.environ."))
+        if listed and not _KEY_LIKE.search(joined, match.start(), match.end() + 300):
             continue
         if len(held) < _NAMES:
             held.setdefault(match["name"], match.start())
@@ -238,9 +236,10 @@ def _taken_along(joined: str) -> Iterator[tuple[int, int, str]]:
             if any(word in held and held[word] < match.start() for word in _WHOLE.findall(match["value"])):
                 held[name] = match.start()
     for match in _LEAVES.finditer(joined):
-        call = joined[match.end() : match.end() + _AFTER_CALL]
+        # A child that is given the environment is not sent it.
+        call = _OF_A_CHILD.sub("", joined[match.end() : match.end() + _AFTER_CALL])
         body = _BODY.search(call)
-        if body is None:
+        if body is None or (_STARTS.match(match.group()) and not _TO_ELSEWHERE.search(call)):
             continue
         to = next(addresses(call.lower()), None)
         if to is not None and to.is_local and "$" not in to.host and "{" not in to.host:
