@@ -42,7 +42,7 @@ SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
 
-_PASS = r"(?:password|passwd|passcode|passphrase|pass|pwd|pw)\b"
+_PASS = r"(?<![${])(?:password|passwd|passcode|passphrase|pass|pwd|pw)\b"
 _UNPACKS = r"\b(?:extract|unzip|unpack|unrar|decompress|unarchive|open|archive|zip|rar|7z)(?:ed|ing|ion)?\b"
 _LOCK = lazy(
     _UNPACKS + r"[^\n]{0,50}?\b" + _PASS + r"[ \t]{0,2}(?:is\b|[:=`\"'*(])"
@@ -51,7 +51,7 @@ _LOCK = lazy(
     r"|\b(?:archive|zip|rar|7z|extraction)(?:'s)?[ \t*_]{1,4}" + _PASS
     + r"|\b" + _PASS + r"[ \t]{0,2}(?:for|of|to)\b[^\n]{0,20}\b(?:archive|zip|rar|extract|unzip|unpack)"
     r"|\.(?:exe|zip|rar|7z|msi|dmg)\b[`*)\]]{0,3}[ \t]{0,2}\([ \t]{0,2}" + _PASS
-    + r"|\b(?:unzip|7z[az]?|unrar)\b[^\n]{0,20}[ \t]-[pP][ \t]?[^\s-]",
+    + r"|\b(?:unzip|7z[az]?|unrar)\b[^\n]{0,20}[ \t]-[pP][ \t]?[^\s$\"{<-]",
     re.IGNORECASE,
 )  # fmt: skip
 _PROGRAM = lazy(
@@ -72,7 +72,7 @@ _HELP = "Name a package or program that can be looked into: a password given to 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first such instruction of each text."""
     for text in safety_texts(skill, context):
-        if text.markdown and text.has("password", "pass:", "extract", "pass ", "pwd", "passcode"):
+        if text.markdown and text.has("password", "pass:", "extract", "pass ", "pwd", " -p"):
             hit = _first(text)
             if hit is not None:
                 yield hit

@@ -71,6 +71,10 @@ _SHELL_OF = lazy(
 _MAKES_RUNNABLE = lazy(
     r"\bchmod[ \t]{1,3}(?:a|u|ug)?\+?[r0-7]{0,3}[x7]|\bxattr[ \t]{1,3}-[a-z]{0,3}[cd]|\bstart-process\b", re.IGNORECASE
 )
+_SAVES = lazy(
+    r"\bwget\b(?![^\n]{0,40}O ?-)|[ \t]-\w{0,8}[oO]\b|--output|--remote-name|[^>]>[ \t]{0,2}[\w/.~$]|-outfile|urlretrieve|certutil|bitsadmin|aria2c|downloadfile",
+    re.IGNORECASE,
+)
 _INSTALL = lazy(
     r"\b(?:pip3?|uv pip|pipx|npm|pnpm|yarn|bun|gem|brew|cargo|go)[ \t]{1,3}(?:install|i|add)\b|\b(?:npx|uvx|bunx|pip3?)\b[^\n]{0,30}--\w*index",
     re.IGNORECASE,
@@ -117,7 +121,11 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str, str]]:
         fetch = _FETCH.search(joined, low, high)
         if fetch is None:
             continue
+        # In a row of a table a bar without a backslash ends the cell.
+        in_row = joined.startswith("|", low)
         for match in _INTO_SHELL.finditer(joined, fetch.end(), high):
+            if in_row and not match.group().startswith("\\"):
+                continue
             yield from _judge(joined, fetch.start(), match.start(), match.end())
             break
         for match in _SHELL_OF.finditer(joined, low, high):
@@ -133,7 +141,9 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str, str]]:
 
 def _saved_and_run(joined: str, start: int, end: int) -> Iterator[tuple[int, int, str, str]]:
     """A download to a file that is made runnable by one of the next commands."""
-    if _MAKES_RUNNABLE.search(joined, start, start + _NEXT_COMMANDS):
+    stop = joined.find("\n\n", end, start + _NEXT_COMMANDS)
+    last = stop if stop >= 0 else start + _NEXT_COMMANDS
+    if _SAVES.search(joined, start, end) and _MAKES_RUNNABLE.search(joined, start, last):
         yield from _judge(joined, start, end, 0, way=False)
 
 

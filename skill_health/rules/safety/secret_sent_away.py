@@ -172,7 +172,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
                 continue
             for match in _SAID.finditer(joined, max(0, low), url.end):
                 before = joined[max(joined.rfind("\n", 0, match.start()) + 1, match.start() - 80, 0) : match.start()]
-                if not _UNSAID.search(before) and not _UNSAID.search(match.group()):
+                if match.end() == url.start and not _UNSAID.search(before) and not _UNSAID.search(match.group()):
                     yield match.start(), match.end(), f"has secrets of the user sent to {url.shown[:100]!r}"
 
 
