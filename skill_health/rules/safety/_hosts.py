@@ -15,11 +15,11 @@ _IPV4 = lazy(r"\d{1,3}(?:\.\d{1,3}){3}\Z|0x[0-9a-f]{8}\Z|\d{8,10}\Z", re.IGNOREC
 _LOCAL = lazy(
     r"(?:localhost|127\.\d+\.\d+\.\d+|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+|"
     r"169\.254\.\d+\.\d+|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|\[f[cd][0-9a-f:]+\]|"
-    r"(?!0x|\d+\Z)[^.\[\]]+|.*\.(?:local|localhost|internal|intranet|lan|home|corp|test|invalid))\Z",
+    r"(?!0x|\d+\Z)[^.\[\]]+|.*\.(?:local|localhost|internal|intranet|lan|home|corp))\Z",
     re.IGNORECASE,
 )
 _STAND_IN = lazy(
-    r"[${<%*]|\byour|\bmy-?(?:server|host|domain)|attacker|evil|malicious|victim|hacker|bad-?(?:guy|actor|site)",
+    r"[${<%*]|\byour|\bmy-?(?:server|host|domain)",
     re.IGNORECASE,
 )
 
@@ -29,7 +29,7 @@ PASTES = frozenset(
     "paste.rs pastes.io pastecode.io paste.mozilla.org 0bin.net bpa.st write.as telegra.ph txt.fyi p.ip.fi "
     "paste.debian.net ideone.com codepad.org".split()
 )
-_DROPS = frozenset(
+DROPS = frozenset(
     "transfer.sh 0x0.st file.io gofile.io anonfiles.com anonfile.com mediafire.com mega.nz mega.io catbox.moe "
     "files.catbox.moe litter.catbox.moe litterbox.catbox.moe temp.sh tmpfiles.org bashupload.com oshi.at uguu.se "
     "pixeldrain.com sendspace.com zippyshare.com workupload.com wetransfer.com we.tl bayfiles.com uploadfiles.io ufile.io "
@@ -87,7 +87,7 @@ class Address(NamedTuple):
             return "an IP address without a name"
         if self.is_of(PASTES):
             return "a paste site"
-        if self.is_of(_DROPS):
+        if self.is_of(DROPS):
             return "a file drop"
         if self.is_of(_SHORT):
             return "a shortened address"

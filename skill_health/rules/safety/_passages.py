@@ -53,12 +53,15 @@ _CODE_SPEAKS_OF_ATTACKS = lazy(
 _PATTERN_LIKE = lazy(r"\\[sbSdwW.|(\[](?![a-z])|\.\*|\[\^|\(\?[:!=i]|regex|\bgrep\b[^\n]{0,40} -\w*[EPr]")
 _CODE_COMMENT = lazy(r"[ \t]*(?:#(?!!)|//|\*|/\*|--|;|<!--)")
 _HEADING = "\n#"
-_ABOVE, _FAR, _LINE = 300, 20_000, 400
+# A host by whose name a sample says that it is one.
+_SAMPLE_HOST = lazy(r"evil|attacker|malicious|hacker|badguy|bad-actor|exfil", re.IGNORECASE)
+_ABOVE, _FAR, _LINE, _NEXT = 300, 20_000, 400, 120
 
 
 class SafetyText(NamedTuple):
     """A text that is followed or run. `path` is None for SKILL.md, as in a Hit; `joined` has the same positions, with
-    lines that a backslash continues made one; `lower` is for looking for literals; `urls` are its addresses.
+    lines that a backslash continues made one; `lower` is for looking for literals; `urls` are its addresses. `about_attacks`
+    says that the skill describes itself as one about attacks.
     """
 
     path: str | None
@@ -67,6 +70,7 @@ class SafetyText(NamedTuple):
     joined: str
     lower: str
     urls: tuple[Address, ...]
+    about_attacks: bool
 
     def has(self, *literals: str) -> bool:
         """Whether any of these lower-case literals occurs: the test before each pattern."""
@@ -109,26 +113,27 @@ def safety_texts(skill: Skill, context: Context) -> tuple[SafetyText, ...]:
 
 def _read(skill: Skill, context: Context) -> Iterator[SafetyText]:
     inside = len(skill.folder) + 1 if skill.folder else 0
+    about = _SPEAKS_OF_ATTACKS.search(skill.description[:2000]) is not None
     for path, text in all_texts(skill, context):
         if path is None:
-            yield _as_text(None, True, text)
-        elif (kind := _kind(path[inside:])) and not kind.startswith("."):
-            yield _as_text(path, kind == "markdown", text)
+            yield _as_text(None, True, text, about)
+        elif kind := _kind(path[inside:]):
+            yield _as_text(path, kind == "markdown", text, about)
     # Pictures that can hold scripts; only a browser would run them, so only these rules read them.
     svgs = (file for file in skill.files if file.lower().endswith(".svg") and _kind(file))
     for file, _ in zip(svgs, range(MAX_SVGS), strict=False):
         path = f"{skill.folder}/{file}" if skill.folder else file
         text = context.read(path)
         if text:
-            yield _as_text(path, False, text)
+            yield _as_text(path, False, text, about)
 
 
-def _as_text(path: str | None, markdown: bool, text: str) -> SafetyText:
+def _as_text(path: str | None, markdown: bool, text: str, about_attacks: bool) -> SafetyText:
     joined = text.replace("\\\n", "  ") if "\\\n" in text else text
     # The only letter that is longer in lower case.
     lower = joined.replace("\u0130", "I").lower()
     urls = tuple(url._replace(shown=joined[url.start : url.end]) for url in addresses(lower))
-    return SafetyText(path, markdown, text, joined, lower, urls)
+    return SafetyText(path, markdown, text, joined, lower, urls, about_attacks)
 
 
 def _kind(file: str) -> str:
@@ -152,6 +157,8 @@ def is_quoted(text: SafetyText, start: int, end: int) -> bool:
     first = max(whole.rfind("\n", 0, start) + 1, start - _LINE)
     last = whole.find("\n", end, end + _LINE)
     before, after = whole[first:start], whole[end : last if last >= 0 else end + _LINE]
+    if text.about_attacks and _SAMPLE_HOST.search(whole, start, end + _NEXT):
+        return True
     speaks = _SPEAKS_OF_ATTACKS if text.markdown else _CODE_SPEAKS_OF_ATTACKS
     if speaks.search(before) or speaks.search(after):
         return True

@@ -62,6 +62,12 @@ _SHELL_OF = lazy(
     + _DECODES,
     re.IGNORECASE,
 )
+_INTO_FILE = lazy(
+    _DECODES
+    + r"[^\n]{0,40}?>[ \t]?(?P<file>[\w./~$-]{2,80})[ \t]{0,2}(?:&&|;|\n)(?:[^\n]{0,80}?(?:&&|;|\n)){0,2}[ \t]{0,8}(?:sudo )?"
+    r"(?:(?:(?:ba|z)?sh|python3?|node|perl|chmod (?:\+x|a\+x|u\+x|7\d\d))[ \t]{1,3})?(?P=file)",
+    re.IGNORECASE,
+)
 _POWERSHELL = lazy(
     r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}?[ \t]-e(?:nc?|ncodedcommand|c)?[ \t]{1,3}[\"']?[A-Za-z0-9+/]{24}"
     r"|\b(?:iex|invoke-expression)\b[^\n]{0,160}?frombase64string",
@@ -114,7 +120,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
     joined = text.joined
     for low, high in text.regions(("base64", "base32 ", "openssl enc", "xxd -", "uudecode"), 240, 400):
-        for pattern in (_INTO_SHELL, _SHELL_OF):
+        for pattern in (_INTO_SHELL, _SHELL_OF, _INTO_FILE):
             yield from (match.span() for match in pattern.finditer(joined, low, high))
     for low, high in text.lines(("powershell", "pwsh")):
         yield from (match.span() for match in _POWERSHELL.finditer(joined, low, high))

@@ -48,8 +48,10 @@ DEFAULT = True
 _HIDES = lazy(
     r"\b(?:do not|don'?t|never|must not|should not|without|avoid) (?:ever )?(?:tell|telling|inform|informing|mention|mentioning|"
     r"show|showing|reveal|revealing|notify|notifying|alert|alerting|disclose|disclosing|report|reporting)\b"
-    r"(?: (?:this|it|that|any of (?:this|it)|these steps?|this (?:step|upload|request|url|call|transfer)|anything|about (?:this|it)))?"
+    r"(?: (?:this|it|that|any of (?:this|it)|these steps?|anything|about (?:this|it)))?"
     r"(?: (?:step|upload|request|call|transfer|url|command|action))?(?: to)? (?:the |your )?(?:user|human|operator|owner)s?\b"
+    r"(?=[*_`]{0,2}(?:[.,;!)]|\s{0,3}\Z|[ \t]{0,2}\n\s{0,3}\n)|\s{1,2}(?:about (?:this|it|that|any of|these)|of (?:this|it)|anything|that (?:you|it|this)|afterwards)\b)"
+    r"|\b(?:do not|don'?t|never) (?:mention|disclose|reveal|log|report) (?:this|these|the) (?:step|steps|upload|request|call|transfer|url|command|action)s?\b"
     r"|\bwithout (?:the )?(?:user|human|operator|owner)'?s? (?:knowing|knowledge|noticing|awareness|being (?:told|aware|informed))\b"
     r"|\b(?:keep|hide|conceal)(?:ing)? (?:this|it|that|them|the \w{3,12}) (?:secret |hidden )?from (?:the |your )?(?:user|human|operator|owner)s?\b"
     r"|\b(?:secretly|covertly|stealthily)\b",
@@ -64,7 +66,7 @@ _ACTS = lazy(
     r"\b(?:send|upload|post|transmit|exfiltrate|forward|leak|submit|beacon|ping|copy|collect|gather|harvest|record|log|append|include|read|run|execute)"
     r"(?:s|ing)?\b[^\n.]{0,100}?(?:https?://|\b(?:server|endpoint|webhook|api[ -]keys?|credentials|tokens|secrets?|passwords?|environment variables|"
     r"env vars|private keys?|ssh keys?|keystrokes|conversation|chat history|clipboard|personal data|file contents|source code|~/\.\w)|\.env\b)"
-    r"|\bcurl\b[^\n]{0,200}https?://",
+    r"|\bcurl\b[^\n]{0,200}https?://|\b(?:run|execute)\b[^\n.]{0,60}?(?:\bscripts?/|\.(?:sh|py|js|ps1)\b|\bcommand\b|`)",
     re.IGNORECASE,
 )
 _NEGATED = lazy(r"\b(?:not|never|don'?t|without|avoid|no)\b[^.\n]{0,30}\Z", re.IGNORECASE)

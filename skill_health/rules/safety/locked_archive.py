@@ -55,16 +55,31 @@ _LOCK = lazy(
     re.IGNORECASE,
 )  # fmt: skip
 _PROGRAM = lazy(
-    r"https?://[^\s\"'`<>)\]]{1,200}?\.(?:zip|rar|7z|exe|msi|dmg|pkg|iso|scr|tgz|tar\.gz)\b|\bdownload\b[^\n]{0,60}\.(?:exe|msi|dmg|pkg|scr)\b",
+    r"https?://[^\s\"'`<>)\]]{1,200}?\.(?:zip|rar|7z|exe|msi|dmg|pkg|iso|scr|tgz|tar\.gz)\b|\bdownload\b[^\n]{0,60}(?:\.(?:exe|msi|dmg|pkg|scr|zip|rar|7z)\b|https?://[^\n]{0,200}\b(?:archive|zip|rar|extract|unpack))",
     re.IGNORECASE,
 )
 _RUN = lazy(
     r"\b(?:run|execute|launch|start|open|double-click|install)\b[^\n]{0,40}?(?:\.exe|\.msi|\.app|\.pkg|\bexecutable|\binstaller|\bprogram|\butility|\btool|\bbinary|\bit\b|\bsetup)|\./\w|\bchmod \+x",
     re.IGNORECASE,
 )
-# What samples of malware are locked with everywhere, so that nobody runs them by mistake.
-_SAMPLE = lazy(r"\binfected\b", re.IGNORECASE)
-_ENDINGS = (".zip", ".rar", ".7z", ".exe", ".msi", ".dmg", ".pkg", ".iso", ".scr", ".tgz", ".tar.gz")
+_UNLOCKED_AND_RUN = lazy(
+    r"(?:unzip|7z[az]?|unrar)\b[^\n]{0,120}?(?:&&|;)[^\n]{0,60}?(?:\./\w|\b(?:ba|z)?sh )", re.IGNORECASE
+)
+_ANCHORS = (
+    "password",
+    "passcode",
+    "passphrase",
+    "passwd",
+    "pass:",
+    "pass `",
+    "(pass",
+    "pwd",
+    "extract using",
+    "extract with",
+    "unzip -p",
+    "7z x",
+    "unrar",
+)
 _NEAR = 700
 _HELP = "Name a package or program that can be looked into: a password given to everyone only keeps scanners out."
 
@@ -72,7 +87,7 @@ _HELP = "Name a package or program that can be looked into: a password given to 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first such instruction of each text."""
     for text in safety_texts(skill, context):
-        if text.markdown and text.has("password", "pass:", "extract", "pass ", "pwd", " -p"):
+        if text.markdown:
             hit = _first(text)
             if hit is not None:
                 yield hit
@@ -80,10 +95,12 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _first(text: SafetyText) -> Hit | None:
     whole = text.joined
-    for low, high in text.regions(_ENDINGS, _NEAR, _NEAR):
+    for low, high in text.regions(_ANCHORS, 120, 160):
         for match in _LOCK.finditer(whole, low, high):
             near = whole[max(0, match.start() - _NEAR) : match.end() + _NEAR]
-            if not (_PROGRAM.search(near) and _RUN.search(near)) or _SAMPLE.search(near):
+            # A command that unlocks may be followed by one that runs: the archive is in the skill then, or is made.
+            unlocked = _UNLOCKED_AND_RUN.match(whole, match.start())
+            if not unlocked and not (_PROGRAM.search(near) and _RUN.search(near)):
                 continue
             if not is_quoted(text, match.start(), match.end()):
                 message = "has the user unpack a download with a password and run it, past every virus scanner"

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.leakage._bundled import span_of
-from skill_health.rules.safety._hosts import COLLECTORS, FREE_PAGES, PASTES
+from skill_health.rules.safety._hosts import COLLECTORS, DROPS, FREE_PAGES, PASTES
 from skill_health.rules.safety._passages import is_quoted, safety_texts
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
@@ -45,13 +45,20 @@ DEFAULT = True
 
 _VERB = r"\b(?:run|execute|paste|copy|enter|launch)(?:ing|s)?\b"
 _THING = r"\b(?:command|script|code|snippet|installer|one-?liner|terminal|powershell|command prompt|shell)\b"
-_RUNS = lazy(_VERB + r"[^\n]{0,80}?" + _THING, re.IGNORECASE)
+_RUNS = lazy(
+    _VERB
+    + r"[^\n]{0,80}?"
+    + _THING
+    + r"|\b(?:run|execute|launch|double-click)(?:ing|s)? (?:it|them|the (?:executable|program|file|app|tool|setup))\b",
+    re.IGNORECASE,
+)
 _RUNS_ITS_COMMAND = lazy(
     r"[^\n]{0,40}?(?:,|\band\b|\bthen\b)[^\n]{0,20}?"
     + _VERB
     + r"[^\n]{0,30}?\b(?:command|script|code|snippet|one-?liner)\b[^\n]{0,40}?\b(?:terminal|powershell|command prompt|shell|console)\b",
     re.IGNORECASE,
 )
+_PAGES = PASTES | COLLECTORS | DROPS
 _NEAR = 250
 _HELP = "Write the command into the skill: whoever holds that page decides what runs."
 
@@ -63,11 +70,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             continue
         whole = text.joined
         for found in text.urls:
-            if (
-                found.is_local
-                or not (paste := found.is_of(PASTES) or found.is_of(COLLECTORS))
-                and not found.is_of(FREE_PAGES)
-            ):
+            if found.is_local or not (paste := found.is_of(_PAGES)) and not found.is_of(FREE_PAGES):
                 continue
             low = max(whole.rfind("\n", 0, found.start) + 1, found.start - _NEAR)
             end = whole.find("\n", found.end, found.end + _NEAR)

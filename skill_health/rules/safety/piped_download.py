@@ -71,6 +71,9 @@ _SHELL_OF = lazy(
 _MAKES_RUNNABLE = lazy(
     r"\bchmod[ \t]{1,3}(?:a|u|ug)?\+?[r0-7]{0,3}[x7]|\bxattr[ \t]{1,3}-[a-z]{0,3}[cd]|\bstart-process\b", re.IGNORECASE
 )
+_RUNS_FILE = lazy(
+    r"(?:&&|;|\n)[ \t]{0,8}(?:sudo )?(?:(?:ba|z|da)?sh|python3?|node|perl|source)[ \t]{1,3}(?P<file>[\w./~$-]{2,80})"
+)
 _SAVES = lazy(
     r"\bwget\b(?![^\n]{0,40}O ?-)|[ \t]-\w{0,8}[oO]\b|--output|--remote-name|[^>]>[ \t]{0,2}[\w/.~$]|-outfile|urlretrieve|certutil|bitsadmin|aria2c|downloadfile",
     re.IGNORECASE,
@@ -84,7 +87,7 @@ _UNCHECKED = lazy(
     re.IGNORECASE,
 )
 # What a download is begun with, to be looked for before any pattern.
-_ANCHORS = ("curl", "wget", "iwr ", "irm ", "invoke-", "downloadstring", "mshta")
+_ANCHORS = ("curl", "wget", "iwr ", "irm ", "invoke-", "downloadstring", "mshta", "urlopen", "requests.get")
 _CODE_ANCHORS = (
     *_ANCHORS,
     "urlopen",
@@ -143,7 +146,13 @@ def _saved_and_run(joined: str, start: int, end: int) -> Iterator[tuple[int, int
     """A download to a file that is made runnable by one of the next commands."""
     stop = joined.find("\n\n", end, start + _NEXT_COMMANDS)
     last = stop if stop >= 0 else start + _NEXT_COMMANDS
-    if _SAVES.search(joined, start, end) and _MAKES_RUNNABLE.search(joined, start, last):
+    if not _SAVES.search(joined, start, end):
+        return
+    for match in _RUNS_FILE.finditer(joined, start, last):
+        if match["file"].rpartition("/")[2] in joined[start : match.start()]:
+            yield from _judge(joined, start, end, 0)
+            return
+    if _MAKES_RUNNABLE.search(joined, start, last):
         yield from _judge(joined, start, end, 0, way=False)
 
 

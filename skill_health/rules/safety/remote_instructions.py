@@ -51,12 +51,17 @@ _OBEY = lazy(
     r"(?:instructions?|commands?|orders?|directives?|tasks?)\b)(?![^\n.]{0,20}\bto (?:install|set up)\b)",
     re.IGNORECASE,
 )
+_AS_ORDERS = lazy(
+    r"[`)\]*_>\"']{0,4}[^\n]{0,80}?\b(?:treat|use|regard|take|apply)\b[^\n.]{0,50}?\bas (?:your |the |an? |part of )*(?:additional |new |real |actual |own |system |these )*"
+    r"(?:instructions?|orders?|directives?|system prompt)\b",
+    re.IGNORECASE,
+)
 _OBEY_FROM = lazy(
     r"\b(?:follow|obey|execute|run|carry out|act on)[ \t](?:all |any |every |the |those |these |latest |whatever )*"
     r"(?:instructions?|commands?|orders?|directives?|tasks?)\b[^\n.]{0,30}?\b(?:from|at|returned by|served by|found at|given at|provided by)\b[^\n.]{0,20}\Z",
     re.IGNORECASE,
 )
-_ORDERS = ("follow", "obey", "execute", "carry out", "act on", "comply", "and do ", "run ")
+_ORDERS = ("follow", "obey", "execute", "carry out", "act on", "comply", "and do ", "run ", " as ")
 _NEAR = 140
 _HELP = "Bundle the instructions: whoever holds that address writes what the agent does next."
 
@@ -72,7 +77,9 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
                 continue
             low = max(whole.rfind("\n", 0, found.start) + 1, found.start - _NEAR)
             before, after = whole[low : found.start], whole[found.end : found.end + _NEAR]
-            obeys = _OBEY_FROM.search(before) or (_FETCH.search(before) and _OBEY.match(after))
+            obeys = _OBEY_FROM.search(before) or (
+                _FETCH.search(before) and (_OBEY.match(after) or _AS_ORDERS.match(after))
+            )
             if obeys and not is_quoted(text, found.start, found.end):
                 message = f"has the agent do what an address says: {found.shown[:100]!r}"
                 yield Hit(span_of(text.text, found.start, found.end), message, _HELP, text.path)

@@ -57,7 +57,7 @@ _KEPT = (
     r"\.netrc|\.git-credentials|\.pgpass|\.kube/config|\.docker/config\.json|\.config/gcloud|\.npmrc|\.pypirc|"
     r"login[ _]data|key[34]\.db|cookies\.sqlite|login\.keychain|keychain-db|wallet\.dat|\.config/solana/id\.json|"
     r"\.gnupg|\.(?:openclaw|clawdbot|moltbot)/[\w./-]{0,40}?(?:\.env|openclaw\.json|clawdbot\.json|credentials|auth)|auth-profiles\.json|"
-    r"\.claude/\.credentials|\.claude\.json|\.codex/auth\.json|/etc/shadow|\.bash_history|\.zsh_history|id_rsa\b(?!\.pub)|id_ed25519\b(?!\.pub))"
+    r"(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|gnupg|kube)(?:/\*?)?(?=[\s\"'|;)])|\.claude/\.credentials|\.claude\.json|\.codex/auth\.json|/etc/shadow|\.bash_history|\.zsh_history|id_rsa\b(?!\.pub)|id_ed25519\b(?!\.pub))"
 )
 _SECRET_FILE = lazy(_KEPT, re.IGNORECASE)
 _SENDS = r"(?:curl|wget|nc|ncat|netcat|socat|http|https|xh|invoke-webrequest|invoke-restmethod|iwr|irm)\b"
@@ -69,7 +69,8 @@ _PIPED = lazy(
     re.IGNORECASE,
 )  # fmt: skip
 _GIVEN = lazy(
-    r"\b" + _SENDS + r"[^\n|;]{0,240}?(?:@[\"']?(?:~|\$\{?HOME\}?|/home/\w{1,30}|/root)?[\w./-]{0,40}?" + _KEPT
+    r"\bfor \w{1,20} in [^\n;]{0,80}?" + _KEPT + r"[^\n;]{0,40}[;\n][^\n]{0,60}?\b" + _SENDS + r"[^\n|;]{0,120}?(?:@|-T )\"?\$\w[^\n|;]{0,120}"
+    r"|\b" + _SENDS + r"[^\n|;]{0,240}?(?:@[\"']?(?:~|\$\{?HOME\}?|/home/\w{1,30}|/root)?[\w./-]{0,40}?" + _KEPT
     + r"|(?:-T|--upload-file|--post-file|--body-file)[ =][\"']?[^\s\"']{0,60}?" + _KEPT
     + r"|(?:\$\(|`)[ \t]{0,2}(?:(?:cat|base64|tar|head|xxd|od)\b[^\n)`]{0,80}?" + _KEPT + r"|<[ \t]?[^\n)`]{0,60}?" + _KEPT
     + r"|(?:env|printenv|export -p)[ \t]{0,2}(?:\||\)|`)))[^\n|;]{0,240}",
@@ -80,6 +81,12 @@ _SAID = lazy(
     r"(?:(?:all|any|every|available|current|existing|the user'?s|their)\b[^\n.;]{0,40}?\b(?:api[ -]keys?|tokens|credentials|secrets|passwords)"
     r"|environment variables|env vars|ssh keys?|private keys?|seed phrases?|recovery phrases?|mnemonics?|\.env files?|keychain|cookies|wallet keys?)\b"
     r"[^\n;]{0,120}?\b(?:to|at|via)\b[^\n;]{0,50}?(?=https?://)",
+    re.IGNORECASE,
+)
+_READ_AND_SENT = lazy(
+    r"\b(?:read|cat|take|copy|collect|gather|find|open|send|post|upload|submit|transmit|forward|email|include)\b[^\n;]{0,60}?(?!\.env)"
+    + _KEPT
+    + r"[^\n;]{0,80}?\b(?:to|at|via)\b[^\n;]{0,40}?(?=https?://)",
     re.IGNORECASE,
 )
 _UNSAID = lazy(r"\b(?:never|not|don'?t|without|only|no|nor|cannot|refuse|won'?t)\b", re.IGNORECASE)
@@ -95,6 +102,16 @@ _SOURCE = lazy(
     + r"|[^\n]{0,60}?" + _KEPT + r"[\"']\)?\)?\.read_(?:text|bytes)\()",
     re.IGNORECASE,
 )  # fmt: skip
+_IN_CALL = lazy(
+    r"(?:JSON\.stringify\([ \t]{0,2}process\.env[ \t]{0,2}[,)]|(?:json\.dumps|dict|str)\([ \t]{0,2}(?:dict\()?os\.environ\b(?![.\[])|(?:data|json|params)=os\.environ\b(?![.\[])|\bopen\([^\n]{0,80}?"
+    + _KEPT
+    + r"|Path\([^\n]{0,80}?"
+    + _KEPT
+    + r"[^\n]{0,20}read_|readFileSync\([^\n]{0,80}?"
+    + _KEPT
+    + r")",
+    re.IGNORECASE,
+)
 _PASSES_ON = lazy(
     r"^[ \t]{0,40}(?:(?:const|let|var|export)[ \t])?(?P<name>[A-Za-z_$][\w$]{0,40})[ \t]{0,2}(?::[^=\n]{1,30})?=(?!=)(?P<value>[^\n]{1,300})",
     re.MULTILINE,
@@ -103,7 +120,8 @@ _WHOLE = lazy(
     r"(?<![\w.$])([A-Za-z_$][\w$]{0,40})(?![\w$]|\.(?!(?:encode|decode|toString|strip|trim|read|hex|join|splitlines)\b)|\[|\()"
 )
 _KEY_LIKE = lazy(
-    r"key\W{1,4}(?:secret|token|pass)|token\W{1,4}(?:secret|key|pass)|secret\W{1,4}(?:key|token|pass)|includes\([\"'](?:\w{0,5}_?KEY|SECRET|TOKEN)",
+    r"key\W{1,4}(?:secret|token|pass)|token\W{1,4}(?:secret|key|pass)|secret\W{1,4}(?:key|token|pass)|"
+    r"[\"'](?:\w{0,8}_)?(?:KEY|SECRET|TOKEN|PASS\w{0,4})[\"'](?:\)| in\b)",
     re.IGNORECASE,
 )
 _LEAVES = lazy(
@@ -160,9 +178,8 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
                         match.end(),
                         "sends the environment or a file of credentials to another machine",
                     )
-    if not text.markdown:
-        yield from _in_script(text)
-    elif text.urls:
+    yield from _in_script(text)
+    if text.markdown and text.urls:
         for url in text.urls:
             low = url.start - _SENTENCE
             # What is sent stands before the word that says where to.
@@ -170,7 +187,9 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
                 text.lower.rfind(word, max(0, url.start - 60), url.start) >= 0 for word in _WHERE_TO
             ):
                 continue
-            for match in _SAID.finditer(joined, max(0, low), url.end):
+            for match in (
+                found for said in (_SAID, _READ_AND_SENT) for found in said.finditer(joined, max(0, low), url.end)
+            ):
                 before = joined[max(joined.rfind("\n", 0, match.start()) + 1, match.start() - 80, 0) : match.start()]
                 if match.end() == url.start and not _UNSAID.search(before) and not _UNSAID.search(match.group()):
                     yield match.start(), match.end(), f"has secrets of the user sent to {url.shown[:100]!r}"
@@ -228,9 +247,7 @@ def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
             continue
         if len(held) < _NAMES:
             held.setdefault(match["name"], match.start())
-    if not held:
-        return
-    for match in _PASSES_ON.finditer(joined):
+    for match in _PASSES_ON.finditer(joined) if held else ():
         name = match["name"]
         if name not in held and len(held) < _NAMES and not _LEAVES.search(match["value"]):
             if any(word in held and held[word] < match.start() for word in _WHOLE.findall(match["value"])):
@@ -243,6 +260,9 @@ def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
             continue
         to = next(addresses(call.lower()), None)
         if to is not None and to.is_local and "$" not in to.host and "{" not in to.host:
+            continue
+        if _IN_CALL.search(call, body.start()):
+            yield match.start(), match.end(), "sends a file of credentials or the environment away, whole"
             continue
         words = _WHOLE.findall(call[body.start() :].partition("\n\n")[0])
         if any(word in held and held[word] < match.start() for word in words):

@@ -2,8 +2,8 @@
 
 ## What
 Reports a frontmatter that has the agent run without asking: `permissionMode: bypassPermissions` and its like, also in
-`hooks` and `metadata`, keys that skip permissions or switch the sandbox off (errors), and `allowed-tools: "*"`, which allows
-every tool there is (warning). Grants of single tools, `Bash` among them, are left alone.
+`hooks` and `metadata`, keys that skip permissions or switch the sandbox off (errors), and `allowed-tools` with `*` or `Bash(*)`,
+which allow every tool or command there is (warning). Grants of tools by their name, `Bash` among them, are left alone.
 
 ## Why
 A host asks the user before something dangerous happens. A skill that takes the question away has whatever it says, and
@@ -53,6 +53,7 @@ _BYPASS = lazy(
     r"(?:bypass[-_]?permissions?|dangerously[-_ ]?(?:skip|bypass)[\w-]{0,40}|skip[-_]?permissions?|danger-full-access|--yolo)\b",
     re.IGNORECASE,
 )
+_EVERY_COMMAND = lazy(r"(?:Bash|Shell|shell|bash|run_shell_command|execute)\((?:\*|:\*|\*:\*|\*\*|\.\*)\)\Z")
 _OFF = ("false", "off", "none", "disabled", "no")
 _HELP = "Name the commands that the skill needs in allowed-tools."
 _DEPTH = 6
@@ -67,8 +68,10 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             continue
         if field.key in ("allowed-tools", "allowed_tools", "tools"):
             values = field.value if isinstance(field.value, list) else [field.value]
-            if any(isinstance(value, str) and "*" in value.replace(",", " ").split() for value in values):
-                message = f"{field.key} allows every tool there is"
+            words = [word for value in values if isinstance(value, str) for word in value.replace(",", " ").split()]
+            wide = next((word for word in words if word == "*" or _EVERY_COMMAND.match(word)), "")
+            if wide:
+                message = f"{field.key} allows every {'tool there is' if wide == '*' else 'command'}: {wide}"
                 yield Hit(field.span, message, _HELP, severity=Severity.WARNING)
         said = _bypass(field, 0)
         if said:
