@@ -113,7 +113,7 @@ def safety_texts(skill: Skill, context: Context) -> tuple[SafetyText, ...]:
 
 def _read(skill: Skill, context: Context) -> Iterator[SafetyText]:
     inside = len(skill.folder) + 1 if skill.folder else 0
-    about = _SPEAKS_OF_ATTACKS.search(skill.description[:2000]) is not None
+    about = _SPEAKS_OF_ATTACKS.search((skill.description or skill.text)[:1000]) is not None
     for path, text in all_texts(skill, context):
         if path is None:
             yield _as_text(None, True, text, about)

@@ -220,6 +220,8 @@ def _in_script(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     if not text.has(*_SOURCES):
         return
     yield from _taken_along(text)
+    if text.markdown:
+        return
     is_picture = (text.path or "").lower().endswith((".svg", ".svgz"))
     collectors = [found for found in text.urls if found.is_of(COLLECTORS)]
     if text.has("document.cookie", "localstorage", "sessionstorage") and (is_picture or collectors):
