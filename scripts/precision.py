@@ -3,7 +3,7 @@
     python scripts/precision.py sample TREE      -> build/precision/sample.jsonl and found.json, to be judged by reading
     python scripts/precision.py table            -> docs/precision.md and skill_health/rules/precision.json
     python scripts/precision.py mentions CHECKOUTS -> how many labelled mentions of files the rules judge rightly
-    python scripts/precision.py hostile CHECKOUTS -> how many hostile skills, and how many of trusted collections, are named
+    python scripts/precision.py hostile CHECKOUTS -> how many hostile skills are named, and trusted ones touched
 
 The judged sample replaces docs/precision.jsonl and docs/precision-found.json. Each line of the first is a verdict:
 code, severity, path, line, message, verdict (right, arguable or wrong) and reason.
@@ -11,9 +11,9 @@ code, severity, path, line, message, verdict (right, arguable or wrong) and reas
 The labelled mentions are in tests/rules/links/mentions.jsonl. Below CHECKOUTS lies each of their repositories at its
 commit, as OWNER+NAME. A mention of the class `broken` must be found, and no other.
 
-The hostile skills are in tests/rules/safety/hostile.jsonl, in campaigns: copies of one campaign are in one half. A skill
-counts as named if it has an error of the family `safety`. Samples of a scanner are counted apart. TRUSTED are collections
-that must not be touched by that family at all.
+The hostile skills are in tests/rules/safety/hostile.jsonl, in campaigns: copies of one campaign are in one half. A
+skill counts as named if it has an error of the family `safety`. Samples of a scanner are counted apart. TRUSTED are
+collections that must not be touched by that family at all.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from skill_health.text.patterns import lazy
 
-_ADDRESS = lazy(r"https?://[^\s\"'`<>|)\]}\\,;]{1,300}")
+_ADDRESS = lazy(r"https?://(?:\[[0-9a-f:.]{2,45}\][^\s\"'`<>|)\]}\\,;]{0,300}|[^\s\"'`<>|)\]}\\,;]{1,300})")
 # What curl takes for an address as well.
 _BARE = lazy(r"(?<![\w.:/@-])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?:/[^\s\"'`<>|)\]}\\,;]{0,200})?(?![\w.-])")
 _IPV4 = lazy(r"\d{1,3}(?:\.\d{1,3}){3}\Z|0x[0-9a-f]{8}\Z|\d{8,10}\Z", re.IGNORECASE)
@@ -39,15 +39,20 @@ _SHORT = frozenset(
     "bit.ly tinyurl.com t.ly is.gd v.gd cutt.ly goo.gl rb.gy shorturl.at ow.ly tiny.cc t.co s.id rebrand.ly".split()
 )
 _TUNNELS = frozenset(
-    "ngrok.io ngrok.app ngrok.dev ngrok-free.app ngrok-free.dev trycloudflare.com loca.lt serveo.net localhost.run lhr.life duckdns.org no-ip.org no-ip.biz ddns.net hopto.org zapto.org onion".split()
+    "ngrok.io ngrok.app ngrok.dev ngrok-free.app ngrok-free.dev trycloudflare.com loca.lt serveo.net localhost.run "
+    "lhr.life duckdns.org no-ip.org no-ip.biz ddns.net hopto.org zapto.org onion".split()
 )
 # Where requests are only collected, to be looked at by whoever made the address.
 COLLECTORS = frozenset(
-    "webhook.site emailhook.site requestbin.com requestbin.net requestcatcher.com beeceptor.com hookb.in pipedream.net mockbin.org postb.in ptsv3.com oast.fun oast.pro oast.live oast.site oast.online oast.me interact.sh interactsh.com burpcollaborator.net oastify.com canarytokens.com dnslog.cn ceye.io".split()
+    "webhook.site emailhook.site requestbin.com requestbin.net requestcatcher.com beeceptor.com hookb.in "
+    "pipedream.net mockbin.org postb.in ptsv3.com oast.fun oast.pro oast.live oast.site oast.online oast.me "
+    "interact.sh interactsh.com burpcollaborator.net oastify.com canarytokens.com dnslog.cn ceye.io".split()
 )
 # Pages that anyone can put up under a name of their choice.
 FREE_PAGES = frozenset(
-    "vercel.app netlify.app pages.dev workers.dev web.app firebaseapp.com github.io gitlab.io glitch.me surge.sh onrender.com repl.co replit.app blogspot.com weebly.com wixsite.com notion.site sites.google.com netlify.com herokuapp.com".split()
+    "vercel.app netlify.app pages.dev workers.dev web.app firebaseapp.com github.io gitlab.io glitch.me surge.sh "
+    "onrender.com repl.co replit.app blogspot.com weebly.com wixsite.com notion.site sites.google.com netlify.com "
+    "herokuapp.com".split()
 )
 
 
@@ -116,5 +121,5 @@ def _read(found: str, start: int) -> Address:
     shown = found.rstrip(".*")
     scheme, _, rest = shown.rpartition("://")
     host = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
-    host = host if host.startswith("[") else host.partition(":")[0]
+    host = f"{host.partition(']')[0]}]" if host.startswith("[") else host.partition(":")[0]
     return Address(start, start + len(shown), shown, host.lower().rstrip("."), scheme.lower() != "https")

@@ -1,7 +1,7 @@
 """The texts of a skill that an agent follows or runs, and whether a passage of them only speaks of an attack.
 
-Texts that an agent is given to read or run count: SKILL.md, bundled Markdown, scripts, and the manifests that programs
-run. Data does not, nor do tests with theirs: a scanner's samples are attacks by design.
+Texts that an agent is given to read or run count: SKILL.md, bundled Markdown, scripts, and the manifests that
+programs run. Data does not, nor do tests with theirs: a scanner's samples are attacks by design.
 """
 
 from __future__ import annotations
@@ -59,9 +59,11 @@ _ABOVE, _FAR, _LINE, _NEXT = 300, 20_000, 400, 120
 
 
 class SafetyText(NamedTuple):
-    """A text that is followed or run. `path` is None for SKILL.md, as in a Hit; `joined` has the same positions, with
-    lines that a backslash continues made one; `lower` is for looking for literals; `urls` are its addresses. `about_attacks`
-    says that the skill describes itself as one about attacks.
+    """A text that is followed or run.
+
+    `path` is None for SKILL.md, as in a Hit; `joined` has the same positions, with lines that a backslash continues
+    made one; `lower` is for looking for literals; `urls` are its addresses. `about_attacks` says that the skill
+    describes itself as one about attacks.
     """
 
     path: str | None
@@ -74,14 +76,10 @@ class SafetyText(NamedTuple):
 
     def has(self, *literals: str) -> bool:
         """Whether any of these lower-case literals occurs: the test before each pattern."""
-        lower = self.lower
-        for literal in literals:
-            if literal in lower:
-                return True
-        return False
+        return any(literal in self.lower for literal in literals)
 
     def regions(self, literals: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
-        """What lies around the places of these lower-case literals, merged where it overlaps: patterns look nowhere else."""
+        """What lies around these lower-case literals, merged where it overlaps: patterns look nowhere else."""
         lower, places = self.lower, []
         for literal in literals:
             at = lower.find(literal)
@@ -98,11 +96,20 @@ class SafetyText(NamedTuple):
         return regions
 
     def lines(self, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
-        """The lines that contain one of these lower-case literals, each within `_LINE` characters of it."""
+        """The lines that contain one of these lower-case literals; a long one in pieces that overlap."""
+        done = -1
         for low, high in self.regions(literals, 0, 1):
-            first = max(self.joined.rfind("\n", 0, low) + 1, low - _LINE)
-            last = self.joined.find("\n", high, high + _LINE)
-            yield first, last if last >= 0 else min(len(self.joined), high + _LINE)
+            for at in range(low, high, _LINE):
+                if at < done:
+                    continue
+                last = self.joined.find("\n", at, at + 2 * _LINE)
+                yield self.line_start(at, _LINE), last if last >= 0 else min(len(self.joined), at + 2 * _LINE)
+                done = last if last >= 0 else at + _LINE
+
+    def line_start(self, at: int, most: int) -> int:
+        """Where the line of a place starts, or `most` characters before it."""
+        low = max(0, at - most)
+        return max(self.joined.rfind("\n", low, at) + 1, low)
 
 
 @remembered
@@ -122,10 +129,10 @@ def _read(skill: Skill, context: Context) -> Iterator[SafetyText]:
     # Pictures that can hold scripts; only a browser would run them, so only these rules read them.
     svgs = (file for file in skill.files if file.lower().endswith(".svg") and _kind(file))
     for file, _ in zip(svgs, range(MAX_SVGS), strict=False):
-        path = f"{skill.folder}/{file}" if skill.folder else file
-        text = context.read(path)
-        if text:
-            yield _as_text(path, False, text, about)
+        picture = f"{skill.folder}/{file}" if skill.folder else file
+        drawn = context.read(picture)
+        if drawn:
+            yield _as_text(picture, False, drawn, about)
 
 
 def _as_text(path: str | None, markdown: bool, text: str, about_attacks: bool) -> SafetyText:
@@ -154,7 +161,7 @@ def is_quoted(text: SafetyText, start: int, end: int) -> bool:
     above or the headings above them speak of attacks, or say not to do it.
     """
     whole = text.text
-    first = max(whole.rfind("\n", 0, start) + 1, start - _LINE)
+    first = text.line_start(start, _LINE)
     last = whole.find("\n", end, end + _LINE)
     before, after = whole[first:start], whole[end : last if last >= 0 else end + _LINE]
     if text.about_attacks and _SAMPLE_HOST.search(whole, start, end + _NEXT):

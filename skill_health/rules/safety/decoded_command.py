@@ -1,10 +1,10 @@
 """A command is decoded and run
 
 ## What
-Reports commands that decode something and run the result: `base64 -d | sh`, `bash -c "$(... | base64 -d)"`, `powershell
--EncodedCommand` with the code itself, `exec(b64decode(...))`, `eval(atob(...))`, and scripts that decode a constant into
-a name and then run that name. SKILL.md, bundled Markdown, scripts and manifests are read. Decoding that ends in a file or
-a value is left alone, as are passages that speak of attacks, and comments in scripts.
+Reports commands that decode something and run the result: `base64 -d | sh`, `bash -c "$(... | base64 -d)"`,
+`powershell -EncodedCommand` with the code itself, `exec(b64decode(...))`, `eval(atob(...))`, and scripts that decode
+a constant into a name and then run that name. SKILL.md, bundled Markdown, scripts and manifests are read. Decoding
+that ends in a file or a value is left alone, as are passages that speak of attacks, and comments in scripts.
 
 ## Why
 Encoding hides from the user and the reviewer what runs. Nothing that a skill may do needs it.
@@ -23,7 +23,8 @@ Run `echo hello` in the terminal.
 Write the command as it is, or bundle it as a script. There is no automatic fix.
 
 ## Source
-MUST · MITRE ATT&CK, T1027.010 "Command obfuscation" and T1140 "Deobfuscate/decode files or information"; read 2026-11.
+MUST · MITRE ATT&CK, T1027.010 "Command obfuscation" and T1140 "Deobfuscate/decode files or information"; read
+2026-11.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ _DECODED = (
 )
 # Decoded right where it is run; a buffer only says that it is decoded by what stands beside it.
 _RUN_DECODED = lazy(
-    r"(?<![\w.])(?:child_process\.|cp\.|window\.|globalThis\.)?" + _RUNS + r"[ \t]{0,2}(?:compile\([ \t]{0,2}|await )?[\w.]{0,40}?(?:__import__\([\"']base64[\"']\)\.)?"
+    r"(?<![\w.])(?:child_process\.|cp\.|window\.|globalThis\.)?"
+    r"(?<![\w.])(?:child_process\.|cp\.|window\.|globalThis\.)?" + _RUNS
+    + r"[ \t]{0,2}(?:compile\([ \t]{0,2}|await )?[\w.]{0,40}?(?:__import__\([\"']base64[\"']\)\.)?"
     + _DECODED + r"(?P<given>[^\n]{0,160})"
 )  # fmt: skip
 _CONSTANT = lazy(

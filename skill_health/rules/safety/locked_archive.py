@@ -1,13 +1,14 @@
 """An archive with a password is to be downloaded and run
 
 ## What
-Reports instructions that have the user download an archive or program, unpack it with a password that they give, and run
-it. SKILL.md and bundled Markdown are read. Archives that are not run, programs without a password, and passages that
-speak of malware or say not to do it are left alone.
+Reports instructions that have the user download an archive or program, unpack it with a password that they give, and
+run it. SKILL.md and bundled Markdown are read. Archives that are not run, programs without a password, and passages
+that speak of malware or say not to do it are left alone.
 
 ## Why
-The password keeps virus scanners, hosts of files and reviewers from looking inside; whoever can give it to everyone has no
-secret to keep. Collections of skills have been flooded with trojans in this form, each as a "required utility".
+The password keeps virus scanners, hosts of files and reviewers from looking inside; whoever can give it to everyone
+has no secret to keep. Collections of skills have been flooded with trojans in this form, each as a "required
+utility".
 
 ## Bad
 ```markdown
@@ -55,11 +56,14 @@ _LOCK = lazy(
     re.IGNORECASE,
 )  # fmt: skip
 _PROGRAM = lazy(
-    r"https?://[^\s\"'`<>)\]]{1,200}?\.(?:zip|rar|7z|exe|msi|dmg|pkg|iso|scr|tgz|tar\.gz)\b|\bdownload\b[^\n]{0,60}(?:\.(?:exe|msi|dmg|pkg|scr|zip|rar|7z)\b|https?://[^\n]{0,200}\b(?:archive|zip|rar|extract|unpack))",
+    r"https?://[^\s\"'`<>)\]]{1,200}?\.(?:zip|rar|7z|exe|msi|dmg|pkg|iso|scr|tgz|tar\.gz)\b|"
+    r"\bdownload\b[^\n]{0,60}(?:\.(?:exe|msi|dmg|pkg|scr|zip|rar|7z)\b|https?://[^\n]{0,200}\b(?:archive|zip|rar|"
+    r"extract|unpack))",
     re.IGNORECASE,
 )
 _RUN = lazy(
-    r"\b(?:run|execute|launch|start|open|double-click|install)\b[^\n]{0,40}?(?:\.exe|\.msi|\.app|\.pkg|\bexecutable|\binstaller|\bprogram|\butility|\btool|\bbinary|\bit\b|\bsetup)|\./\w|\bchmod \+x",
+    r"\b(?:run|execute|launch|start|open|double-click|install)\b[^\n]{0,40}?(?:\.exe|\.msi|\.app|\.pkg|\bexecutable|"
+    r"\binstaller|\bprogram|\butility|\btool|\bbinary|\bit\b|\bsetup)|\./\w|\bchmod \+x",
     re.IGNORECASE,
 )
 _UNLOCKED_AND_RUN = lazy(

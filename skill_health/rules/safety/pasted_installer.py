@@ -1,10 +1,10 @@
 """Commands of a page that anyone may write are to be run
 
 ## What
-Reports instructions to take a command or script from a paste site (error), or to run the command that a page on free web
-space shows (warning), as in "visit this page and execute the installation command in Terminal". SKILL.md and bundled
-Markdown are read. Links to such a page without a word of running anything are left alone, and so are passages that speak
-of attacks, or say not to do it.
+Reports instructions to take a command or script from a paste site (error), or to run the command that a page on free
+web space shows (warning), as in "visit this page and execute the installation command in Terminal". SKILL.md and
+bundled Markdown are read. Links to such a page without a word of running anything are left alone, and so are passages
+that speak of attacks, or say not to do it.
 
 ## Why
 What runs is not in the skill, so no review has seen it, and whoever put up the page can change it at any time.
@@ -70,9 +70,9 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             continue
         whole = text.joined
         for found in text.urls:
-            if found.is_local or not (paste := found.is_of(_PAGES)) and not found.is_of(FREE_PAGES):
+            if found.is_local or (not (paste := found.is_of(_PAGES)) and not found.is_of(FREE_PAGES)):
                 continue
-            low = max(whole.rfind("\n", 0, found.start) + 1, found.start - _NEAR)
+            low = text.line_start(found.start, _NEAR)
             end = whole.find("\n", found.end, found.end + _NEAR)
             after = whole[found.end : end if end >= 0 else found.end + _NEAR]
             runs = _RUNS.search(whole[low : found.start] + after) if paste else _RUNS_ITS_COMMAND.match(after)

@@ -1,17 +1,18 @@
 """A command runs what an unknown place sends
 
 ## What
-Reports commands that download something and run it at once (`curl ... | sh`, `bash -c "$(curl ...)"`, `irm ... | iex`,
-`exec(requests.get(...).text)`), or save it and make it runnable, where nobody answers for what comes: from an IP address
-without a name, over unencrypted `http://` or with checks of certificates switched off, from a paste site, a file drop, a
-shortened address, a tunnel or a collector of requests. SKILL.md, bundled Markdown, scripts and manifests are read.
+Reports commands that download something and run it at once (`curl ... | sh`, `bash -c "$(curl ...)"`, `irm ... |
+iex`, `exec(requests.get(...).text)`), or save it and make it runnable, where nobody answers for what comes: from an
+IP address without a name, over unencrypted `http://` or with checks of certificates switched off, from a paste site,
+a file drop, a shortened address, a tunnel or a collector of requests. SKILL.md, bundled Markdown, scripts and
+manifests are read.
 
-Installers from a named host over HTTPS are left alone, as are addresses of this machine or its network, gaps to fill in,
-comments in scripts, and passages that speak of attacks or say not to do it.
+Installers from a named host over HTTPS are left alone, as are addresses of this machine or its network, gaps to fill
+in, comments in scripts, and passages that speak of attacks or say not to do it.
 
 ## Why
-Whoever holds the address, or sits on the way to it, runs commands on the machine of everyone who uses the skill, today or
-after the next change. This is how most of the malware in public collections of skills arrives.
+Whoever holds the address, or sits on the way to it, runs commands on the machine of everyone who uses the skill,
+today or after the next change. This is how most of the malware in public collections of skills arrives.
 
 ## Bad
 ```markdown
@@ -75,7 +76,8 @@ _RUNS_FILE = lazy(
     r"(?:&&|;|\n)[ \t]{0,8}(?:sudo )?(?:(?:ba|z|da)?sh|python3?|node|perl|source)[ \t]{1,3}(?P<file>[\w./~$-]{2,80})"
 )
 _SAVES = lazy(
-    r"\bwget\b(?![^\n]{0,40}O ?-)|[ \t]-\w{0,8}[oO]\b|--output|--remote-name|[^>]>[ \t]{0,2}[\w/.~$]|-outfile|urlretrieve|certutil|bitsadmin|aria2c|downloadfile",
+    r"\bwget\b(?![^\n]{0,40}O ?-)|[ \t]-\w{0,8}[oO]\b|--output|--remote-name|[^>]>[ \t]{0,2}[\w/.~$]|-outfile|"
+    r"urlretrieve|certutil|bitsadmin|aria2c|downloadfile",
     re.IGNORECASE,
 )
 _INSTALL = lazy(
@@ -99,7 +101,7 @@ _CODE_ANCHORS = (
     "regsvr32",
     "msiexec",
 )
-_ONE_COMMAND, _NEXT_COMMANDS = 400, 500
+_ONE_COMMAND, _NEXT_COMMANDS, _BEFORE_URL = 400, 500, 120
 _HELP = "Install a package with its version, or bundle the script: whoever holds that address runs commands on the user's machine."
 
 
@@ -136,7 +138,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str, str]]:
         yield from _saved_and_run(joined, fetch.start(), high)
     for url in text.urls:
         if url.doubt():
-            low = max(0, joined.rfind("\n", 0, url.start) + 1, url.start - _ONE_COMMAND)
+            low = text.line_start(url.start, _BEFORE_URL)
             for match in _INSTALL.finditer(joined, low, url.start):
                 yield match.start(), url.end, url.doubt(), url.shown
                 break

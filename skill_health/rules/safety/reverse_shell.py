@@ -3,8 +3,8 @@
 ## What
 Reports commands and scripts that connect a shell of this machine to another one: `bash -i >& /dev/tcp/...`, `nc -e
 /bin/sh`, a socket that is made the input and output of a shell. SKILL.md, bundled Markdown, scripts and manifests are
-read. Lessons are left alone: gaps in place of the address, addresses of this machine or its network, comments in scripts,
-and passages that speak of attacks.
+read. Lessons are left alone: gaps in place of the address, addresses of this machine or its network, comments in
+scripts, and passages that speak of attacks.
 
 ## Why
 Whoever listens at the other end has the machine of the user.
@@ -48,9 +48,12 @@ _OPENS = lazy(
     r"\b(?:ba|z|k)?sh[ \t]{1,3}-i\b[^\n]{0,20}?/dev/(?:tcp|udp)/(?P<tcp>[^\s/\"']{1,80})/"
     r"|\bexec[ \t]\d{1,3}<>[ \t]{0,2}/dev/(?:tcp|udp)/(?P<exec>[^\s/\"']{1,80})/[^\n]{0,80}(?:;|&&)[^\n]{0,80}" + _SHELL
     + r"|\b(?:nc|ncat|netcat)\b[^\n|]{0,60}?[ \t]-\w{0,3}[ec][ \t]{1,2}[\"']?" + _SHELL + r"[ \t]{1,2}(?P<nc>[^\s\"']{1,80})"
-    r"|\b(?:nc|ncat|netcat)[ \t]{1,2}(?:-\w{1,4}[ \t]{1,2}){0,3}(?P<nc2>[\w.$-]{1,80})[ \t]{1,2}[\w$]{1,12}[ \t]{1,2}-\w{0,3}[ec][ \t]{1,2}[\"']?" + _SHELL
+    r"|\b(?:nc|ncat|netcat)[ \t]{1,2}(?:-\w{1,4}[ \t]{1,2}){0,3}(?P<nc2>[\w.$-]{1,80})[ \t]{1,2}[\w$]{1,12}[ "
+    r"\t]{1,2}-\w{0,3}[ec][ \t]{1,2}[\"']?" + _SHELL
     + r"|\bsocat\b[^\n]{0,80}?exec:[^\n]{0,40}?" + _SHELL + r"[^\n]{0,60}?tcp[46]?:(?P<socat>[^\s:\"']{1,80})"
-    r"|\.connect\([ \t]{0,2}\([ \t]{0,2}[\"'](?P<py>[^\"'\n]{1,80})[\"'][^\n]{0,40}\)(?=[\s\S]{0,300}?dup2\()(?=[\s\S]{0,500}?(?:sh[\"']|pty\.spawn))",
+    r"|\.connect\([ \t]{0,2}\([ "
+    r"\t]{0,2}[\"'](?P<py>[^\"'\n]{1,80})[\"'][^\n]{0,40}\)(?=[\s\S]{0,300}?dup2\()(?=[\s\S]{0,500}?(?:sh[\"']|"
+    r"pty\.spawn))",
     re.IGNORECASE,
 )  # fmt: skip
 _HELP = "Remove it: whoever listens at the other end has the user's machine."

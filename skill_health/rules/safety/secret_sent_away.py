@@ -3,11 +3,11 @@
 ## What
 Reports, as errors,
 
-- commands that send the environment, or a file in which programs keep credentials (`~/.ssh/id_ed25519`, `~/.aws/credentials`,
-  `.env`, a browser's logins, a wallet ...), to another machine;
+- commands that send the environment, or a file in which programs keep credentials (`~/.ssh/id_ed25519`,
+  `~/.aws/credentials`, `.env`, a browser's logins, a wallet ...), to another machine;
 - scripts that send such a file whole, all variables of the environment, or those that look like keys;
-- scripts and pictures that hand cookies or a whole store of the browser to an address, or anything of these kinds to a
-  service that only collects requests;
+- scripts and pictures that hand cookies or a whole store of the browser to an address, or anything of these kinds to
+  a service that only collects requests;
 - sentences that have the agent send all its keys, the environment or private keys to an address.
 
 A key that is used where it belongs, in a header, is left alone, and so are addresses of this machine or its network,
@@ -27,8 +27,8 @@ Check the setup: `acme doctor` says which variables are missing.
 ```
 
 ## Fix
-Send what the service needs, named one by one, and nothing else. If it was sent already, revoke it. There is no automatic
-fix.
+Send what the service needs, named one by one, and nothing else. If it was sent already, revoke it. There is no
+automatic fix.
 
 ## Source
 MUST · MITRE ATT&CK, T1552 "Unsecured credentials" and T1567 "Exfiltration over web service"; read 2026-11.
@@ -57,13 +57,15 @@ _KEPT = (
     r"\.netrc|\.git-credentials|\.pgpass|\.kube/config|\.docker/config\.json|\.config/gcloud|\.npmrc|\.pypirc|"
     r"login[ _]data|key[34]\.db|cookies\.sqlite|login\.keychain|keychain-db|wallet\.dat|\.config/solana/id\.json|"
     r"\.gnupg|\.(?:openclaw|clawdbot|moltbot)/[\w./-]{0,40}?(?:\.env|openclaw\.json|clawdbot\.json|credentials|auth)|auth-profiles\.json|"
-    r"(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|gnupg|kube)(?:/\*?)?(?=[\s\"'|;)])|\.claude/\.credentials|\.claude\.json|\.codex/auth\.json|/etc/shadow|\.bash_history|\.zsh_history|id_rsa\b(?!\.pub)|id_ed25519\b(?!\.pub))"
+    r"(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|gnupg|kube)(?:/\*?)?(?=[\s\"'|;)])|\.claude/\.credentials|\.claude\.json|"
+    r"\.codex/auth\.json|/etc/shadow|\.bash_history|\.zsh_history|id_rsa\b(?!\.pub)|id_ed25519\b(?!\.pub))"
 )
 _SECRET_FILE = lazy(_KEPT, re.IGNORECASE)
 _SENDS = r"(?:curl|wget|nc|ncat|netcat|socat|http|https|xh|invoke-webrequest|invoke-restmethod|iwr|irm)\b"
 # The whole environment or such a file, into a command that sends; or the other way round.
 _PIPED = lazy(
-    r"(?:(?<![\w./-])(?:env|printenv|export -p|declare -x|set)(?:[ \t]{1,2}-0)?|\b(?:cat|base64|tar|zip|gzip|head|tail|grep|find|security find-\w+-password)\b[^\n|;&]{0,120}?"
+    r"(?:(?<![\w./-])(?:env|printenv|export -p|declare -x|set)(?:[ \t]{1,2}-0)?|\b(?:cat|base64|tar|zip|gzip|head|"
+    r"tail|grep|find|security find-\w+-password)\b[^\n|;&]{0,120}?"
     + _KEPT + r"[^\n|;&]{0,60}|\bget-childitem env:[^\n|]{0,20}|\b(?:gci|dir|ls) env:[^\n|]{0,20})"
     r"(?:[ \t]{0,2}\|[ \t]{0,2}(?!" + _SENDS + r")[^\n|]{1,60}){0,3}[ \t]{0,2}\|[ \t]{0,2}" + _SENDS + r"[^\n|;]{0,240}",
     re.IGNORECASE,
@@ -79,7 +81,8 @@ _GIVEN = lazy(
 _SAID = lazy(
     r"\b(?:send|post|upload|submit|transmit|forward|output|share|email|exfiltrate|report)\b[^\n.;]{0,60}?\b"
     r"(?:(?:all|any|every|available|current|existing|the user'?s|their)\b[^\n.;]{0,40}?\b(?:api[ -]keys?|tokens|credentials|secrets|passwords)"
-    r"|environment variables|env vars|ssh keys?|private keys?|seed phrases?|recovery phrases?|mnemonics?|\.env files?|keychain|cookies|wallet keys?)\b"
+    r"|environment variables|env vars|ssh keys?|private keys?|seed phrases?|recovery phrases?|mnemonics?|\.env "
+    r"files?|keychain|cookies|wallet keys?)\b"
     r"[^\n;]{0,120}?\b(?:to|at|via)\b[^\n;]{0,50}?(?=https?://)",
     re.IGNORECASE,
 )
@@ -94,7 +97,8 @@ _UNSAID = lazy(r"\b(?:never|not|don'?t|without|only|no|nor|cannot|refuse|won'?t)
 # In scripts: what is read whole, by which name it goes on, and where it leaves.
 _WHOLE_ENV = (
     r"(?:JSON\.stringify\([ \t]{0,2}process\.env[ \t]{0,2}[,)]|(?:json\.dumps|dict|str)\([ \t]{0,2}(?:dict\()?os\.environ\b(?![.\[])|"
-    r"os\.environ\.(?:copy|items)\(\)|Object\.(?:entries|keys|values|assign)\([^\n)]{0,20}process\.env[ \t]{0,2}\)|\{[ \t]{0,2}\.\.\.process\.env[ \t]{0,2}\})"
+    r"os\.environ\.(?:copy|items)\(\)|Object\.(?:entries|keys|values|assign)\([^\n)]{0,20}process\.env[ \t]{0,2}\)|"
+    r"\{[ \t]{0,2}\.\.\.process\.env[ \t]{0,2}\})"
 )
 _READS = r"(?:readFile(?:Sync)?|open|read_text|read_bytes|readAsText|File\.read|file_get_contents|Get-Content|expanduser)\b[^\n]{0,160}?"
 _SOURCE = lazy(
@@ -103,7 +107,8 @@ _SOURCE = lazy(
     re.IGNORECASE,
 )  # fmt: skip
 _IN_CALL = lazy(
-    r"(?:JSON\.stringify\([ \t]{0,2}process\.env[ \t]{0,2}[,)]|(?:json\.dumps|dict|str)\([ \t]{0,2}(?:dict\()?os\.environ\b(?![.\[])|(?:data|json|params)=os\.environ\b(?![.\[])|\bopen\([^\n]{0,80}?"
+    r"(?:JSON\.stringify\([ \t]{0,2}process\.env[ \t]{0,2}[,)]|(?:json\.dumps|dict|str)\([ "
+    r"\t]{0,2}(?:dict\()?os\.environ\b(?![.\[])|(?:data|json|params)=os\.environ\b(?![.\[])|\bopen\([^\n]{0,80}?"
     + _KEPT
     + r"|Path\([^\n]{0,80}?"
     + _KEPT
@@ -126,7 +131,8 @@ _KEY_LIKE = lazy(
 )
 _LEAVES = lazy(
     r"\b(?:fetch|axios(?:\.post|\.put|\.request)?|got\.post|(?:requests|httpx|session|client)\.(?:post|put|request)|urlopen|Request|sendBeacon|"
-    r"https?\.request|XMLHttpRequest|(?:socket|sock|s|ws)\.(?:send|sendall)|execSync|exec|doTask|os\.system|subprocess\.\w{3,12}|urllib3?\.\w{4,10})[ \t]{0,2}\("
+    r"https?\.request|XMLHttpRequest|(?:socket|sock|s|ws)\.(?:send|sendall)|execSync|exec|doTask|os\.system|"
+    r"subprocess\.\w{3,12}|urllib3?\.\w{4,10})[ \t]{0,2}\("
 )
 _BODY = lazy(
     r"\b(?:body|data|json|files|content|params|payload|text|message)\b[\"']?[ \t]{0,2}[:=]|\?[\w=&%]{0,40}[=&]|curl|\bwrite\(|\bsend(?:all)?\(",
@@ -190,7 +196,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
             for match in (
                 found for said in (_SAID, _READ_AND_SENT) for found in said.finditer(joined, max(0, low), url.end)
             ):
-                before = joined[max(joined.rfind("\n", 0, match.start()) + 1, match.start() - 80, 0) : match.start()]
+                before = joined[text.line_start(match.start(), 80) : match.start()]
                 if match.end() == url.start and not _UNSAID.search(before) and not _UNSAID.search(match.group()):
                     yield match.start(), match.end(), f"has secrets of the user sent to {url.shown[:100]!r}"
 
@@ -251,9 +257,10 @@ def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
             held.setdefault(match["name"], match.start())
     for match in _PASSES_ON.finditer(joined) if held else ():
         name = match["name"]
-        if name not in held and len(held) < _NAMES and not _LEAVES.search(match["value"]):
-            if any(word in held and held[word] < match.start() for word in _WHOLE.findall(match["value"])):
-                held[name] = match.start()
+        if name in held or len(held) >= _NAMES or _LEAVES.search(match["value"]):
+            continue
+        if any(word in held and held[word] < match.start() for word in _WHOLE.findall(match["value"])):
+            held[name] = match.start()
     for match in _LEAVES.finditer(joined):
         # A child that is given the environment is not sent it.
         call = _OF_A_CHILD.sub("", joined[match.end() : match.end() + _AFTER_CALL])

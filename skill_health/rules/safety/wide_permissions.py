@@ -2,12 +2,13 @@
 
 ## What
 Reports a frontmatter that has the agent run without asking: `permissionMode: bypassPermissions` and its like, also in
-`hooks` and `metadata`, keys that skip permissions or switch the sandbox off (errors), and `allowed-tools` with `*` or `Bash(*)`,
-which allow every tool or command there is (warning). Grants of tools by their name, `Bash` among them, are left alone.
+`hooks` and `metadata`, keys that skip permissions or switch the sandbox off (errors), and `allowed-tools` with `*` or
+`Bash(*)`, which allow every tool or command there is (warning). Grants of tools by their name, `Bash` among them, are
+left alone.
 
 ## Why
-A host asks the user before something dangerous happens. A skill that takes the question away has whatever it says, and
-whatever it reads, run unseen.
+A host asks the user before something dangerous happens. A skill that takes the question away has whatever it says,
+and whatever it reads, run unseen.
 
 ## Bad
 ```markdown
@@ -31,8 +32,8 @@ allowed-tools: Bash(git log:*) Read
 Name the commands that the skill needs in `allowed-tools`. There is no automatic fix.
 
 ## Source
-SHOULD · Claude Code documentation, "Permission modes" (`bypassPermissions`: only in isolated environments) and "Skills",
-`allowed-tools`; read 2026-11.
+SHOULD · Claude Code documentation, "Permission modes" (`bypassPermissions`: only in isolated environments) and
+"Skills", `allowed-tools`; read 2026-11.
 """
 
 from __future__ import annotations
@@ -82,11 +83,8 @@ def _bypass(field: Field, depth: int) -> str:
     """What of a field, or of the fields in it, switches permissions off; "" for nothing."""
     key = field.key.lower().replace("_", "-")
     value = str(field.value) if isinstance(field.value, (str, bool)) else ""
-    if (
-        key == "sandbox"
-        and value.lower() in _OFF
-        or key in ("disable-sandbox", "no-sandbox")
-        and value.lower() == "true"
+    if (key == "sandbox" and value.lower() in _OFF) or (
+        key in ("disable-sandbox", "no-sandbox") and value.lower() == "true"
     ):
         return f"{field.key}: {value}"
     if _BYPASS.match(key) and value.lower() not in _OFF:
