@@ -51,7 +51,7 @@ _CODE_SPEAKS_OF_ATTACKS = lazy(
 )
 # What a list of patterns to look for is made of, and no command.
 _PATTERN_LIKE = lazy(r"\\[sbSdwW.|(\[](?![a-z])|\.\*|\[\^|\(\?[:!=i]|regex|\bgrep\b[^\n]{0,40} -\w*[EPr]")
-_CODE_COMMENT = lazy(r"[ \t]*(?:#(?!!)|//|\*|/\*|--|;|<!--)")
+_CODE_COMMENT = lazy(r"[ \t]{0,200}(?:#(?!!)|//|\*|/\*|--|;|<!--)")
 _HEADING = "\n#"
 # A host by whose name a sample says that it is one.
 _SAMPLE_HOST = lazy(r"evil|attacker|malicious|hacker|badguy|bad-actor|exfil", re.IGNORECASE)
