@@ -15,7 +15,7 @@ _IPV4 = lazy(r"\d{1,3}(?:\.\d{1,3}){3}\Z|0x[0-9a-f]{8}\Z|\d{8,10}\Z", re.IGNOREC
 _LOCAL = lazy(
     r"(?:localhost|127\.\d+\.\d+\.\d+|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+|"
     r"169\.254\.\d+\.\d+|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|\[f[cd][0-9a-f:]+\]|"
-    r"(?!0x|\d+\Z)[^.\[\]]+|.{0,300}\.(?:local|localhost|internal|intranet|lan|home|corp))\Z",
+    r"(?!0x|\d+\Z)[^.\[\]]{1,200}|.{0,200}\.(?:local|localhost|internal|intranet|lan|home|corp))\Z",
     re.IGNORECASE,
 )
 _STAND_IN = lazy(
