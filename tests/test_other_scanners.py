@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skill_health.cli import main
+from skill_health.commands._other_scanners import MOST_RESULTS, merge_sarif
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Entry
-from skill_health.lint.other_scanners import MOST_RESULTS, merge_sarif
 from skill_health.lint.report import LintReport
 
 SKILL = {"skills/tool/SKILL.md": "---\nname: tool\ndescription: Sorts. Use when unsorted.\n---\n# Tool\n"}

@@ -151,7 +151,7 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
 
         write_text(options.report, render_snapshot(report, result))
     if options.merge_sarif:
-        from skill_health.lint.other_scanners import merge_sarif
+        from skill_health.commands._other_scanners import merge_sarif
 
         report = merge_sarif(report, options.merge_sarif, root, config)
     shown = report._replace(statistics=options.statistics, scores=report.scores if score else None)

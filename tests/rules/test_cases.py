@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from skill_health.commands._other_scanners import merge_sarif
 from skill_health.config.settings import config_with, load_config
 from skill_health.discovery.corpus import UnreadFolder, discover
 from skill_health.lint.fixes import plan_fixes, write_plan
-from skill_health.lint.other_scanners import merge_sarif
 from skill_health.lint.pipeline import run
 from skill_health.lint.report import LintReport
 from skill_health.registries.records import load_registries
