@@ -3,12 +3,17 @@
     python scripts/precision.py sample TREE      -> build/precision/sample.jsonl and found.json, to be judged by reading
     python scripts/precision.py table            -> docs/precision.md and skill_health/rules/precision.json
     python scripts/precision.py mentions CHECKOUTS -> how many labelled mentions of files the rules judge rightly
+    python scripts/precision.py hostile CHECKOUTS -> how many hostile skills are named, and trusted ones touched
 
 The judged sample replaces docs/precision.jsonl and docs/precision-found.json. Each line of the first is a verdict:
 code, severity, path, line, message, verdict (right, arguable or wrong) and reason.
 
 The labelled mentions are in tests/rules/links/mentions.jsonl. Below CHECKOUTS lies each of their repositories at its
 commit, as OWNER+NAME. A mention of the class `broken` must be found, and no other.
+
+The hostile skills are in tests/rules/safety/hostile.jsonl, in campaigns: copies of one campaign are in one half. A
+skill counts as named if it has an error of the family `safety`. Samples of a scanner are counted apart. TRUSTED are
+collections that must not be touched by that family at all.
 """
 
 from __future__ import annotations
@@ -30,6 +35,17 @@ from skill_health.text.terminal import markdown_text
 HERE = Path(__file__).resolve().parents[1]
 VERDICTS = HERE / "docs" / "precision.jsonl"
 MENTIONS = HERE / "tests" / "rules" / "links" / "mentions.jsonl"
+HOSTILE = HERE / "tests" / "rules" / "safety" / "hostile.jsonl"
+# The rules of the family `safety` were tuned on the first half; the second was looked at when they were done.
+TRUSTED = {
+    "tuning": (
+        "obra/superpowers", "trailofbits/skills", "UiPath/skills", "kouko/monkey-skills", "daymade/claude-code-skills",
+    ),
+    "sealed": (
+        "anthropics/skills", "openai/skills", "NVIDIA/skills", "wshobson/agents", "novotnyllc/dotnet-marketplace",
+        "anthropics/claude-plugins-official", "alirezarezvani/claude-skills",
+    ),
+}  # fmt: skip
 COUNTS = HERE / "docs" / "precision-found.json"
 SEED, MOST, AS_OF = 20261121, 25, date(2026, 11, 21)
 
@@ -81,6 +97,60 @@ def mentions(checkouts: str) -> None:
         for name, n in (("precision", right + wrong), ("recall", right + missed)):
             low, high = wilson(right, n)
             print(f"  {name} {right / n:.3f} ({low:.3f} to {high:.3f}, n = {n})")
+
+
+def hostile(checkouts: str) -> None:
+    """Print the recall of the family `safety` by skill and by campaign, and what it finds in trusted collections."""
+    labels = [json.loads(line) for line in HOSTILE.read_text("utf-8").splitlines()]
+    (repository,) = {label["repository"] for label in labels}
+    report = _lint_safety(checkouts, repository)
+    named = {finding.skill for finding in report.findings if finding.severity.value == "error"}
+    owners = {label["path"]: _skill_of(label["path"], report) for label in labels}
+    known = set(owners.values())
+    for half in ("tuning", "sealed"):
+        print(f"{half}:")
+        for title, samples in (("hostile skills", False), ("samples of a scanner", True)):
+            chosen = [one for one in labels if one["half"] == half and (one["class"] == "sample") == samples]
+            if chosen:
+                print(f"  {title}: {_share([owners[one['path']] in named for one in chosen])}")
+        whole: defaultdict[str, list[bool]] = defaultdict(list)
+        for one in labels:
+            if one["half"] == half and one["class"] != "sample":
+                whole[one["campaign"]].append(owners[one["path"]] in named)
+        print(f"  campaigns, all of whose skills are named: {_share([all(each) for each in whole.values()])}")
+        for campaign, each in sorted(whole.items()):
+            print(f"    {campaign}: {sum(each)} of {len(each)}")
+    others = {finding.skill for finding in report.findings} - known
+    print(f"{repository}, skills without a label: {len(others)} of {len(report.skills) - len(known)} touched")
+    for half, repositories in TRUSTED.items():
+        every: list[bool] = []
+        for trusted in repositories:
+            report = _lint_safety(checkouts, trusted)
+            touched = {finding.skill for finding in report.findings}
+            each = [entry.path in touched for entry in report.skills]
+            every += each
+            print(f"trusted, {half}: {trusted} touched {_share(each)}")
+        print(f"trusted, {half}: all touched {_share(every)}")
+
+
+def _lint_safety(checkouts: str, repository: str) -> Any:
+    tree = str(Path(checkouts) / repository.replace("/", "+"))
+    root, config = configure([tree], None, {"select": ("SA",)})
+    return lint([tree], root, config, AS_OF, use_cache=False)[0]
+
+
+def _skill_of(path: str, report: Any) -> str:
+    """The skill whose folder a file lies in, the innermost one."""
+    folders = {entry.path.rpartition("/")[0]: str(entry.path) for entry in report.skills}
+    folder = path.rpartition("/")[0]
+    while folder and folder not in folders:
+        folder = folder.rpartition("/")[0]
+    return folders[folder]
+
+
+def _share(found: list[bool]) -> str:
+    low, high = wilson(sum(found), len(found))
+    return f"{sum(found)} of {len(found)} ({sum(found) / len(found):.3f}, {low:.3f} to {high:.3f})"
 
 
 def _is_about(finding: Any, label: dict[str, Any]) -> bool:
@@ -177,6 +247,8 @@ if __name__ == "__main__":
         sample(sys.argv[2])
     elif sys.argv[1:2] == ["mentions"] and len(sys.argv) == 3:
         mentions(sys.argv[2])
+    elif sys.argv[1:2] == ["hostile"] and len(sys.argv) == 3:
+        hostile(sys.argv[2])
     elif sys.argv[1:] == ["table"]:
         for path, text in tables().items():
             path.write_text(text, encoding="utf-8")

@@ -53,6 +53,7 @@ facts = st.builds(
     activation=st.none() | st.fixed_dictionaries({"positive": count, "negative": count}),
     mechanisms=st.none() | st.dictionaries(st.sampled_from(["accepted", "candidate", "deprecated", "rejected"]), count),
     leaks=st.integers(0, 2),
+    hazards=st.integers(0, 2),
 )  # fmt: skip
 
 
@@ -71,7 +72,8 @@ def test_lies_between_0_and_1_and_the_shares_sum_to_1(profile: Profile, measures
         assert p.value is None or 0 <= p.value <= 1
         assert p.value is not None or p.note, "what is left out says why"
     weighed = [(p.weight, p.value) for p in score.parts if p.value is not None]
-    assert score.value == pytest.approx(sum(w * v for w, v in weighed) / sum(w for w, _ in weighed), abs=0.0002)
+    mean = 0.0 if profile.hazards and facts.hazards else sum(w * v for w, v in weighed) / sum(w for w, _ in weighed)
+    assert score.value == pytest.approx(mean, abs=0.0002)
 
 
 @BOTH
@@ -222,6 +224,14 @@ def test_a_leak_flags_a_perfect_skill() -> None:
     assert leaking.value == 1.0 and leaking.flagged
 
 
+def test_a_hazard_leaves_nothing_of_a_perfect_score() -> None:
+    perfect = Measures(roles=tuple(ROLES), gotcha_count=3, code_examples=2)
+    harmful = score_skill(perfect, SkillFacts(hazards=2), STANDARD)
+    assert harmful.value == 0.0 and [flag.kind for flag in harmful.flags] == ["low-score", "hazard"]
+    assert harmful.flags[1].message.startswith("2 hazards to its user")
+    assert score_skill(perfect, SkillFacts(hazards=2), PLAN) == score_skill(perfect, SkillFacts(), PLAN)
+
+
 def test_is_json_safe() -> None:
     score = score_skill(EXAMPLE, EXAMPLE_FACTS, STANDARD)
     assert json.loads(json.dumps(asdict(score)))["value"] == score.value
@@ -295,6 +305,7 @@ def test_documentation_matches_the_data(profile: Profile, checkout: Path) -> Non
     ]
     flags = {"below": profile.below, "lines": profile.lines, "missing_sections": profile.missing_sections}
     flags["leaks"] = profile.leaks
+    flags["hazards"] = profile.hazards
     told = "; ".join(f"{k} = {shown(v)}" for k, v in flags.items() if v != 0 or isinstance(v, bool))
     assert f"Flags: {told}." in part
 

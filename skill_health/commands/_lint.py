@@ -67,6 +67,9 @@ class LintOptions:
         float | None, {"range": (0, 1), "metavar": "SCORE", "help": "Exit 1 if the collection scores below this."}
     ] = None
     check_urls: Annotated[bool, {"help": "Check that external links still resolve."}] = False
+    merge_sarif: Annotated[
+        str | None, {"metavar": "FILE", "help": "Show the results of another scanner too, from its SARIF file."}
+    ] = None
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
     paranoid: Annotated[bool, {"help": "Use the cache, but read every file to see whether it has changed."}] = False
     jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
@@ -193,6 +196,10 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
         from skill_health.formats._snapshot import render_snapshot
 
         write_text(options.report, render_snapshot(report, result))
+    if options.merge_sarif:
+        from skill_health.commands._other_scanners import merge_sarif
+
+        report = merge_sarif(report, options.merge_sarif, root, config)
     shown = report._replace(statistics=options.statistics, scores=report.scores if score else None)
     write_report(shown, options.format_, options.output, options.color)
     mean = report.scores.corpus.mean if report.scores else None

@@ -23,7 +23,7 @@ def score_result(result: LintResult, config: Config) -> Scores:
     else:
         profile = load_profile(config.profile, result.root)
         registries = result.registries or Registries()
-        leaks = Counter(f.skill for f in result.findings if f.family == "leakage" and f.severity is Severity.ERROR)
+        errors = Counter((f.family, f.skill) for f in result.findings if f.severity is Severity.ERROR)
         scores = {}
         for entry in result.entries:
             if entry.target:
@@ -33,7 +33,8 @@ def score_result(result: LintResult, config: Config) -> Scores:
                     claims=_counts(facts.get("CL001")),
                     activation=_activation(registries, facts["summary"]["name"], profile.name),
                     mechanisms=_mechanisms(registries.mechanisms, facts["summary"]["name"]),
-                    leaks=leaks[entry.path],
+                    leaks=errors["leakage", entry.path],
+                    hazards=errors["safety", entry.path],
                 )
                 scores[entry.path] = score_skill(facts["measures"], known, profile, config.limits)
     return Scores(config.profile, scores, score_corpus(scores.values()))

@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, type | tuple[type, ...]]] = {
 }
 _ALWAYS = {"sections", "gotchas", "examples", "frontmatter"}
 _FLAGS: dict[str, type | tuple[type, ...]] = {
-    "below": (int, float), "lines": int, "missing_sections": bool, "leaks": bool,
+    "below": (int, float), "lines": int, "missing_sections": bool, "leaks": bool, "hazards": bool,
 }  # fmt: skip
 _COUNTED = {"examples": {"code_examples", "example_entries", "bundled"}, "claims": {"sourced", "with_id"}}
 
@@ -49,7 +49,11 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A valid profile. `lines` is 0 if the configured limit applies; scores below `below` are flagged."""
+    """A valid profile.
+
+    `lines` is 0 if the configured limit applies; scores below `below` are flagged, and with `hazards` a skill that has
+    one scores 0.
+    """
 
     name: str
     title: str
@@ -58,6 +62,7 @@ class Profile:
     lines: int = 0
     missing_sections: bool = False
     leaks: bool = True
+    hazards: bool = True
 
     @property
     def headings(self) -> tuple[str, ...]:

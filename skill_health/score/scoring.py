@@ -21,7 +21,7 @@ class SkillFacts:
 
     `links`: total and broken; `claims`: total, sourced and with_id; `activation`: positive and negative cases
     of the registries that expect or reject the skill; `mechanisms`: its entries by status. `leaks` counts
-    error-level findings of the leakage family.
+    error-level findings of the leakage family, `hazards` those of the safety family.
     """
 
     links: Mapping[str, int] | None = None
@@ -29,6 +29,7 @@ class SkillFacts:
     activation: Mapping[str, int] | None = None
     mechanisms: Mapping[str, int] | None = None
     leaks: int = 0
+    hazards: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score of one skill: the mean of its parts, weighted by their shares, to 4 decimals."""
+    """The score of one skill: the mean of its parts, weighted by their shares, to 4 decimals; 0 with a hazard."""
 
     value: float
     parts: tuple[ScorePart, ...]
@@ -215,7 +216,8 @@ def score_skill(measures: Measures, facts: SkillFacts, profile: Profile, limits:
         for component, grade in graded
     )  # fmt: skip
     total = fsum(component.weight * grade.value for component, grade in graded if grade.value is not None)
-    value = round(min(1.0, total / whole), _DIGITS)
+    # What is well written and harms its user is worth nothing: no part of the score makes up for it.
+    value = 0.0 if profile.hazards and facts.hazards else round(min(1.0, total / whole), _DIGITS)
     lines = profile.lines or (limits or RuleLimits()).body_lines
     return Score(value, parts, tuple(_flags(value, measures, facts, profile, lines)))
 
@@ -234,6 +236,11 @@ def _flags(value: float, measures: Measures, facts: SkillFacts, profile: Profile
             yield Flag("invalid-frontmatter", f"invalid frontmatter: {issue.replace('-', ' ')}")
     if profile.leaks and facts.leaks:
         yield Flag("leak", f"{facts.leaks} leak{'s' if facts.leaks > 1 else ''} of evaluation material or secrets")
+    if profile.hazards and facts.hazards:
+        yield Flag(
+            "hazard",
+            f"{facts.hazards} hazard{'s' if facts.hazards > 1 else ''} to its user: the score is 0 until fixed",
+        )
 
 
 def _settings(profile: Profile, name: str) -> Mapping[str, Any]:

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from skill_health.commands._other_scanners import merge_sarif
 from skill_health.config.settings import config_with, load_config
 from skill_health.discovery.corpus import UnreadFolder, discover
 from skill_health.lint.fixes import plan_fixes, write_plan
 from skill_health.lint.pipeline import run
+from skill_health.lint.report import LintReport
 from skill_health.registries.records import load_registries
 from skill_health.rules._load import all_rules
 
@@ -73,7 +75,12 @@ def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
     discovery = discover([str(tmp_path)], config, str(tmp_path))
     discovery = discovery._replace(unread=tuple(UnreadFolder(*each) for each in case.get("unread", {}).items()))
     result = run(discovery, config, as_of, jobs=1, use_cache=False)
-    found = [(f"{f.path}:{f.line}:{f.col}", f.message) for f in result.findings]
+    findings = result.findings
+    if "sarif" in case:
+        (tmp_path / "other.sarif").write_text(case["sarif"], "utf-8")
+        report = LintReport("", "standard", result.entries, findings)
+        findings = merge_sarif(report, str(tmp_path / "other.sarif"), str(tmp_path), config).findings
+    found = [(f"{f.path}:{f.line}:{f.col}", f.message) for f in findings]
     expected = [line.split(" ", 1) for line in case.get("expect", [])]
     assert [place for place, _ in found] == [place for place, *_ in expected], found
     for (_, message), (_, *part) in zip(found, expected, strict=True):

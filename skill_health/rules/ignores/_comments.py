@@ -14,6 +14,10 @@ _MARK = lazy(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
 _CODE = lazy(r"(?<![\w-])(?:[A-Z]{2}\d{0,3}|[a-z]+(?:-[a-z]+)+)\b")
 
 
+# Whoever writes a skill that harms its user writes its comments too: only a configuration can except it.
+UNSILENCED = "safety"
+
+
 class Ignore(NamedTuple):
     """One inline comment: the codes it silences on lines `first` to `last`, its reason and its position."""
 
@@ -79,7 +83,9 @@ def apply(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> tuple[list[
         silencers = [
             (ignore, code)
             for ignore in ignores
-            if ignore.path == finding.path and ignore.first <= finding.line <= ignore.last
+            if finding.family != UNSILENCED
+            and ignore.path == finding.path
+            and ignore.first <= finding.line <= ignore.last
             for code in ignore.codes
             if named_by(code, finding.code, finding.rule)
         ]
