@@ -32,7 +32,7 @@ MAX_LINES = 600
 
 # The rooms from the ground up: a room imports itself and what stands before it.
 ROOMS = (
-    "text", "core", "stats", "config", "skill", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
+    "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
     "formats", "init", "bench", "status", "daily", "router", "effectiveness", "page", "commands",
 )  # fmt: skip
 # What the pre-commit hook must not wait for.

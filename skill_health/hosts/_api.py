@@ -2,14 +2,18 @@
 
 A host is a module `hosts/<name>.py` with `HOST = HostRules(...)`; its key is the module's name with hyphens. It says
 what becomes of a skill with each `Fault`: it is skipped, or it loads and loses something. A fault that stands in
-neither table does no harm there. Nothing here imports the parser, so that a run whose skills are all known loads none.
+neither table does no harm there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+# A run with a full cache names hosts, and never loads the model of a skill.
+if TYPE_CHECKING:
+    from skill_health.skill.model import Span
 
 
 class Fault(Enum):
@@ -31,7 +35,10 @@ class Fault(Enum):
     SPACE_AFTER_OPENING_FENCE = "there is a space after the opening ---"
     DASHES_IN_BLOCK = "there is --- inside the frontmatter"
     COLON_IN_VALUE = "an unquoted value holds a colon"
-    RESERVED_START = "an unquoted value starts with a character that YAML reserves"
+    COLON_IN_LATER_LINE = "a later line of an unquoted value holds a colon"
+    RESERVED_START = "an unquoted value starts with @ or a back-tick"
+    DIRECTIVE_START = "an unquoted value starts with *, &, ! or %"
+    BROKEN_QUOTES = "a quoted value is not valid YAML"
     TEXT_AFTER_BRACKET = "text follows a closing bracket or quote"
     TAB_INDENT = "a tab indents a line of the frontmatter"
     BROKEN_YAML = "the frontmatter is not valid YAML"
@@ -95,7 +102,7 @@ class HostLimits(NamedTuple):
 
 
 class HostRules(NamedTuple):
-    """One host. `skips` and `loses` say what becomes of a skill with a fault, in words that follow "it"/"the skill".
+    """One host. `skips` and `loses` say what becomes of a skill with a fault, in words that follow "the skill".
 
     `read` is the day on which this was found, `version` what was run or read, `source` where. `folders` are the project
     folders that mean this host by their presence, `also` others that it reads, `manifests` files that do. `keys` are
@@ -123,10 +130,7 @@ class HostReason(NamedTuple):
     """Why a skill is not simply loaded: the fault, where it is, and what the host does, in words."""
 
     fault: Fault
-    line: int
-    col: int
-    end_line: int
-    end_col: int
+    span: Span
     what: str
     then: str
 

@@ -12,12 +12,14 @@ from skill_health.text.patterns import lazy
 
 SPECIFIED = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _SHOWN = 40
+_NAMED = 8
+_TOP = Span(1, 1)
 _TEXTS = frozenset(("str", "date"))
 _SCALARS = frozenset(("int", "float", "bool"))
 _COLLECTIONS = frozenset(("seq", "map"))
 _CONTROL = lazy("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _TAG = lazy(r"[:,\-\[{]\s+!(!?)[\w<]")
-_ALONE = lazy(r"(?m)^[^\n]{0,500}\r[^\n]")
+_NUMBER = lazy(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
 _BROKEN = {
     "colon-trap": Fault.COLON_IN_VALUE,
     "tab-indent": Fault.TAB_INDENT,
@@ -45,37 +47,60 @@ class FoundFault(NamedTuple):
     what: str
 
 
-def find_faults(skill: Skill, limits: HostLimits = HostLimits()) -> list[FoundFault]:
-    """Every fault of a skill under these limits, in the order of the places. Pure; never raises."""
-    found = [*_of_file(skill, limits), *_of_block(skill), *_of_fields(skill, limits)]
-    return sorted(dict.fromkeys(found), key=lambda each: (each.span.line, each.span.col, each.fault.name))
+def find_faults(skill: Skill) -> list[FoundFault]:
+    """Every fault of a skill that does not depend on a host's limits. Pure; never raises."""
+    return [*_of_file(skill), *_of_block(skill), *_of_fields(skill)]
+
+
+def find_excesses(skill: Skill, limits: HostLimits) -> Iterator[FoundFault]:
+    """What of a skill is beyond the limits of a host."""
+    size = len(skill.text)
+    if 0 < limits.file_characters < size:
+        what = f"the file has {size:,} characters, {limits.file_characters:,} are allowed"
+        yield FoundFault(Fault.LARGE_FILE, _TOP, what)
+    if 0 < limits.file_bytes < len(skill.text.encode("utf-8", "replace")):
+        yield FoundFault(Fault.LARGE_FILE, _TOP, f"the file has more than {limits.file_bytes:,} bytes")
+    matter = _fields_of(skill)
+    if matter is None:
+        return
+    name = matter.get("name")
+    if name is not None and name.tag not in ("null", *_COLLECTIONS) and (text := _name_of(skill, name)):
+        if 0 < limits.name < len(text):
+            what = f"the name has {len(text):,} characters, {limits.name} are allowed"
+            yield FoundFault(Fault.LONG_NAME, name.span, what)
+        if limits.name_pattern and not lazy(limits.name_pattern).fullmatch(text):
+            what = f"the name '{_quoted(text)}' holds characters that are not allowed there"
+            yield FoundFault(Fault.NAME_CHARACTERS, name.span, what)
+    for key, most, fault in (
+        ("description", limits.description, Fault.LONG_DESCRIPTION),
+        ("compatibility", limits.compatibility, Fault.LONG_COMPATIBILITY),
+    ):
+        field = matter.get(key)
+        if field is not None and field.tag not in _COLLECTIONS and 0 < most < len(str(field.value)):
+            what = f"the {key} has {len(str(field.value)):,} characters, {most:,} are allowed"
+            yield FoundFault(fault, field.span, what)
 
 
 def _plain(fault: Fault, span: Span) -> FoundFault:
     return FoundFault(fault, span, fault.value)
 
 
-def _of_file(skill: Skill, limits: HostLimits) -> Iterator[FoundFault]:
-    top = Span(1, 1)
+def _of_file(skill: Skill) -> Iterator[FoundFault]:
     if skill.file_name != "SKILL.md":
-        yield _plain(Fault.LOWER_CASE_FILE if skill.file_name == "skill.md" else Fault.OTHER_CASE_FILE, top)
+        yield _plain(Fault.LOWER_CASE_FILE if skill.file_name == "skill.md" else Fault.OTHER_CASE_FILE, _TOP)
     if skill.folder_name.startswith(".") and len(skill.folder_name) > 1:
-        yield _plain(Fault.HIDDEN_FOLDER, top)
+        yield _plain(Fault.HIDDEN_FOLDER, _TOP)
     for defect in skill.defects:
         if defect.kind in _UNREADABLE:
             yield FoundFault(Fault.UNREADABLE, defect.span, defect.message)
-    size = len(skill.text)
-    if 0 < limits.file_characters < size:
-        what = f"the file has {size:,} characters, {limits.file_characters:,} are allowed"
-        yield FoundFault(Fault.LARGE_FILE, top, what)
-    if 0 < limits.file_bytes < len(skill.text.encode("utf-8", "replace")):
-        yield FoundFault(Fault.LARGE_FILE, top, f"the file has more than {limits.file_bytes:,} bytes")
 
 
 def _of_block(skill: Skill) -> Iterator[FoundFault]:
     matter = skill.frontmatter
     for defect in skill.defects:
         fault = _BROKEN.get(defect.kind)
+        if fault is Fault.COLON_IN_VALUE and matter is not None and _is_later(skill, matter, defect):
+            fault = Fault.COLON_IN_LATER_LINE
         if fault is not None:
             yield FoundFault(fault, defect.span, defect.message)
         elif defect.kind == "yaml-error":
@@ -90,6 +115,8 @@ def _of_block(skill: Skill) -> Iterator[FoundFault]:
     first, last = matter.span.line, min(matter.span.end_line, len(skill.lines))
     if skill.lines[0] != "---" and skill.lines[0].rstrip() == "---":
         yield _plain(Fault.SPACE_AFTER_OPENING_FENCE, Span(1, 4))
+    if matter.valid and matter.fields and skill.lines[matter.fields[0].key_span.line - 1].lstrip()[:1] == "{":
+        yield _plain(Fault.FLOW_STYLE, matter.span)
     for number in range(first, last + 1):
         line = skill.lines[number - 1]
         if number < last + 1 and "---" in line:
@@ -107,6 +134,15 @@ def _of_block(skill: Skill) -> Iterator[FoundFault]:
                 yield _plain(Fault.FLOW_STYLE, field.span)
 
 
+def _is_later(skill: Skill, matter: Frontmatter, defect: Defect) -> bool:
+    """Whether the colon of a trap is not on the line of its key, which is as far as a repair by line reaches."""
+    field = next((field for field in matter.fields if field.span.line == defect.span.line), None)
+    if field is None or field.span.end_line == field.span.line:
+        return False
+    later = skill.lines[field.span.line : field.span.end_line]
+    return any(": " in line or line.rstrip().endswith(":") for line in later)
+
+
 def _every(fields: tuple[Field, ...]) -> Iterator[Field]:
     for field in fields:
         yield field
@@ -115,77 +151,80 @@ def _every(fields: tuple[Field, ...]) -> Iterator[Field]:
 
 def _broken_yaml(skill: Skill, defect: Defect) -> Fault:
     """Which of the usual mistakes a line makes that YAML does not read; hosts repair some of them."""
+    matter = skill.frontmatter
+    block = skill.lines[matter.span.line - 1 : matter.span.end_line] if matter else ()
+    if any(map(_CONTROL.search, block)):
+        return Fault.CONTROL_CHARACTER
     line = skill.lines[defect.span.line - 1] if defect.span.line <= len(skill.lines) else ""
     key, colon, value = line.partition(":")
     value = value.strip()
-    if _CONTROL.search(line):
-        return Fault.CONTROL_CHARACTER
     if not colon or not key.strip() or key[:1] in (" ", "\t", "-"):
         return Fault.BROKEN_YAML
-    if value[:1] in ("@", "`", "%", "*", "&", "!"):
+    if value[:1] in ("@", "`"):
         return Fault.RESERVED_START
+    if value[:1] in ("%", "*", "&", "!"):
+        return Fault.DIRECTIVE_START
+    if value[:1] in ("'", '"'):
+        return Fault.BROKEN_QUOTES
     if value[:1] in ("[", "{") and value.count("[") == value.count("]") and value.count("{") == value.count("}"):
         return Fault.TEXT_AFTER_BRACKET
     return Fault.BROKEN_YAML
 
 
-def _of_fields(skill: Skill, limits: HostLimits) -> Iterator[FoundFault]:
-    matter = skill.frontmatter
-    if matter is None or any(defect.kind in ("not-a-mapping", "empty-frontmatter") for defect in skill.defects):
+def _fields_of(skill: Skill) -> Frontmatter | None:
+    """The frontmatter, if it is a mapping."""
+    if any(defect.kind in ("not-a-mapping", "empty-frontmatter") for defect in skill.defects):
+        return None
+    return skill.frontmatter
+
+
+def _of_fields(skill: Skill) -> Iterator[FoundFault]:
+    matter = _fields_of(skill)
+    if matter is None:
         return
-    yield from _of_name(skill, matter, limits)
-    yield from _of_description(matter, limits)
-    metadata = _last(matter, "metadata")
+    yield from _of_name(skill, matter)
+    yield from _of_description(skill, matter)
+    metadata = matter.get("metadata")
     if metadata and metadata.tag not in ("map", "null"):
         yield _plain(Fault.METADATA_NOT_MAPPING, metadata.span)
     for inner in metadata.fields if metadata else ():
         if inner.key == "short-description" and inner.tag in _COLLECTIONS:
             yield _plain(Fault.SHORT_DESCRIPTION_COLLECTION, inner.span)
-    tools = _last(matter, "allowed-tools")
+    tools = matter.get("allowed-tools")
     if tools and tools.tag == "map":
         yield _plain(Fault.TOOLS_MAPPING, tools.span)
-    compatibility = _last(matter, "compatibility")
+    compatibility = matter.get("compatibility")
     if compatibility and compatibility.tag in _COLLECTIONS:
         yield _plain(Fault.COMPATIBILITY_COLLECTION, compatibility.span)
-    elif compatibility and 0 < limits.compatibility < len(str(compatibility.value)):
-        what = f"compatibility has {len(str(compatibility.value)):,} characters, {limits.compatibility:,} are allowed"
-        yield FoundFault(Fault.LONG_COMPATIBILITY, compatibility.span, what)
     unknown = [field for field in matter.fields if field.key not in SPECIFIED]
     if unknown:
         names = list(dict.fromkeys(_quoted(field.key) for field in unknown))
-        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-        what = f"keys that are not in the specification: {', '.join(names[:8])}{more}"
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        what = f"keys that are not in the specification: {', '.join(names[:_NAMED])}{more}"
         yield FoundFault(Fault.UNKNOWN_KEY, unknown[0].key_span, what)
 
 
-def _of_name(skill: Skill, matter: Frontmatter, limits: HostLimits) -> Iterator[FoundFault]:
-    field = _last(matter, "name")
+def _of_name(skill: Skill, matter: Frontmatter) -> Iterator[FoundFault]:
+    field = matter.get("name")
     if field is None:
         yield _plain(Fault.NO_NAME, matter.span)
         return
-    name = str(field.value).strip() if field.tag in _TEXTS else _spelled(skill, field)
+    name = _name_of(skill, field)
     if field.tag == "null" or not name:
         yield _plain(Fault.EMPTY_NAME, field.key_span)
         return
-    if field.tag in _SCALARS or field.tag in _COLLECTIONS:
+    if field.tag in _COLLECTIONS or not _is_text(field, name):
         yield FoundFault(Fault.NAME_NOT_TEXT, field.span, f"the name '{_quoted(name)}' is not text to YAML")
-        if field.tag in _COLLECTIONS:
-            return
     elif field.tag == "date":
         yield FoundFault(Fault.DATE_NAME, field.span, f"the name '{_quoted(name)}' is a date to YAML")
-    name = unicodedata.normalize("NFKC", name)
-    if 0 < limits.name < len(name):
-        yield FoundFault(Fault.LONG_NAME, field.span, f"the name has {len(name):,} characters, {limits.name} are allowed")
-    if limits.name_pattern and not lazy(limits.name_pattern).fullmatch(name):
-        what = f"the name '{_quoted(name)}' holds characters that are not allowed there"
-        yield FoundFault(Fault.NAME_CHARACTERS, field.span, what)
-    if skill.folder_name and name != unicodedata.normalize("NFKC", skill.folder_name):
-        what = f"the name '{_quoted(name)}' is not that of the folder, '{_quoted(skill.folder_name)}'"
+    folder = unicodedata.normalize("NFKC", skill.folder_name)
+    if folder and name != folder and field.tag not in _COLLECTIONS:
+        what = f"the name '{_quoted(name)}' is not that of the folder, '{_quoted(folder)}'"
         yield FoundFault(Fault.OTHER_NAME, field.span, what)
 
 
-def _of_description(matter: Frontmatter, limits: HostLimits) -> Iterator[FoundFault]:
-    field = _last(matter, "description")
+def _of_description(skill: Skill, matter: Frontmatter) -> Iterator[FoundFault]:
+    field = matter.get("description")
     if field is None:
         yield _plain(Fault.NO_DESCRIPTION, matter.span)
     elif field.tag == "null":
@@ -194,18 +233,23 @@ def _of_description(matter: Frontmatter, limits: HostLimits) -> Iterator[FoundFa
         yield _plain(Fault.DESCRIPTION_COLLECTION, field.span)
     elif not str(field.value).strip():
         yield _plain(Fault.BLANK_DESCRIPTION, field.key_span)
-    elif field.tag in _SCALARS:
+    elif not _is_text(field, _spelled(skill, field)):
         yield _plain(Fault.DESCRIPTION_NOT_TEXT, field.span)
     elif field.tag == "date":
         yield _plain(Fault.DATE_DESCRIPTION, field.span)
-    elif 0 < limits.description < len(field.value):
-        what = f"the description has {len(field.value):,} characters, {limits.description:,} are allowed"
-        yield FoundFault(Fault.LONG_DESCRIPTION, field.span, what)
 
 
-def _last(matter: Frontmatter, key: str) -> Field | None:
-    """The field of a key; of a key that stands twice the last one, which counts."""
-    return next((field for field in reversed(matter.fields) if field.key == key), None)
+def _is_text(field: Field, spelled: str) -> bool:
+    """Whether a scalar is text to YAML 1.2, which most hosts read: `yes` is, and `1e3` is not."""
+    if field.tag == "bool":
+        return spelled.lower() not in ("true", "false")
+    return field.tag not in _SCALARS and not (field.style == "plain" and _NUMBER.fullmatch(spelled))
+
+
+def _name_of(skill: Skill, field: Field) -> str:
+    """A name as it is compared; of what is no text to YAML, its spelling."""
+    name = str(field.value).strip() if field.tag in _TEXTS else _spelled(skill, field)
+    return unicodedata.normalize("NFKC", name)
 
 
 def _spelled(skill: Skill, field: Field) -> str:

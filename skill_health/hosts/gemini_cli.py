@@ -33,6 +33,7 @@ HOST = HostRules(
     loses={
         Fault.NULL_DESCRIPTION: "is listed without a description",
         Fault.BLANK_DESCRIPTION: "is listed without a description",
+        Fault.BROKEN_QUOTES: "is read line by line, with quotes and escapes as they stand",
         Fault.DESCRIPTION_COLLECTION: "is listed with its YAML for a description",
     },
 )

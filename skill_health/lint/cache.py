@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from skill_health.registries.records import Registries
     from skill_health.skill.measure import Measures
 
-_MAGIC = b"skill-health lint cache 4 "
+_MAGIC = b"skill-health lint cache 5 "
 # A file younger than this when it was read may change again without a change of its times: FAT counts in two seconds.
 SETTLED_NS = 2 * 10**9
 _MOST_CORPORA = 16
@@ -511,7 +511,7 @@ def content_digest(data: bytes, problem: str) -> str:
 
 # The rooms whose code can change a finding: those that may stand below a rule, and this one.
 STAMPED = (
-    "text", "core", "stats", "config", "skill", "discovery", "registries", "profiles", "rules", "score", "lint",
+    "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint",
 )  # fmt: skip
 
 
@@ -550,7 +550,7 @@ _SEVERITIES = {severity.value: severity for severity in Severity}
 _STATE_TYPES = [int, str, str, int, str, int, str, str]
 _SKILL_TYPES = [str, int, str, list, list, dict, str, str]
 _CORPUS_TYPES = [str, int, str, list, dict]
-_FINDING_TYPES = [str, str, str, str, str, int, int, int, int, str, str, str, str, str, bool, list]
+_FINDING_TYPES = [str, str, str, str, str, int, int, int, int, str, str, str, str, str, bool, list, list]
 _IGNORE_TYPES = [list, int, int, str, str, int, int]
 _SUMMARY_TYPES = {
     "name": str, "description": str, "hidden": bool, "digest": str, "name_span": list, "description_span": list,
@@ -562,7 +562,8 @@ def _are_typed(values: Any, types: list[type]) -> bool:
 
 
 def _are_findings(found: list[Any]) -> bool:
-    return all(_are_typed(each, _FINDING_TYPES) and each[3] in _SEVERITIES and _are_texts(each[15]) for each in found)
+    return all(_are_typed(each, _FINDING_TYPES) and each[3] in _SEVERITIES and _are_texts(each[15]) and _are_texts(each[16])
+        for each in found)
 
 
 def _are_ignores(found: list[Any]) -> bool:
@@ -587,12 +588,12 @@ def pack(f: Finding) -> list[Any]:
     """A finding as a JSON list; its fix is not kept, only that there is one."""
     return [
         f.code, f.rule, f.family, f.severity.value, f.path, f.line, f.col, f.end_line, f.end_col, f.message, f.help,
-        f.source, f.skill, f.key, f.fixable, list(f.also),
+        f.source, f.skill, f.key, f.fixable, list(f.also), list(f.hosts),
     ]  # fmt: skip
 
 
 def unpack(values: Sequence[Any]) -> Finding:
     """The reverse of `pack`."""
-    *rest, fixable, also = values
+    *rest, fixable, also, hosts = values
     rest[3] = _SEVERITIES[rest[3]]
-    return Finding._make([*rest, None, fixable, tuple(also)])
+    return Finding._make([*rest, None, fixable, tuple(also), tuple(hosts)])

@@ -17,6 +17,7 @@ from skill_health.config.settings import Config, config_with, load_config
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
+from skill_health.hosts._layout import read_layout
 from skill_health.lint.cache import LintCache, StoredCorpus, StoredSkill
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity, named_by
@@ -55,6 +56,10 @@ def configure(paths: Sequence[str], file: str | None, overrides: Mapping[str, An
 
         if config.profile != COMPAT:
             load_profile(config.profile, root)
+    if config.hosts:
+        from skill_health.hosts._choice import check_hosts
+
+        check_hosts(config)
     return root, config
 
 
@@ -105,6 +110,8 @@ def run(
     which are all checked then; `paths` are files outside any skill, relative to the root, whose findings are wanted
     too; `paranoid` is as in `lint`. Raises UsageError for a selector that names no rule.
     """
+    if not config.hosts:
+        config = config._replace(layout=read_layout(discovery.root))
     session = LintSession(discovery, config, use_cache, paranoid)
     wanted = frozenset(entry.path for entry in discovery.entries if entry.target)
     shown = None if facts or len(wanted) == len(discovery.entries) else wanted.union(paths)

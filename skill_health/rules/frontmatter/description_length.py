@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import readable
 from skill_health.skill.model import Skill
@@ -43,6 +44,7 @@ CODE = "FM016"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.LONG_DESCRIPTION,)
 MAX_LENGTH = 1024
 
 

@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._keys import HOSTS, KNOWN, meant
 from skill_health.rules.frontmatter._shared import quote_value, readable
@@ -50,6 +51,7 @@ CODE = "FM026"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.UNKNOWN_KEY,)
 _NAMED = 8
 *_FIRST, _LAST = sorted(HOSTS)
 _CHECKED = f"{', '.join(_FIRST)} or {_LAST}"

@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, quote, remedy
 from skill_health.skill.model import Skill
@@ -47,6 +48,7 @@ CODE = "FM003"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.COLON_IN_VALUE, Fault.COLON_IN_LATER_LINE)
 KINDS = {"colon-trap": "Put the value in quotes."}
 
 
