@@ -78,7 +78,9 @@ def collect(folder: Path, most: int) -> list[StagedSkill]:
         if path.is_symlink() or path.stat().st_size > _LARGEST or path.parent == folder:
             continue
         side = path.parent / "agents" / "openai.yaml"
-        extra = side.read_bytes() if side.is_file() and not side.is_symlink() and side.stat().st_size < _LARGEST else None
+        extra = (
+            side.read_bytes() if side.is_file() and not side.is_symlink() and side.stat().st_size < _LARGEST else None
+        )
         where = path.relative_to(folder).as_posix()
         staged.append(StagedSkill(folder.name, where, path.parent.name, path.name, path.read_bytes(), extra))
     return staged
@@ -128,7 +130,13 @@ def _run(words: Sequence[str | Path], cwd: Path, env: Mapping[str, str], seconds
     out, errors = cwd / "home" / "stdout", cwd / "home" / "stderr"
     with out.open("wb") as first, errors.open("wb") as second:
         subprocess.run(
-            [*map(str, words)], cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=first, stderr=second, timeout=seconds
+            [*map(str, words)],
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=first,
+            stderr=second,
+            timeout=seconds,
         )
     return out.read_text(encoding="utf-8", errors="replace"), errors.read_text(encoding="utf-8", errors="replace")
 
@@ -254,7 +262,12 @@ def read_codex(program: Path) -> Reader:
         env = _environment(home, CODEX_HOME=str(home / ".codex"))
         words = (program, "app-server", "-c", "skills.bundled.enabled=false")
         talk = subprocess.Popen(
-            [*map(str, words)], cwd=work, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [*map(str, words)],
+            cwd=work,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         assert talk.stdin is not None and talk.stdout is not None
         about = {"clientInfo": {"name": "agreement", "title": "agreement", "version": "1"}}
@@ -328,9 +341,7 @@ def read_copilot(program: Path) -> Reader:
         env = _environment(work / "home")
         out, errors = _run((program, "skill", "list", "--json"), work, env)
         shown = {f"{each['path']}/SKILL.md": each["description"] for each in json.loads(out)}
-        failed = {
-            str(work / found[1]): found[2] for found in re.finditer(r"(?m)^ +• (.+?/SKILL\.md): (.+)$", errors)
-        }
+        failed = {str(work / found[1]): found[2] for found in re.finditer(r"(?m)^ +• (.+?/SKILL\.md): (.+)$", errors)}
         return {skill.path: _by_path(skill, root, shown, failed) for skill in batch}
 
     return read
@@ -371,7 +382,7 @@ COMPARISONS = (
     Comparison("Codex", "codex", "codex", read_codex),
     Comparison("OpenCode", "opencode", "opencode", read_opencode),
     Comparison("Gemini CLI", "gemini-cli", "gemini", read_gemini),
-    Comparison("Copilot CLI", "copilot", "copilot", read_copilot),
+    Comparison("Copilot CLI", "copilot-cli", "copilot", read_copilot),
 )
 
 
@@ -401,7 +412,9 @@ def main() -> int:
     given = parser.parse_args()
     if OFFLINE not in os.environ:
         return _without_network()
-    skills = [skill for folder in given.collections for skill in collect(folder, given.most)]
+    every = [skill for folder in given.collections for skill in collect(folder, given.most)]
+    # The same file in a folder of the same name is one skill, however often it was copied.
+    skills = list({(skill.folder, skill.file_name, skill.data): skill for skill in every}.values())
     batches = list(rounds(skills))
     print(f"{len(skills)} skills of {len(given.collections)} collections, in {len(batches)} rounds\n")
     rows, kinds = [], []
@@ -412,7 +425,11 @@ def main() -> int:
         found = compare(each, program, batches)
         rows.append(_row(each, found))
         kinds += _disagreements(each, found, given.show)
-    print("\n".join(markdown_table(("program", "version", "skills", "loads / loses / skipped there", "agree", "95 %"), rows)))
+    print(
+        "\n".join(
+            markdown_table(("program", "version", "skills", "loads / loses / skipped there", "agree", "95 %"), rows)
+        )
+    )
     print("\n".join(kinds))
     return 0
 

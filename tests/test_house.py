@@ -525,7 +525,6 @@ def test_it_is_done_in_one_place(what: str, where: list[str]) -> None:
 OPENED = {
     "skill_health/bench/durable.py": "the last line of a journal under its lock, which is then completed",
     "skill_health/core/validation.py": "a schema of ours",
-    "skill_health/discovery/hosts.py": "a table of ours",
     "skill_health/page/html.py": "an asset of ours",
     "skill_health/page/sections/_load.py": "a template of ours",
     "skill_health/page/skill/kept_files.py": "a handle that was opened through no link",

@@ -24,7 +24,9 @@ def check_hosts(config: Config) -> None:
     """Raise UsageError where the configuration names a host that there is not."""
     for key in config.hosts:
         if key not in host_keys():
-            raise UsageError(f'{config.source}: "hosts": there is no host {key[:60]!r}; choose from {", ".join(host_keys())}')
+            raise UsageError(
+                f'{config.source}: "hosts": there is no host {key[:60]!r}; choose from {", ".join(host_keys())}'
+            )
 
 
 def choose_hosts(config: Config, path: str = "") -> HostChoice:

@@ -108,7 +108,11 @@ def _of_block(skill: Skill) -> Iterator[FoundFault]:
         elif defect.kind == "duplicate-key" and matter is not None:
             top = any(field.key_span == defect.span and field.key in SPECIFIED[:2] for field in matter.fields)
             yield FoundFault(Fault.DUPLICATE_NAME if top else Fault.DUPLICATE_KEY, defect.span, defect.message)
-        elif defect.kind == "mixed-newlines" and ", 0 LF" in defect.message and defect.message.startswith("mixed line endings: 0 CRLF"):
+        elif (
+            defect.kind == "mixed-newlines"
+            and ", 0 LF" in defect.message
+            and defect.message.startswith("mixed line endings: 0 CRLF")
+        ):
             yield _plain(Fault.LONE_CARRIAGE_RETURNS, Span(1, 1))
     if matter is None:
         return
@@ -129,7 +133,11 @@ def _of_block(skill: Skill) -> Iterator[FoundFault]:
             yield _plain(Fault.TAG if tag[1] else Fault.OTHER_TAG, Span(number, tag.start() + 1))
     if matter.valid:
         for field in _every(matter.fields):
-            start = skill.lines[field.span.line - 1][field.span.col - 1 :][:1] if field.span.line <= len(skill.lines) else ""
+            start = (
+                skill.lines[field.span.line - 1][field.span.col - 1 :][:1]
+                if field.span.line <= len(skill.lines)
+                else ""
+            )
             if field.style in ("sequence", "mapping") and start in ("[", "{"):
                 yield _plain(Fault.FLOW_STYLE, field.span)
 

@@ -13,7 +13,9 @@ HOST = HostRules(
     source="agentskills.io/specification; the reference validator skills-ref (PyPI), validator.py and parser.py",
     specification=True,
     file_names=("SKILL.md", "skill.md"),
-    limits=HostLimits(name=64, description=1024, compatibility=500, name_pattern=r"(?!-)(?!.*--)(?:[^\W_A-Z]|-)+(?<!-)"),
+    limits=HostLimits(
+        name=64, description=1024, compatibility=500, name_pattern=r"(?!-)(?!.*--)(?:[^\W_A-Z]|-)+(?<!-)"
+    ),
     skips={
         Fault.UNREADABLE: "is refused: no SKILL.md",
         Fault.OTHER_CASE_FILE: "is refused: no SKILL.md",

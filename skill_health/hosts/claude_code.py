@@ -14,6 +14,18 @@ HOST = HostRules(
     "code.claude.com/docs/en/skills",
     folders=(".claude/skills",),
     manifests=(".claude-plugin/plugin.json", ".claude-plugin/marketplace.json"),
+    listing={
+        "context_tokens": 200_000,
+        "budget_percent": 1,
+        "unit": "characters",
+        "chars_per_token": 4,
+        "skill_chars": 1536,
+        "overflow": "names",
+        "entry": "- {name}: {description}\n",
+        "bare": "- {name}\n",
+        "source": "code.claude.com/docs/en/skills, section 'Skill descriptions are cut short' (2026-11-21): 1 % of the "
+        "context window, names always kept, the least-used descriptions dropped first; 1,536 characters for each skill",
+    },
     limits=HostLimits(description=1536),
     keys=(
         "when_to_use", "argument-hint", "arguments", "disable-model-invocation", "user-invocable", "disallowed-tools",

@@ -18,6 +18,18 @@ HOST = HostRules(
     folders=(".codex/skills",),
     also=(".agents/skills",),
     manifests=(".codex-plugin/plugin.json",),
+    listing={
+        "context_tokens": 272_000,
+        "budget_percent": 2,
+        "unit": "tokens",
+        "chars_per_token": 4,
+        "skill_chars": 1024,
+        "overflow": "shorten",
+        "entry": "- {name}: {description} (file: r0/{name}/SKILL.md)\n",
+        "bare": "- {name}: (file: r0/{name}/SKILL.md)\n",
+        "source": "github.com/openai/codex, codex-rs skills render.rs (2026-11-21): 2 % of the context window in tokens of "
+        "four bytes, else 8,000 characters; characters handed out in turn, then whole entries left out",
+    },
     limits=HostLimits(name=64, description=1024),
     skips={
         Fault.UNREADABLE: "is not there",

@@ -17,9 +17,9 @@ from skill_health.core.boundary import INSIDE, OUTSIDE, Boundary
 from skill_health.core.files import blake2b
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.lint.cache import StoredSkill, answer, content_digest, digest, read_entry
-from skill_health.lint.named_hosts import name_hosts
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
+from skill_health.rules._hosts import name_hosts
 from skill_health.rules._load import all_rules
 from skill_health.rules._select import selected
 from skill_health.rules.ignores._comments import Ignore, read_ignores

@@ -212,7 +212,10 @@ def test_the_table_must_be_a_table(write: Write) -> None:
         ("[listing]\nclaude-code = 1", '2: "listing.claude-code" must be a table of numbers, not 1'),
         ("listing = 1", '1: "listing" must be a table with a table for each host, not 1'),
         ("hosts = 1", '1: "hosts" must be a list of non-empty strings, such as ["one"], not 1'),
-        ("[hosts.codex]\nbudget = 1", '"hosts" must be a list, such as ["claude-code", "codex"]; numbers stand in [listing.HOST]'),
+        (
+            "[hosts.codex]\nbudget = 1",
+            '"hosts" must be a list, such as ["claude-code", "codex"]; numbers stand in [listing.HOST]',
+        ),
         ("[listing.Claude_Code]", '1: "listing.Claude_Code": a host is named in lower-case words joined by hyphens'),
         (
             "[listing.claude-code]\nskill_chars = 1",

@@ -49,7 +49,14 @@ CODE = "FM002"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
-FAULTS = (Fault.RESERVED_START, Fault.DIRECTIVE_START, Fault.BROKEN_QUOTES, Fault.TEXT_AFTER_BRACKET, Fault.TAB_INDENT, Fault.BROKEN_YAML)
+FAULTS = (
+    Fault.RESERVED_START,
+    Fault.DIRECTIVE_START,
+    Fault.BROKEN_QUOTES,
+    Fault.TEXT_AFTER_BRACKET,
+    Fault.TAB_INDENT,
+    Fault.BROKEN_YAML,
+)
 KINDS = {
     "yaml-error": "Put the value in quotes.",
     "tab-indent": "Indent with spaces.",

@@ -55,7 +55,7 @@ CODE = "FM029"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
-_HELP = "Change it, or take the host out of hosts in the configuration; skill-health hosts shows every host"
+_HELP = "`skill-health hosts` shows every host."
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -71,10 +71,5 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             spans[reason.fault, reason.what] = reason.span
     for (fault, what), hosts in skipping.items():
         severity = None if choice.certain else Severity.INFO
-        message = f"{what}: {_does(fault, hosts)}"
-        yield Hit(spans[fault, what], message, _HELP, severity=severity, fault=fault, hosts=tuple(h.key for h in hosts))
-
-
-def _does(fault: Fault, hosts: list[HostRules]) -> str:
-    """What the hosts do, the first of them in its own words."""
-    return f"the skill {hosts[0].skips[fault]}" if len(hosts) == 1 else "the skill is not loaded"
+        then = f"{hosts[0].title}: the skill {hosts[0].skips[fault]}. {_HELP}"
+        yield Hit(spans[fault, what], what, then, severity=severity, fault=fault, hosts=tuple(h.key for h in hosts))

@@ -8,7 +8,7 @@ _NAME = "fails to load: the name must be text"
 _TEXT = "fails to load: the description must be text"
 
 HOST = HostRules(
-    key="copilot",
+    key="copilot-cli",
     title="Copilot CLI",
     read="2026-11-23",
     version="1.0.102",
@@ -19,6 +19,16 @@ HOST = HostRules(
     also=(".agents/skills", ".claude/skills"),
     manifests=(".github/plugin/marketplace.json",),
     limits=HostLimits(name=64, description=1024, name_pattern=r"[a-zA-Z0-9][a-zA-Z0-9._\-: ]*"),
+    listing={
+        "budget": 15_000,
+        "unit": "characters",
+        "overflow": "omit",
+        "entry": "<skill>\n  <name>{name}</name>\n  <description>{description}</description>\n"
+        "  <location>project</location>\n</skill>\n",
+        "bare": "",
+        "source": "github.com/github/copilot-cli issues 1464 and 2314 (2026-11-21): 15,000 characters in alphabetical "
+        "order, the rest left out without a word",
+    },
     keys=("argument-hint", "user-invocable", "disable-model-invocation", "context"),
     skips={
         Fault.UNREADABLE: "is not there",
