@@ -214,6 +214,8 @@ def _in_listing(skill: StagedSkill, listing: str, commands: set[str]) -> Seen:
     at = listing.find(f"\n- {skill.folder}: ")
     if at < 0:
         hidden = skill.parse().field("disable-model-invocation")
+        if skill.parse().field("paths") is not None:
+            return Seen(Outcome.LOADS, "once a file fits its paths")
         if skill.folder in commands and hidden is not None and hidden.value is True:
             return Seen(Outcome.LOADS, "for the user alone")
         return Seen(Outcome.LOSES, "a command alone") if skill.folder in commands else Seen(Outcome.SKIPPED)
@@ -367,7 +369,7 @@ def read_reference(_: Path) -> Reader:
 
 
 class Comparison(NamedTuple):
-    """One program: the host that we compare it with, how it is found below the folder of programs, and how it is read."""
+    """One program: the host that it is compared with, its name below the folder of programs, and how it is read."""
 
     name: str
     host: str

@@ -1,4 +1,4 @@
-"""The interface of a host: what is known of a program that loads skills, or of a specification that asks things of them.
+"""The interface of a host: what is known of a program that loads skills, or of a specification of them.
 
 A host is a module `hosts/<name>.py` with `HOST = HostRules(...)`; its key is the module's name with hyphens. It says
 what becomes of a skill with each `Fault`: it is skipped, or it loads and loses something. A fault that stands in
@@ -65,7 +65,9 @@ class Fault(Enum):
     LONG_DESCRIPTION = "the description is too long"
     METADATA_NOT_MAPPING = "metadata is not a mapping"
     SHORT_DESCRIPTION_COLLECTION = "metadata.short-description is a list or a mapping"
-    TOOLS_MAPPING = "allowed-tools is a mapping"
+    TOOLS_NOT_TEXT = "allowed-tools is neither text nor a list"
+    HINT_NOT_TEXT = "argument-hint is not text to YAML"
+    SWITCH_NOT_BOOLEAN = "user-invocable or disable-model-invocation is neither true nor false"
     LONG_COMPATIBILITY = "compatibility is too long"
     COMPATIBILITY_COLLECTION = "compatibility is a list or a mapping"
     UNKNOWN_KEY = "there are keys that are not in the specification"
@@ -107,7 +109,7 @@ class HostRules(NamedTuple):
     `read` is the day on which this was found, `version` what was run or read, `source` where. `folders` are the project
     folders that mean this host by their presence, `also` others that it reads, `manifests` files that do. `keys` are
     the frontmatter keys beyond the specification's that it documents, `listing` what it spends on showing skills to the
-    model (the fields of `discovery.hosts.Host`; empty where that is not known). `specification` marks what is no program.
+    model (the fields of `discovery.hosts.Host`; empty where that is not known). `specification` marks no program.
     """
 
     key: str

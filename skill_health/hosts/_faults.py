@@ -18,7 +18,10 @@ _TEXTS = frozenset(("str", "date"))
 _SCALARS = frozenset(("int", "float", "bool"))
 _COLLECTIONS = frozenset(("seq", "map"))
 _CONTROL = lazy("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
-_TAG = lazy(r"[:,\-\[{]\s+!(!?)[\w<]")
+# A tag stands where a value begins; in a sentence an exclamation mark is one.
+_TAG = lazy(r"^(?:\s*-)*\s*(?:[\w-]{1,64}:\s+)?!(!?)[\w<]")
+_DASHES = lazy("-{3}")
+_FENCE = 3
 _NUMBER = lazy(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
 _BROKEN = {
     "colon-trap": Fault.COLON_IN_VALUE,
@@ -117,14 +120,15 @@ def _of_block(skill: Skill) -> Iterator[FoundFault]:
     if matter is None:
         return
     first, last = matter.span.line, min(matter.span.end_line, len(skill.lines))
-    if skill.lines[0] != "---" and skill.lines[0].rstrip() == "---":
+    if first == 2 and len(skill.lines[0]) > _FENCE:
         yield _plain(Fault.SPACE_AFTER_OPENING_FENCE, Span(1, 4))
     if matter.valid and matter.fields and skill.lines[matter.fields[0].key_span.line - 1].lstrip()[:1] == "{":
         yield _plain(Fault.FLOW_STYLE, matter.span)
     for number in range(first, last + 1):
         line = skill.lines[number - 1]
-        if number < last + 1 and "---" in line:
-            yield _plain(Fault.DASHES_IN_BLOCK, Span(number, line.index("---") + 1))
+        dashes = _DASHES.search(line)
+        if dashes:
+            yield _plain(Fault.DASHES_IN_BLOCK, Span(number, dashes.start() + 1))
         control = _CONTROL.search(line)
         if control:
             yield _plain(Fault.CONTROL_CHARACTER, Span(number, control.start() + 1))
@@ -198,9 +202,15 @@ def _of_fields(skill: Skill) -> Iterator[FoundFault]:
     for inner in metadata.fields if metadata else ():
         if inner.key == "short-description" and inner.tag in _COLLECTIONS:
             yield _plain(Fault.SHORT_DESCRIPTION_COLLECTION, inner.span)
-    tools = matter.get("allowed-tools")
-    if tools and tools.tag == "map":
-        yield _plain(Fault.TOOLS_MAPPING, tools.span)
+    tools, hint = matter.get("allowed-tools"), matter.get("argument-hint")
+    if tools and tools.tag in ("map", "null", *_SCALARS):
+        yield _plain(Fault.TOOLS_NOT_TEXT, tools.span)
+    if hint and hint.tag in (*_COLLECTIONS, *_SCALARS):
+        yield _plain(Fault.HINT_NOT_TEXT, hint.span)
+    for key in ("user-invocable", "disable-model-invocation"):
+        switch = matter.get(key)
+        if switch and (switch.tag != "bool" or _is_text(switch, _spelled(skill, switch))):
+            yield FoundFault(Fault.SWITCH_NOT_BOOLEAN, switch.span, f"{key} is neither true nor false")
     compatibility = matter.get("compatibility")
     if compatibility and compatibility.tag in _COLLECTIONS:
         yield _plain(Fault.COMPATIBILITY_COLLECTION, compatibility.span)

@@ -1,4 +1,4 @@
-"""What in the root of a collection may tell which hosts its skills are for. Every run looks, so it must cost nothing."""
+"""What in the root of a collection may tell which hosts its skills are for. Every run looks: it must cost nothing."""
 
 from __future__ import annotations
 

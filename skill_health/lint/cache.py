@@ -562,10 +562,7 @@ def _are_typed(values: Any, types: list[type]) -> bool:
 
 
 def _are_findings(found: list[Any]) -> bool:
-    return all(
-        _are_typed(each, _FINDING_TYPES) and each[3] in _SEVERITIES and _are_texts(each[15]) and _are_texts(each[16])
-        for each in found
-    )
+    return all(_are_typed(f, _FINDING_TYPES) and f[3] in _SEVERITIES and _are_texts(f[15] + f[16]) for f in found)
 
 
 def _are_ignores(found: list[Any]) -> bool:

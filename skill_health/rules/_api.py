@@ -76,8 +76,8 @@ class Hit(NamedTuple):
 
     `path` is relative to the root; None means the skill's own file. `severity` overrides the rule's own, for rules with
     two severities. `also` lists the SKILL.md of the other skills that a collection-wide finding is about: it is shown
-    if any of them was asked for. `hosts` are the keys of the hosts that skip the skill because of it, and `fault` is what
-    they mind; the engine adds them where a rule declares its `FAULTS`.
+    if any of them was asked for. `hosts` are the keys of the hosts that skip the skill because of it, `fault` what they
+    mind; the engine adds hosts where a rule declares its `FAULTS`.
     """
 
     span: "Span"

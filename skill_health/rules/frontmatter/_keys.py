@@ -1,9 +1,9 @@
 """The known frontmatter keys: the specification's, and the extensions of hosts.
 
 Those of the hosts that `skill-health hosts` knows are in their files (`hosts/`), with source and date. The others were
-read in November 2026: docs.openhands.dev/overview/skills and OpenHands/software-agent-sdk, skill.py; support.claude.com,
-"How to create custom Skills" (dependencies); anthropics/claude-plugins-official, example-skill (version). Not among the
-checked hosts: Hermes Agent, whose own skills have version, author and platforms.
+read in November 2026: docs.openhands.dev/overview/skills and OpenHands/software-agent-sdk, skill.py;
+support.claude.com, "How to create custom Skills" (dependencies); anthropics/claude-plugins-official, example-skill
+(version). Not among the checked hosts: Hermes Agent, whose own skills have version, author and platforms.
 """
 
 from __future__ import annotations

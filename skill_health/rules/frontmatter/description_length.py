@@ -5,7 +5,8 @@ The description, as YAML reads it, has more than 1,024 characters. Shorter descr
 truncation by hosts is left to the routing family.
 
 ## Why
-Codex does not load such a skill, Claude's upload refuses it, and the reference validator rejects it. 11 of 13,551
+Copilot CLI does not load such a skill, Claude's upload refuses it, and the reference validator rejects it; Codex cuts
+the description. 11 of 13,551
 public skills exceed the limit.
 
 ## Bad

@@ -11,8 +11,8 @@ Findings of other rules carry the hosts that skip a skill because of them. If th
 
 ## Why
 Hosts skip a skill without a word. What one loads another does not: Copilot CLI has no skill with a description of more
-than 1,024 characters, OpenCode none whose name YAML reads as a number. A client of Agent Plugins 1.0.0 must skip a skill
-that does not conform to the specification. `skill-health hosts` shows every skill and every host.
+than 1,024 characters, OpenCode none whose name YAML reads as a number. A client of Agent Plugins 1.0.0 must skip what
+does not conform to the specification. `skill-health hosts` shows every skill and every host.
 
 ## Bad
 ```markdown
@@ -36,8 +36,8 @@ allowed-tools: Read Write
 Change what the message names, or take the host out of `hosts`. There is no automatic fix.
 
 ## Source
-evidence · each host's data in `skill_health/hosts/`, with its source and date: programs that were run over public skills,
-their source, or their documentation (2026-11); MUST for the specifications.
+evidence · each host's data in `skill_health/hosts/`, with its source and date: programs that were run over public
+skills, their source, or their documentation (2026-11); MUST for the specifications.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ CODE = "FM006"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
-FAULTS = (Fault.UNREADABLE,)
+FAULTS = (Fault.UNREADABLE, Fault.NO_FRONTMATTER)
 KINDS = {
     "unreadable": "Make the file readable.",
     "directory": "Replace the directory by a file named SKILL.md.",
