@@ -398,6 +398,8 @@ EXPLAINED = {
     ("claude plugin validate", "loads", "loses", "failed to parse"): "the program itself repairs this YAML, its list shows",
     ("claude plugin validate", "loads", "loses", "must be a string"): "the program itself goes by the folder's name",
     ("claude plugin validate", "loads", "loses", "allowed-tools"): "the program itself lists the skill all the same",
+    ("Codex", "loads", "skipped", "mapping values are not allowed"): "its repair of a colon gives up where a value below is in "
+    "brackets",
     ("Codex", "loses", "loads", "LONG_DESCRIPTION"): "it cuts when it lists for the model, `codex debug prompt-input` shows",
 }  # fmt: skip
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from skill_health.rules._api import Finding
+
+if TYPE_CHECKING:
+    from skill_health.hosts._api import HostRules
 
 _MOST = 4
 
@@ -13,6 +18,12 @@ def message_of(finding: Finding) -> str:
         return finding.message
     from skill_health.hosts._load import host, host_keys
 
-    titles = [host(key).title if key in host_keys() else key for key in finding.hosts]
+    hosts = sorted((host(key) for key in finding.hosts if key in host_keys()), key=_place)
+    titles = [each.title for each in hosts]
     more = f" and {len(titles) - _MOST} more" if len(titles) > _MOST else ""
     return f"{finding.message} (skipped by {', '.join(titles[:_MOST])}{more})"
+
+
+def _place(host: HostRules) -> tuple[bool, str]:
+    """Programs come before specifications."""
+    return host.specification, host.title

@@ -36,6 +36,7 @@ class Fault(Enum):
     DASHES_IN_BLOCK = "there is --- inside the frontmatter"
     COLON_IN_VALUE = "an unquoted value holds a colon"
     COLON_IN_LATER_LINE = "a later line of an unquoted value holds a colon"
+    COLON_BELOW = "an unquoted value below a key or in a list holds a colon"
     RESERVED_START = "an unquoted value starts with @ or a back-tick"
     DIRECTIVE_START = "an unquoted value starts with *, &, ! or %"
     BROKEN_QUOTES = "a quoted value is not valid YAML"

@@ -39,6 +39,7 @@ _BROKEN = {
     "invalid-utf8": Fault.NOT_UTF8,
     "alias": Fault.ANCHOR,
 }
+_QUOTES = ("'", '"')
 _UNREADABLE = frozenset(("unreadable", "directory", "dangling", "loop", "outside", "uncheckable"))
 
 
@@ -170,13 +171,15 @@ def _broken_yaml(skill: Skill, defect: Defect) -> Fault:
     line = skill.lines[defect.span.line - 1] if defect.span.line <= len(skill.lines) else ""
     key, colon, value = line.partition(":")
     value = value.strip()
+    if colon and key[:1] in (" ", "-") and ": " in value and value[:1] not in _QUOTES:
+        return Fault.COLON_BELOW
     if not colon or not key.strip() or key[:1] in (" ", "\t", "-"):
         return Fault.BROKEN_YAML
     if value[:1] in ("@", "`"):
         return Fault.RESERVED_START
     if value[:1] in ("%", "*", "&", "!"):
         return Fault.DIRECTIVE_START
-    if value[:1] in ("'", '"'):
+    if value[:1] in _QUOTES:
         return Fault.BROKEN_QUOTES
     if value[:1] in ("[", "{") and value.count("[") == value.count("]") and value.count("{") == value.count("}"):
         return Fault.TEXT_AFTER_BRACKET
@@ -197,7 +200,8 @@ def _of_fields(skill: Skill) -> Iterator[FoundFault]:
     yield from _of_name(skill, matter)
     yield from _of_description(skill, matter)
     metadata = matter.get("metadata")
-    if metadata and metadata.tag not in ("map", "null"):
+    whole = not any(defect.kind in ("yaml-error", "tab-indent") for defect in skill.defects)
+    if whole and metadata and metadata.tag not in ("map", "null"):
         yield _plain(Fault.METADATA_NOT_MAPPING, metadata.span)
     for inner in metadata.fields if metadata else ():
         if inner.key == "short-description" and inner.tag in _COLLECTIONS:

@@ -45,6 +45,7 @@ HOST = HostRules(
         Fault.EMPTY_FRONTMATTER: _BODY,
         Fault.NO_MAPPING: _BODY,
         Fault.COLON_IN_LATER_LINE: _BODY,
+        Fault.COLON_BELOW: _BODY,
         Fault.BROKEN_QUOTES: _BODY,
         Fault.BROKEN_YAML: _BODY,
         Fault.DASHES_IN_BLOCK: "is cut there: what follows counts as its text",

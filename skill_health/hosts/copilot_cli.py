@@ -41,6 +41,7 @@ HOST = HostRules(
         Fault.UNCLOSED_FRONTMATTER: _BLOCK,
         Fault.COLON_IN_VALUE: _YAML,
         Fault.COLON_IN_LATER_LINE: _YAML,
+        Fault.COLON_BELOW: _YAML,
         Fault.RESERVED_START: _YAML,
         Fault.DIRECTIVE_START: _YAML,
         Fault.BROKEN_QUOTES: _YAML,

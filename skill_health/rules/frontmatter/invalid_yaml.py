@@ -50,6 +50,7 @@ SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
 FAULTS = (
+    Fault.COLON_BELOW,
     Fault.RESERVED_START,
     Fault.DIRECTIVE_START,
     Fault.BROKEN_QUOTES,
