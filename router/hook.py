@@ -150,7 +150,7 @@ def both_catalogues(
     inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     discovery = discover(paths, config, root)
     discovery, found = read_collection(discovery, config.router.namesakes)
-    new = catalogue(found.skills, listing or config.router.listing, hosts(config.hosts), found.names)
+    new = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
     try:
         return catalogue_at(root, config, commit, listing, inner), new, discovery
     except UsageError as error:

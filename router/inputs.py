@@ -80,7 +80,7 @@ def load_inputs(
     if not discovery.entries:
         raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
     discovery, found = read_collection(discovery, config.router.namesakes, plain)
-    listed = catalogue(found.skills, listing or config.router.listing, hosts(config.hosts), found.names)
+    listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
     known = known_skills(listed)
     loaded = load_prompts(prompt_files, known, root) if prompt_files else prompts_beside(discovery, config, known)
     if not loaded.prompts and not loaded.problems:
@@ -112,7 +112,7 @@ def catalogue_at(
     `paths` are relative to the root, as `Inputs.paths`. Raises UsageError as `collection_at` and `catalogue` do.
     """
     found = collection_at(root, config, revision, paths)
-    return catalogue(found.skills, listing or config.router.listing, hosts(config.hosts), found.names)
+    return catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
 
 
 def skipping_namesakes(config: Config) -> Config:

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import click
 
 from scripts.schemas import SCHEMAS, schema_files
+from skill_health.hosts._api import Fault
+from skill_health.hosts._load import all_hosts
 from skill_health.root import root
 from skill_health.rules._api import Rule
 from skill_health.rules._load import all_rules
@@ -63,6 +65,15 @@ What was found is kept in the folder `lint-cache` in `$SKILL_HEALTH_CACHE_DIR`, 
 link, belongs to another user or others may write to it. Whether a file has changed is judged by its size, times and
 inode, as git does; `--paranoid` reads every file instead, and `--no-cache` neither reads nor writes the cache.
 """
+_HOSTS_HEAD = """# Hosts
+
+What programs and specifications make of a skill: it loads, it loads and loses something, or it is skipped. `skill-health
+hosts` shows it for your skills; `hosts = ["claude-code", "codex"]` in the configuration makes an error of what one of
+them skips. Without a choice the layout decides where it is plain (the folders and manifests below), else skills are held
+against the Agent Skills specification, and that is information only. A fault that is not in a host's table does no harm
+there. "run" means that the program was run over skills, and [agreement.md](agreement.md) says how far this page agrees
+with it; "source" and "documented" were read only.
+"""
 _SCHEMA_HEAD = """# Schemas
 
 The files that skill-health reads and writes beside the skills. The JSON Schemas themselves are in
@@ -97,6 +108,7 @@ def pages() -> dict[str, str]:
     return rule_pages(all_rules()) | {
         "cli.md": cli_page(root),
         "configuration.md": configuration_page(),
+        "hosts.md": hosts_page(),
         "schemas.md": schemas_page(),
     }
 
@@ -206,6 +218,32 @@ def configuration_page() -> str:
     for name, rows in groups.items():
         listed = schema["properties"][name].get("type") == "array"
         parts.append(f"\n## {f'[[{name}]]' if listed else f'[{name}]'}\n\n{_settings(rows)}")
+    return "".join(parts)
+
+
+def hosts_page() -> str:
+    """What is known of each host, with its source and date, and what becomes of a skill with each fault."""
+    every = all_hosts()
+    parts = [MARK, _HOSTS_HEAD, "\n"]
+    rows = [(code(each.key), each.title, each.proof.value, each.version, each.read) for each in every]
+    parts.append(table(("key", "host", "known by", "version", "read"), rows))
+    for each in every:
+        parts.append(f"\n## {each.title}\n\n{each.source}.\n\n")
+        facts = {
+            "files": each.file_names, "folders that mean it": each.folders, "folders it reads, too": each.also,
+            "manifests that mean it": each.manifests, "further keys": each.keys,
+        }  # fmt: skip
+        parts += [f"- {name}: {', '.join(map(code, values))}\n" for name, values in facts.items() if values]
+        limits = [f"{name.replace('_', ' ')} {code(str(most))}" for name, most in each.limits._asdict().items() if most]
+        parts += [f"- limits: {', '.join(limits)}\n"] * bool(limits)
+        parts += [f"- listing: {each.listing['source']}\n"] if each.listing else []
+        fates = [
+            (fault.value, outcome, words[fault])
+            for outcome, words in (("skipped", each.skips), ("loses", each.loses))
+            for fault in Fault
+            if fault in words
+        ]
+        parts += ["\n", table(("where", "the skill", "more exactly, it"), fates)]
     return "".join(parts)
 
 

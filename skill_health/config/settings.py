@@ -142,10 +142,12 @@ class Config(NamedTuple):
     """One frozen configuration. `source` is the file it came from, relative to the root, or "".
 
     `refused` names, with their places, the settings of a repository that are for the user to say and were left out.
+    `layout` are the folders and files of the root that tell which hosts its skills are for, where `hosts` does not.
     """
 
     source: str = ""
     refused: tuple[str, ...] = ()
+    layout: tuple[str, ...] = ()
     profile: str = "standard"
     select: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
@@ -160,7 +162,8 @@ class Config(NamedTuple):
     volatility: Volatility = Volatility()
     sources: SourceGlobs = SourceGlobs()
     daily: Daily = Daily()
-    hosts: Mapping[str, Mapping[str, float]] = {}
+    hosts: tuple[str, ...] = ()
+    listing: Mapping[str, Mapping[str, float]] = {}
     router: RouterSettings = RouterSettings()
     effectiveness: Effectiveness = Effectiveness()
 

@@ -145,6 +145,8 @@ def share(value: object, path: Place) -> float:
 
 def texts(value: object, path: Place) -> tuple[str, ...]:
     """A list of non-empty strings. Raises Mistake."""
+    if path == ("hosts",) and isinstance(value, dict):
+        raise Mistake(path, '"hosts" must be a list, such as ["claude-code", "codex"]; numbers stand in [listing.HOST]')
     if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
         raise wrong(path, 'a list of non-empty strings, such as ["one"]', value)
     if any(map(_CONTROL.search, value)):
@@ -186,7 +188,7 @@ PRICE_MAX = 10**6
 _TABLES = {
     table.__name__: table for table in (RuleLimits, Volatility, SourceGlobs, Daily, RouterSettings, Effectiveness)
 }  # fmt: skip
-_OURS = ("source", "refused")
+_OURS = ("source", "refused", "layout")
 _REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",), Provider: ("protocol",), ModelPrice: ("input", "output")}
 
 
@@ -243,7 +245,7 @@ def _per_path(value: object, path: Place) -> tuple[PerPath, ...]:
     return tuple(PerPath(**_values(PerPath, entry, (*path, at))) for at, entry in enumerate(value))
 
 
-def _hosts(value: object, path: Place) -> dict[str, dict[str, float]]:
+def _listings(value: object, path: Place) -> dict[str, dict[str, float]]:
     if not isinstance(value, dict):
         raise wrong(path, "a table with a table for each host", value)
     return {host: _host(numbers, (*path, host)) for host, numbers in value.items()}
@@ -297,6 +299,6 @@ def _host(value: object, path: Place) -> dict[str, float]:
 
 _KINDS: dict[str, Callable[[object, Place], Any]] = {
     "str": text, "int": whole, "float": share, "tuple[str, ...]": texts, "tuple[PerPath, ...]": _per_path,
-    "Mapping[str, str]": read_words, "Mapping[str, Mapping[str, float]]": _hosts,
+    "Mapping[str, str]": read_words, "Mapping[str, Mapping[str, float]]": _listings,
     "Mapping[str, Provider]": _providers, "Mapping[str, ModelPrice]": _prices,
 }  # fmt: skip

@@ -1,14 +1,12 @@
 """What a host shows a model of a collection: every name and description, within the host's budget.
 
-The budgets and what happens beyond them are those of `hosts`.
+The budgets and what happens beyond them are in the files of the hosts (`skill_health/hosts/`).
 """
 
-import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple, cast
 
+from skill_health.hosts._load import all_hosts
 from skill_health.skill.measure import estimate_tokens
 
 
@@ -50,7 +48,7 @@ def hosts(overrides: Mapping[str, Mapping[str, float]] | None = None) -> tuple[H
     A key that the table does not have is a new host; without a budget of its own it shows everything. Unknown
     names of numbers are skipped, since the configuration reports them.
     """
-    known = {key: Host(key, **entry) for key, entry in _table()["hosts"].items()}
+    known = {each.key: Host(each.key, each.title, **cast(Any, each.listing)) for each in all_hosts() if each.listing}
     numbers = {name for name, kind in Host.__annotations__.items() if kind is float}
     for key, given in (overrides or {}).items():
         found = {name: float(value) for name, value in given.items() if name in numbers}
@@ -58,14 +56,6 @@ def hosts(overrides: Mapping[str, Mapping[str, float]] | None = None) -> tuple[H
             found.setdefault("budget", 0.0)
         known[key] = known.get(key, Host(key, key))._replace(**cast(Any, found))
     return tuple(known[key] for key in sorted(known))
-
-
-@cache
-def _table() -> dict[str, Any]:
-    path = os.path.join(os.path.dirname(__file__), "hosts.json")
-    with open(path, encoding="utf-8") as file:
-        table: dict[str, Any] = json.load(file)
-    return table
 
 
 FULL, TRUNCATED, NAME_ONLY, OMITTED = "full", "truncated", "name-only", "omitted"

@@ -109,6 +109,8 @@ class FindingRecord(Record, frozen=True, kw_only=True):
     """identifies the finding by content"""
     fixable: bool
     also: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
+    """keys of the hosts that skip the skill because of it; left out where there are none"""
 
 
 class CheckedUrl(Record, frozen=True, kw_only=True):

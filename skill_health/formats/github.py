@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Severity
 from skill_health.text.terminal import clean
@@ -13,7 +14,7 @@ def render(report: LintReport, color: bool = False) -> str:
     """One workflow command for each finding (GitHub, "Workflow commands", 2026), escaped as documented there."""
     lines = []
     for f in report.findings:
-        message = clean(f.message) + (f" ({clean(f.help)})" if f.help else "")
+        message = clean(message_of(f)) + (f" ({clean(f.help)})" if f.help else "")
         places = {"file": report.shown(f.path), "line": f.line, "col": f.col, "title": f"{f.code} {f.rule}"}
         if f.end_line:
             places["endLine"] = f.end_line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Severity
 from skill_health.text.terminal import clean
@@ -20,7 +21,7 @@ def render(report: LintReport, color: bool = False) -> str:
         seen[f.key] += 1
         issues.append(
             {
-                "description": clean(f.message),
+                "description": clean(message_of(f)),
                 "check_name": f"{f.code} {f.rule}",
                 "fingerprint": f"{f.key}-{seen[f.key]}",
                 "severity": _LEVELS[f.severity],

@@ -89,5 +89,5 @@ def _finding(f: Finding) -> FindingRecord:
     return FindingRecord(
         code=f.code, rule=f.rule, severity=f.severity.value, path=f.path, line=f.line, col=f.col,
         end_line=f.end_line or f.line, end_col=f.end_col or f.col, message=f.message, help=f.help, source=f.source,
-        skill=f.skill, key=f.key, fixable=f.fixable, also=f.also,
+        skill=f.skill, key=f.key, fixable=f.fixable, also=f.also, hosts=f.hosts,
     )  # fmt: skip

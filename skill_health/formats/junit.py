@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from xml.sax.saxutils import escape, quoteattr
 
+from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
 from skill_health.text.terminal import clean
@@ -43,7 +44,7 @@ def _case(report: LintReport, path: str, findings: list[Finding]) -> str:
 
 
 def _line(report: LintReport, f: Finding) -> str:
-    return clean(f"{report.shown(f.path)}:{f.line}:{f.col}: {f.severity.value} {f.code} {f.message}")
+    return clean(f"{report.shown(f.path)}:{f.line}:{f.col}: {f.severity.value} {f.code} {message_of(f)}")
 
 
 def _attribute(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Severity
 from skill_health.text.blocks import markdown_table
@@ -43,7 +44,7 @@ def _scores(report: LintReport) -> Iterator[str]:
 def _findings(report: LintReport) -> Iterator[str]:
     found = sorted(report.findings, key=lambda f: (f.severity.rank, f.path, f.line, f.col, f.code))[:_MOST]
     rows = [
-        (f.severity.value, f"{f.code} {f.rule}", md(f"{report.shown(f.path)}:{f.line}:{f.col}"), md(f.message))
+        (f.severity.value, f"{f.code} {f.rule}", md(f"{report.shown(f.path)}:{f.line}:{f.col}"), md(message_of(f)))
         for f in found
     ]
     yield from markdown_table(("", "rule", "where", "what"), rows)

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
+from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Rule, Severity
 from skill_health.rules._load import all_rules
@@ -58,7 +59,7 @@ def _result(report: LintReport, f: Finding, index: int, nth: int) -> dict[str, A
         region |= {"endLine": f.end_line, "endColumn": max(1, f.end_col)}
     if f.source:
         region["snippet"] = {"text": clean(f.source)}
-    text = clean(f.message) + (f" ({clean(f.help)})" if f.help else "")
+    text = clean(message_of(f)) + (f" ({clean(f.help)})" if f.help else "")
     uri = quote(report.shown(f.path).encode("utf-8", "surrogatepass"))
     return {
         "ruleId": f.code,

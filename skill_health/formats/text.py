@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
 from skill_health.text.terminal import clean, paint
@@ -31,7 +32,7 @@ def _finding(report: LintReport, finding: Finding, color: bool) -> Iterator[str]
     place = f"{clean(report.shown(finding.path))}:{finding.line}:{finding.col}:"
     severity = paint(finding.severity.value, _COLORS[finding.severity], color)
     code = paint(finding.code, "bold", color)
-    yield f"{paint(place, 'bold', color)} {severity} {code} {clean(finding.message)}"
+    yield f"{paint(place, 'bold', color)} {severity} {code} {clean(message_of(finding))}"
     if finding.source.strip():
         yield from excerpt(finding, color)
     if finding.help:

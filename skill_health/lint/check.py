@@ -20,6 +20,7 @@ from skill_health.lint.cache.lint_cache import LintCache, answer, content_digest
 from skill_health.lint.cache.session_skills import PackedSkill, SessionSkill
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
+from skill_health.rules._hosts import name_hosts
 from skill_health.rules._load import all_rules
 from skill_health.rules._select import selected
 from skill_health.rules.ignores._comments import Ignore, read_ignores
@@ -307,9 +308,9 @@ def check_skill(
     """Run the per-skill rules, and collect the facts that others need."""
     findings: list[Finding] = []
     facts: dict[str, Any] = {"summary": summary_of(skill)}
-    for rule in rules:
-        if rule.check is not None:
-            findings += as_findings(rule, rule.check(skill, context), skill, context)
+    hits = [(rule, hit) for rule in rules if rule.check is not None for hit in rule.check(skill, context)]
+    for rule, hit in name_hosts(hits, skill, context.config):
+        findings += as_findings(rule, (hit,), skill, context)
     for rule in collectors:
         if rule.collect is not None:
             facts[rule.code] = rule.collect(skill, context)
@@ -338,6 +339,7 @@ def _finding(rule: Rule, hit: Hit, skill: Skill | None, context: Any) -> Finding
     return Finding(
         rule.code, rule.name, rule.family, hit.severity or rule.severity, path, span.line, max(1, span.col), span.end_line,
         span.end_col, hit.message, _sentence(hit.help), source, owner, key, hit.fix, hit.fix is not None, hit.also,
+        hit.hosts,
     )  # fmt: skip
 
 

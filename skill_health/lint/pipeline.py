@@ -18,6 +18,7 @@ from skill_health.config.settings import Config, config_with, load_config
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
+from skill_health.hosts._layout import read_layout
 from skill_health.lint.cache.lint_cache import LintCache, StoredCorpus
 from skill_health.lint.cache.session_skills import KnownFacts, SessionSkill, SessionSkills, skill_rows
 from skill_health.lint.report import LintReport
@@ -57,6 +58,10 @@ def configure(paths: Sequence[str], file: str | None, overrides: Mapping[str, An
 
         if config.profile != COMPAT:
             load_profile(config.profile, root)
+    if config.hosts:
+        from skill_health.hosts._choice import check_hosts
+
+        check_hosts(config)
     return root, config
 
 
@@ -107,6 +112,7 @@ def run(
     which are all checked then; `paths` are files outside any skill, relative to the root, whose findings are wanted
     too; `paranoid` is as in `lint`. Raises UsageError for a selector that names no rule.
     """
+    config = with_layout(config, discovery.root)
     wanted = frozenset(entry.path for entry in discovery.entries if entry.target)
     shown = None if facts or len(wanted) == len(discovery.entries) else wanted.union(paths)
     with closing(LintSession(discovery, config, use_cache, paranoid)) as session:
@@ -120,6 +126,11 @@ def run(
     return LintResult(
         discovery.root, discovery.entries, tuple(findings), every, ignored, discovery.warnings, registries
     )
+
+
+def with_layout(config: Config, root: str) -> Config:
+    """The configuration with the hosts that the layout of the repository speaks of, where it names none itself."""
+    return config if config.hosts else config._replace(layout=read_layout(root))
 
 
 class LintSession:

@@ -17,7 +17,8 @@ The second kind sees a summary of every skill. If it needs more, it collects tha
 `def collect(skill: Skill, context: Context) -> JSON value`; the value is cached and becomes `summary.facts[CODE]`.
 A commit asks for the findings of a few skills. The facts of others are then collected when the rule looks at them: it
 should look at no more than it needs (see `Corpus.shows`).
-`REDACT = True` keeps the source line of its hits out of every output.
+`REDACT = True` keeps the source line of its hits out of every output. `FAULTS` are the faults (`hosts/_api.py`) that a
+rule reports: its findings then name the hosts that skip a skill because of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 # A run with a full cache parses nothing, so it never loads the model of a skill.
 if TYPE_CHECKING:
     from skill_health.config.settings import Config
+    from skill_health.hosts._api import Fault
     from skill_health.registries.records import Registries
     from skill_health.skill.model import Document, Skill, Span
 
@@ -74,7 +76,8 @@ class Hit(NamedTuple):
 
     `path` is relative to the root; None means the skill's own file. `severity` overrides the rule's own, for rules with
     two severities. `also` lists the SKILL.md of the other skills that a collection-wide finding is about: it is shown
-    if any of them was asked for.
+    if any of them was asked for. `hosts` are the keys of the hosts that skip the skill because of it, `fault` what they
+    mind; the engine adds hosts where a rule declares its `FAULTS`.
     """
 
     span: "Span"
@@ -84,13 +87,15 @@ class Hit(NamedTuple):
     fix: Fix | None = None
     severity: Severity | None = None
     also: tuple[str, ...] = ()
+    fault: "Fault | None" = None
+    hosts: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):
     """A hit with its rule: what every format prints. `source` is the line it points at.
 
     `skill` is the path of the SKILL.md it belongs to ("" for a registry or the whole collection); `key` identifies it
-    by content, so it survives when lines move.
+    by content, so it survives when lines move. `hosts` are the keys of the hosts that skip the skill because of it.
     """
 
     code: str
@@ -110,6 +115,7 @@ class Finding(NamedTuple):
     fix: Fix | None = None
     fixable: bool = False
     also: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 class Context(Protocol):
@@ -196,3 +202,4 @@ class Rule(NamedTuple):
     check_corpus: Callable[[Corpus, CorpusContext], Iterable[Hit]] | None = None
     collect: "Callable[[Skill, Context], Any] | None" = None
     redact: bool = False
+    faults: "frozenset[Fault]" = frozenset()

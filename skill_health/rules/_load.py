@@ -49,4 +49,5 @@ def _load(family: str, name: str) -> Rule:
         check_corpus=getattr(module, "check_corpus", None),
         collect=getattr(module, "collect", None),
         redact=getattr(module, "REDACT", False),
+        faults=frozenset(getattr(module, "FAULTS", ())),
     )

@@ -66,7 +66,7 @@ claims = ["my/claims.jsonl"]
 max-drop = 0.01
 reports = "out"
 
-[hosts.claude-code]
+[listing.claude-code]
 budget-percent = 1
 skill-chars = 1536
 """
@@ -98,7 +98,7 @@ def test_every_table(write: Write) -> None:
     assert (config.volatility.high, config.volatility.low) == (7, 365)
     assert (config.sources.claims, config.sources.prompts) == (("my/claims.jsonl",), Config().sources.prompts)
     assert (config.daily.max_drop, config.daily.reports) == (0.01, "out")
-    assert config.hosts == {"claude-code": {"budget_percent": 1.0, "skill_chars": 1536.0}}
+    assert config.listing == {"claude-code": {"budget_percent": 1.0, "skill_chars": 1536.0}}
 
 
 def test_pyproject_says_the_same(write: Write) -> None:
@@ -209,12 +209,17 @@ def test_the_table_must_be_a_table(write: Write) -> None:
             '5: unknown key "per-path[1].ignored"; did you mean "per-path.ignore"?',
         ),
         ("[[per-path]]\nglob = ''", '2: "per-path[0].glob" must be a non-empty string, not ""'),
-        ("[hosts]\nclaude-code = 1", '2: "hosts.claude-code" must be a table of numbers, not 1'),
-        ("hosts = 1", '1: "hosts" must be a table with a table for each host, not 1'),
-        ("[hosts.Claude_Code]", '1: "hosts.Claude_Code": a host is named in lower-case words joined by hyphens'),
+        ("[listing]\nclaude-code = 1", '2: "listing.claude-code" must be a table of numbers, not 1'),
+        ("listing = 1", '1: "listing" must be a table with a table for each host, not 1'),
+        ("hosts = 1", '1: "hosts" must be a list of non-empty strings, such as ["one"], not 1'),
         (
-            "[hosts.claude-code]\nskill_chars = 1",
-            '2: unknown key "hosts.claude-code.skill_chars"; did you mean "hosts.claude-code.skill-chars"?',
+            "[hosts.codex]\nbudget = 1",
+            '"hosts" must be a list, such as ["claude-code", "codex"]; numbers stand in [listing.HOST]',
+        ),
+        ("[listing.Claude_Code]", '1: "listing.Claude_Code": a host is named in lower-case words joined by hyphens'),
+        (
+            "[listing.claude-code]\nskill_chars = 1",
+            '2: unknown key "listing.claude-code.skill_chars"; did you mean "listing.claude-code.skill-chars"?',
         ),
         ("[router]\nmode = 'json'", '2: "router.mode" must be one of text, json_schema, not "json"'),
         ("[router]\nreps = 0", '2: "router.reps" must be a whole number of at least 1, not 0'),
@@ -237,8 +242,8 @@ def test_the_table_must_be_a_table(write: Write) -> None:
         ("[router.prices.'a:b']\ninput = 1", '1: "router.prices.a:b" needs the key "output"'),
         ("[router.prices.'a:b']\ninput = -1\noutput = 1", '2: "router.prices.a:b.input" must be US dollars'),
         ("[router.prices.'a:b']\ninput = 1\noutputs = 1", '3: unknown key "router.prices.a:b.outputs"'),
-        ("[hosts.x]\nbudget = inf", '2: "hosts.x.budget" must be a number of at least 0, not inf'),
-        ("[hosts.x]\nbudget = true", '2: "hosts.x.budget" must be a number of at least 0, not True'),
+        ("[listing.x]\nbudget = inf", '2: "listing.x.budget" must be a number of at least 0, not inf'),
+        ("[listing.x]\nbudget = true", '2: "listing.x.budget" must be a number of at least 0, not True'),
     ],
 )
 def test_mistakes(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
@@ -293,7 +298,7 @@ def test_the_schema_is_one_and_describes_every_key() -> None:
 
     check(SCHEMA)
     check(SCHEMA["properties"]["per-path"]["items"])
-    check(SCHEMA["properties"]["hosts"]["additionalProperties"])
+    check(SCHEMA["properties"]["listing"]["additionalProperties"])
     for key in ("providers", "prices"):
         check(SCHEMA["properties"]["router"]["properties"][key]["additionalProperties"])
 
@@ -303,6 +308,7 @@ def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
         known = {name.replace("_", "-"): default for name, default in value._asdict().items()}
         known.pop("source", None)
         known.pop("refused", None)
+        known.pop("layout", None)
         assert node["properties"].keys() == known.keys()
         for key, default in known.items():
             entry = node["properties"][key]
@@ -345,7 +351,7 @@ def test_the_numbers_of_hosts_are_those_of_the_simulator() -> None:
         name.replace("_", "-") for name, default in Host("x")._asdict().items() if isinstance(default, (int, float))
     }
     assert set(values.HOST_NUMBERS) == numbers
-    assert SCHEMA["properties"]["hosts"]["additionalProperties"]["properties"].keys() == numbers
+    assert SCHEMA["properties"]["listing"]["additionalProperties"]["properties"].keys() == numbers
 
 
 def test_the_example_is_valid() -> None:
@@ -366,7 +372,7 @@ KEYS = st.sampled_from(
     sorted(
         {*values.dotted_keys()}
         | {"router.providers.x", "router.providers.x.timeout", "router.prices.a:b", "router.providers.X.timeout"}
-        | {"fail_on", "zzz", "hosts.x.budget", "hosts.x.y", "hosts.X_Y.budget", "severity.FM"}
+        | {"fail_on", "zzz", "listing.x.budget", "listing.x.y", "listing.X_Y.budget", "severity.FM"}
     )
 )
 TEXTS = st.sampled_from(["", "x", "error", "info", "never", "off", "FM001"])
@@ -390,8 +396,8 @@ GLOBS = st.lists(st.fixed_dictionaries({}, optional={"glob": TEXTS, "ignore": VA
 @example([("per-path", [{"glob": "x"}])])
 @example([("per-path", [{"glob": ""}])])
 @example([("per-path", [{"ignore": []}])])
-@example([("hosts", {"a-b": {"budget": 10**15}})])
-@example([("hosts", {"a-": {}})])
+@example([("listing", {"a-b": {"budget": 10**15}})])
+@example([("listing", {"a-": {}})])
 @example([("limits.body-lines", 3.0)])
 @example([("limits.body-lines", 3.5)])
 @example([("router.providers.x", {"protocol": ""})])
@@ -450,7 +456,7 @@ def test_every_setting_changes_the_digest() -> None:
         for settings_ in (
             *({key: ["x"]} for key in ("select", "extend-select", "ignore", "exclude")),
             {"profile": "x"}, {"severity": {"A": "info"}}, {"per-path": [{"glob": "x"}]}, {"baseline": "x"},
-            {"fail-on": "info"}, {"fail-under": 0.5}, {"hosts": {"x": {"budget": 1}}}, {"daily": {"reports": "x"}},
+            {"fail-on": "info"}, {"fail-under": 0.5}, {"listing": {"x": {"budget": 1}}}, {"hosts": ["codex"]}, {"daily": {"reports": "x"}},
             *({"limits": {key: 1}} for key in values.keys_of(RuleLimits)),
             *({"sources": {key: []}} for key in Config().sources._asdict()),
             {"volatility": {"high": 1}}, {"daily": {"window": 1}},

@@ -97,7 +97,7 @@ def test_the_listing_counts_every_skill_once(tmp_path: Path) -> None:
         (root / path).mkdir(parents=True)
         name = path.rpartition("/")[2]
         (root / path / "SKILL.md").write_text(hidden if name == "skill-9" else page_made.skill(name, "figs"))
-    (root / "skill-health.toml").write_text("[hosts.small]\nbudget = 300\n[hosts.none]\nskill-chars = 5\n")
+    (root / "skill-health.toml").write_text("[listing.small]\nbudget = 300\n[listing.none]\nskill-chars = 5\n")
     page = page_made.read(root)
     own = record_values(page.own.listing)
     assert {(each["group"], each["skills"]) for each in own["hosts"]} == {("skills", 5), ("other/skills", 1)}

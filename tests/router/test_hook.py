@@ -274,7 +274,7 @@ def test_a_record_that_is_no_prompt_is_one_clear_line(repository: Repository, ho
 
 
 def test_what_a_host_would_cut_counts(repository: Repository, hook: Hook) -> None:
-    repository.put("skill-health.toml", "[hosts.tiny]\nbudget = 100000\nskill-chars = 60\n")
+    repository.put("skill-health.toml", "[listing.tiny]\nbudget = 100000\nskill-chars = 60\n")
     long = f"{SORT} {'filler ' * 20}"
     repository.skill("sort-lists", long)
     repository.commit()

@@ -30,7 +30,7 @@ from skill_health.lint.gate.changes import ChangeSet
 from skill_health.lint.gate.compare import PlacedFinding, is_broken_reference, list_new, marked_text, mentions
 from skill_health.lint.gate.moves import Moves, find_moves
 from skill_health.lint.gate.tree import FileChange, Tree, TreeBoundary
-from skill_health.lint.pipeline import LintSession, named
+from skill_health.lint.pipeline import LintSession, named, with_layout
 from skill_health.lint.report import BASELINE
 from skill_health.registries.records import Registries, load_registries
 from skill_health.registries.sources import KINDS
@@ -65,7 +65,8 @@ class Gate:
     """
 
     def __init__(self, root: str, config: Config, as_of: date, jobs: int = 0, use_cache: bool = True) -> None:
-        self.root, self.config, self.as_of, self.jobs, self.use_cache = root, config, as_of, jobs, use_cache
+        self.root, self.as_of, self.jobs, self.use_cache = root, as_of, jobs, use_cache
+        self.config = with_layout(config, root)
         self.top = top = git_top(root) or root
         self.inner = "" if root == top else os.path.relpath(root, top).replace(os.sep, "/") + "/"
 

@@ -90,7 +90,7 @@ def listing(result: LintResult, paths: Sequence[str], config: Config) -> SkillLi
             if not own["hidden"]
         ]
         if group in asked and pairs:
-            shown += [_entry(simulate(pairs, host), group) for host in hosts(config.hosts)]
+            shown += [_entry(simulate(pairs, host), group) for host in hosts(config.listing)]
     tokens = {escape_surrogates(path): _tokens(result.facts[path]["summary"]) for path in paths}
     return SkillListings(hosts=tuple(shown), skills=tokens)
 

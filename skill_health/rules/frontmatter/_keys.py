@@ -1,31 +1,22 @@
 """The known frontmatter keys: the specification's, and the extensions of hosts.
 
-Read in November 2026. Sources: agentskills.io/specification; code.claude.com/docs/en/skills, frontmatter reference
-(disallowed-tools since Claude Code 2.1.152); openai/codex, codex-rs/core-skills/src/loader.rs (name, description and
-metadata.short-description; all else is in agents/openai.yaml); microsoft/vscode, promptFileAttributes.ts,
-skillAttributes, for Copilot; cursor.com/docs/context/skills; geminicli.com/docs/cli/skills (name and description only);
-docs.openhands.dev/overview/skills and OpenHands/software-agent-sdk, skill.py; support.claude.com, "How to create custom
-Skills" (dependencies); anthropics/claude-plugins-official, example-skill (version). Not among the checked hosts: Hermes
-Agent, whose own skills have version, author and platforms.
+Those of the hosts that `skill-health hosts` knows are in their files (`hosts/`), with source and date. The others were
+read in November 2026: docs.openhands.dev/overview/skills and OpenHands/software-agent-sdk, skill.py;
+support.claude.com, "How to create custom Skills" (dependencies); anthropics/claude-plugins-official, example-skill
+(version). Not among the checked hosts: Hermes Agent, whose own skills have version, author and platforms.
 """
 
 from __future__ import annotations
 
+from skill_health.hosts._load import all_hosts
 from skill_health.text.patterns import lazy
 
 SPECIFICATION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 HOSTS = {
-    "Claude Code": (
-        "when_to_use", "argument-hint", "arguments", "disable-model-invocation", "user-invocable", "disallowed-tools",
-        "model", "effort", "context", "agent", "hooks", "paths", "shell",
-    ),
-    "Codex": (),
-    "Copilot": ("argument-hint", "user-invocable", "disable-model-invocation", "context"),
-    "Cursor": ("disable-model-invocation", "paths", "globs"),
-    "Gemini CLI": (),
     "OpenHands": ("triggers", "paths", "inputs", "mcp_tools"),
     "Claude": ("dependencies", "version"),
-}  # fmt: skip
+    **{each.title: each.keys for each in all_hosts() if each.keys or not each.specification},
+}
 # Words that skills also use for things of their own: a variant spelling of one is no typo.
 _WORDS = frozenset(("triggers", "inputs", "dependencies", "version"))
 KNOWN = frozenset(SPECIFICATION).union(*HOSTS.values())

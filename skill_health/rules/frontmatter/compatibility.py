@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quoting, readable
 from skill_health.skill.model import Skill
@@ -45,6 +46,7 @@ CODE = "FM021"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.LONG_COMPATIBILITY, Fault.COMPATIBILITY_COLLECTION)
 MAX_LENGTH = 500
 
 

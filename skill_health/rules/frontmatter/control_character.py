@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, remedy
 from skill_health.skill.model import Skill, Span
@@ -40,6 +41,7 @@ CODE = "FM008"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.CONTROL_CHARACTER,)
 KINDS = {"control-character": "Delete the character."}
 _CONTROL = lazy("\x1b\\[[0-9;]{0,20}[A-Za-z]|[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
 

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._leftovers import is_leftover
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable
@@ -45,6 +46,7 @@ CODE = "FM015"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.DESCRIPTION_NOT_TEXT, Fault.DATE_DESCRIPTION, Fault.DESCRIPTION_COLLECTION)
 _REMEDY = "Say what the skill does and when to use it."
 
 

@@ -5,7 +5,8 @@ The description, as YAML reads it, has more than 1,024 characters. Shorter descr
 truncation by hosts is left to the routing family.
 
 ## Why
-Codex does not load such a skill, Claude's upload refuses it, and the reference validator rejects it. 11 of 13,551
+Copilot CLI does not load such a skill, Claude's upload refuses it, and the reference validator rejects it; Codex cuts
+the description. 11 of 13,551
 public skills exceed the limit.
 
 ## Bad
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import readable
 from skill_health.skill.model import Skill
@@ -43,6 +45,7 @@ CODE = "FM016"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.LONG_DESCRIPTION,)
 MAX_LENGTH = 1024
 
 

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import reported
 from skill_health.skill.model import Skill
@@ -44,6 +45,7 @@ CODE = "FM004"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.DUPLICATE_KEY, Fault.DUPLICATE_NAME)
 KINDS = {"duplicate-key": "Keep one of the two lines."}
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, remedy
 from skill_health.skill.model import Skill, Span
@@ -42,6 +43,7 @@ CODE = "FM007"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.BYTE_ORDER_MARK, Fault.NOT_UTF8, Fault.UTF16)
 KINDS = {
     "bom": "Save the file as UTF-8 without a byte-order mark.",
     "utf-16": "Save the file as UTF-8.",

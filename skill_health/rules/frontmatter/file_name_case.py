@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Fix, Hit, Severity
 from skill_health.skill.model import Skill, Span
 
@@ -37,6 +38,7 @@ CODE = "FM027"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.LOWER_CASE_FILE, Fault.OTHER_CASE_FILE)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

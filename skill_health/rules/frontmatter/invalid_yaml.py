@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, quote, remedy, spelled
 from skill_health.skill.frontmatter import HANDLER
@@ -48,6 +49,15 @@ CODE = "FM002"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (
+    Fault.COLON_BELOW,
+    Fault.RESERVED_START,
+    Fault.DIRECTIVE_START,
+    Fault.BROKEN_QUOTES,
+    Fault.TEXT_AFTER_BRACKET,
+    Fault.TAB_INDENT,
+    Fault.BROKEN_YAML,
+)
 KINDS = {
     "yaml-error": "Put the value in quotes.",
     "tab-indent": "Indent with spaces.",

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable
 from skill_health.skill.model import Skill
@@ -44,6 +45,7 @@ CODE = "FM022"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.METADATA_NOT_MAPPING,)
 _QUOTABLE = ("int", "float", "date")
 _NAMED = 5
 _REMEDY = "Quote numbers and dates; write a list as one text."

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import readable
 from skill_health.skill.model import Skill
@@ -42,6 +43,7 @@ CODE = "FM014"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.NO_DESCRIPTION, Fault.NULL_DESCRIPTION, Fault.BLANK_DESCRIPTION)
 _REMEDY = "Say what the skill does and when to use it, in at most 1,024 characters."
 
 

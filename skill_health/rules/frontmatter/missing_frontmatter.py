@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import below_samples, defects, remedy
 from skill_health.skill.model import Skill, Span
@@ -47,6 +48,7 @@ CODE = "FM001"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.NO_FRONTMATTER, Fault.UNCLOSED_FRONTMATTER, Fault.EMPTY_FRONTMATTER, Fault.NO_MAPPING)
 KINDS = {
     "no-frontmatter": "Begin the file with a line ---, then name and description, then another line ---.",
     "unclosed-frontmatter": "Close the block with a line that holds only ---.",

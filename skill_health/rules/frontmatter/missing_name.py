@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import problems, spelling
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable, spelled
@@ -44,6 +45,7 @@ CODE = "FM011"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.NO_NAME, Fault.EMPTY_NAME, Fault.NAME_NOT_TEXT, Fault.DATE_NAME)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import reported
 from skill_health.skill.model import Skill
@@ -37,6 +38,7 @@ CODE = "FM010"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.LONE_CARRIAGE_RETURNS,)
 KINDS = {"mixed-newlines": "Use one line ending throughout the file."}
 
 

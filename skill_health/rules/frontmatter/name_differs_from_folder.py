@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import normalised, problems, spelling
 from skill_health.rules.frontmatter._shared import quote_value, readable
@@ -45,6 +46,7 @@ CODE = "FM013"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.OTHER_NAME,)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

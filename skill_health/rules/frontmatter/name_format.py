@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._names import is_placeholder, normalised, problems, spelling, suggestion
 from skill_health.rules.frontmatter._shared import below_templates, quote_value, readable
@@ -49,6 +50,7 @@ CODE = "FM012"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.LONG_NAME, Fault.NAME_CHARACTERS)
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import reported
 from skill_health.skill.model import Skill
@@ -45,6 +46,7 @@ CODE = "FM005"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.ANCHOR,)
 KINDS = {
     "alias": "Write the value out in each place.",
     "non-string-key": "Quote the key.",

@@ -5,9 +5,9 @@ The value of a field is unquoted and contains a colon followed by a space (or en
 as the start of another `key: value` and rejects the whole block. The other rules go on with the intended value.
 
 ## Why
-This is the most common way to lose a skill: 73 of the 86 YAML errors in 13,551 public skills. Codex, Antigravity and
-the installer `skills` skip the skill, mostly silently. Gemini CLI (since January 2026) and some versions of Claude Code
-read such a file line by line, so the skill works for its author and disappears for others.
+This is the most common way to lose a skill: 73 of the 86 YAML errors in 13,551 public skills. Copilot CLI, Antigravity
+and the installer `skills` skip the skill, mostly silently. Gemini CLI, Claude Code, Codex 0.169 and OpenCode
+repair such a value, so the skill works for its author and disappears for others.
 
 ## Bad
 ```markdown
@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Edit, Fix, Hit, Severity
 from skill_health.rules.frontmatter._shared import defects, quote, remedy
 from skill_health.skill.model import Skill
@@ -47,6 +48,7 @@ CODE = "FM003"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.COLON_IN_VALUE, Fault.COLON_IN_LATER_LINE)
 KINDS = {"colon-trap": "Put the value in quotes."}
 
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.hosts._api import Fault
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import reported
 from skill_health.skill.model import Skill
@@ -39,6 +40,7 @@ CODE = "FM006"
 SEVERITY = Severity.ERROR
 SINCE = "0.1.0"
 DEFAULT = True
+FAULTS = (Fault.UNREADABLE, Fault.NO_FRONTMATTER)
 KINDS = {
     "unreadable": "Make the file readable.",
     "directory": "Replace the directory by a file named SKILL.md.",

@@ -2,7 +2,7 @@
 
 ## What
 Simulates, for each host with a known listing budget (Claude Code, Codex, Copilot CLI; a dated table that the
-configuration overrides under `hosts`), how much of the skills of one folder a model is shown: in full, cut, by name
+configuration overrides under `listing`), how much of the skills of one folder a model is shown: in full, cut, by name
 only, or not at all. Reports one finding for each host that would cut or drop some, with the counts, the first names,
 the budget and the context window that it was worked out for, and the estimated tokens that the listing adds to every
 request. Budgets and entries are estimates, so a listing is reported only if it is over by 10 %. A single description
@@ -66,7 +66,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
                 places.append(at)
                 paths.append(skill.path)
                 pairs.append((skill.name, skill.description))
-        for host in hosts(context.config.hosts):
+        for host in hosts(context.config.listing):
             listing = simulate(pairs, host)
             capped = 0 < host.skill_chars < _ALLOWED and listing.wanted <= host.limit
             if listing.count(FULL) < len(pairs) and (capped or _is_over(listing)):

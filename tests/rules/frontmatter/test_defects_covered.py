@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from skill_health.config.settings import Config
 from skill_health.rules._load import all_rules
 from skill_health.skill.model import Defect, Frontmatter, Skill, Span
 from skill_health.skill.parse import DEFECTS
 
-RULES = [rule for rule in all_rules() if rule.family == "frontmatter"]
+CONTEXT = SimpleNamespace(config=Config())
+
+# What no rule of its own reports is FM029's, which reports the others only where they are switched off.
+RULES = [rule for rule in all_rules() if rule.family == "frontmatter" and rule.code != "FM029"]
 
 
 @pytest.mark.parametrize("kind", DEFECTS)
@@ -23,7 +29,7 @@ def test_a_defect_has_one_rule(kind: str) -> None:
         rule.code: hit
         for rule in RULES
         if rule.check
-        for hit in rule.check(skill, None)  # type: ignore[arg-type]
+        for hit in rule.check(skill, CONTEXT)  # type: ignore[arg-type]
         if hit.message == defect.message
     }
     assert len(hits) == 1, hits

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import string
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.config.settings import Config
 from skill_health.rules._api import Severity
 from skill_health.rules._load import all_rules
 from skill_health.rules.frontmatter._shared import quote
 from skill_health.skill.parse import parse_skill
+
+CONTEXT = SimpleNamespace(config=Config())
 
 validator = pytest.importorskip("skills_ref.validator")
 
@@ -46,7 +50,7 @@ def errors(data: bytes, path: str) -> set[str]:
         rule.code
         for rule in RULES
         if rule.check
-        for hit in rule.check(skill, None)  # type: ignore[arg-type]
+        for hit in rule.check(skill, CONTEXT)  # type: ignore[arg-type]
         if (hit.severity or rule.severity) is Severity.ERROR
     }
 

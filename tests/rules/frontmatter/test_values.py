@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import yaml
 from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.config.settings import Config
 from skill_health.rules._api import Hit
 from skill_health.rules._load import all_rules
 from skill_health.rules.frontmatter._keys import KNOWN, meant
 from skill_health.rules.frontmatter._names import problems, suggestion
 from skill_health.rules.frontmatter._shared import quote
 from skill_health.skill.parse import parse_skill
+
+CONTEXT = SimpleNamespace(config=Config())
 
 RULES = [rule for rule in all_rules() if rule.family == "frontmatter"]
 HOSTILE = {
@@ -33,7 +38,7 @@ KEYS = ("name", "description", "allowed-tools", "compatibility")
 
 def hits_of(data: bytes, path: str = "skills/tidy/SKILL.md") -> list[Hit]:
     skill = parse_skill(data, path)
-    return [hit for rule in RULES if rule.check for hit in rule.check(skill, None)]  # type: ignore[arg-type]
+    return [hit for rule in RULES if rule.check for hit in rule.check(skill, CONTEXT)]  # type: ignore[arg-type]
 
 
 @given(st.text())
