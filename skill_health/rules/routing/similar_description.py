@@ -5,7 +5,8 @@ Reports pairs of descriptions whose TF-IDF cosine is at least `limits.similarity
 least `limits.containment` (0.9) of the other's words, with the words that they share. Words common to all descriptions
 (use, when, user ...) do not count, and descriptions with fewer than six other words are left alone. Pairs in which one
 names the other ("for X use NAME instead") are left alone, and so are skills of the same name, which `duplicate-name`
-reports. One finding per skill names the closest of the earlier ones.
+reports. One finding per skill names the closest of the earlier ones. It is a warning where the words are the same,
+else information: skills of one family may share all words but the one that counts.
 
 ## Why
 The description is all that a model sees when it chooses. Between two that say the same it chooses by chance.
@@ -49,6 +50,7 @@ _LEAST = 6
 # Stands in for a user's other skills: a pair is judged alike in a collection of two and of two hundred.
 _BACKGROUND = 200
 _SLACK = 1e-6
+_SAME = "says the same as"
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
@@ -78,7 +80,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
 
     for at, group in enumerate(groups):
         for later in group[1:]:
-            note(group[0], later, 1.0, "says the same as", _heaviest(vectors[at], vectors[at]))
+            note(group[0], later, 1.0, _SAME, _heaviest(vectors[at], vectors[at]))
     for i, j, value in similarity.similar_pairs(vectors, limits.similarity):
         how = f"is {value:.0%} like"
         note(groups[i][0], groups[j][0], value, how, _heaviest(vectors[i], vectors[j]))
@@ -107,7 +109,7 @@ def _may_have_near(at: int, own: Sequence[str], sets: Sequence[frozenset[str]], 
 
 
 def _hit(pairs: list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]]]) -> Hit:
-    pairs.sort(key=lambda pair: (-pair[0], pair[1].path, pair[3]))
+    pairs.sort(key=lambda pair: (pair[3] != _SAME, -pair[0], pair[1].path, pair[3]))
     _, first, later, how, shared = pairs[0]
     others = len({pair[1].path for pair in pairs}) - 1
     more = f", and {others} more" if others else ""
@@ -116,6 +118,7 @@ def _hit(pairs: list[tuple[float, SkillSummary, SkillSummary, str, Sequence[str]
         f"the description {how} that of {quote_name(first.name)} ({first.path}{more}); shared: {', '.join(shared)}",
         "Say what sets the two apart, or name the other one as the boundary: for ... use NAME instead.",
         later.path,
+        severity=None if how == _SAME else Severity.INFO,
         also=(first.path,),
     )
 
