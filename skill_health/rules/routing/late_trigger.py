@@ -38,7 +38,7 @@ from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
 
 CODE = "RT005"
-SEVERITY = Severity.WARNING
+SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 

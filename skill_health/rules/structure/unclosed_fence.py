@@ -2,8 +2,7 @@
 
 ## What
 A fenced code block has no closing fence of its own kind and length, so it runs to the end of the enclosing file, quote
-or list item. It is a warning where it swallows something at the end of the file; a stray fence with nothing after it, or
-one that ends with its quote or list item, is information.
+or list item. An agent that reads the bare text may not mind, so it is information.
 
 ## Why
 Everything after it is code: headings vanish, links are not links, instructions read as a sample. An inner fence with
@@ -43,21 +42,18 @@ from skill_health.rules._api import Context, Hit, Severity
 from skill_health.skill.model import Skill, Span
 
 CODE = "ST007"
-SEVERITY = Severity.WARNING
+SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each fence that has no end, and how much it swallows."""
-    last = len(skill.text.rstrip().split("\n"))
     for block in skill.body.blocks:
         if block.fenced and not block.closed:
             inside = block.end_line - block.line
             extent = f"the {inside} lines after it are code" if inside > 1 else "what comes after it is code"
-            swallows = block.text.strip() and block.end_line >= last
             source = skill.lines[block.line - 1] if block.line <= len(skill.lines) else ""
             col = min((at for at in (source.find("```"), source.find("~~~")) if at >= 0), default=0) + 1
             message = f"this code fence is never closed: {extent}"
-            hint = "Close it; use four marks around code that holds fences."
-            yield Hit(Span(block.line, col), message, hint, severity=None if swallows else Severity.INFO)
+            yield Hit(Span(block.line, col), message, "Close it; use four marks around code that holds fences.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -38,6 +39,12 @@ DESCRIPTIONS = st.one_of(
     st.sampled_from(["", " ", "\n", "Tidies lists. Use when needed."]),
 )
 
+ALONE = SimpleNamespace(exists=lambda path: False)
+
+
+REFUSED = ("FM013", "FM027")
+"""What is a warning of ours and an error of theirs: hosts differ."""
+
 
 def errors(data: bytes, path: str) -> set[str]:
     """The codes of our errors."""
@@ -46,8 +53,8 @@ def errors(data: bytes, path: str) -> set[str]:
         rule.code
         for rule in RULES
         if rule.check
-        for hit in rule.check(skill, None)  # type: ignore[arg-type]
-        if (hit.severity or rule.severity) is Severity.ERROR
+        for hit in rule.check(skill, ALONE)  # type: ignore[arg-type]
+        if (hit.severity or rule.severity) is Severity.ERROR or rule.code in REFUSED
     }
 
 
