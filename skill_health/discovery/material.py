@@ -23,10 +23,8 @@ def material_folder(folder: str) -> str:
     parts = folder.lower().split("/")
     for n, name in enumerate(parts):
         above = parts[n - 1] if n else ""
-        if n == len(parts) - 1:
-            material = name == "template"
-        else:
-            material = (name in _FOLDERS and above not in _NAMED) or (name in _BAD and above in _EXAMPLES)
-        if material:
+        own = n == len(parts) - 1
+        kind = (name in _FOLDERS and above not in _NAMED) or (name in _BAD and above in _EXAMPLES)
+        if name == "template" if own else kind:
             return folder[: len("/".join(parts[: n + 1]))]
     return ""

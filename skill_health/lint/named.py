@@ -20,8 +20,9 @@ from skill_health.registries.sources import KINDS, expand
 def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bool = False) -> tuple[str, ...]:
     """The named folders, and the named files that are part of a skill, a registry or a task.
 
-    With `force_exclude` the configured `exclude` applies to named paths too, and test data and the like is left out. What lies outside `root` is kept:
-    the search will say what is wrong with it. Raises UsageError where a path does not exist.
+    With `force_exclude` the configured `exclude` applies to named paths too, and test data and the like is left out.
+    What lies outside `root` is kept: the search will say what is wrong with it. Raises UsageError where a path does
+    not exist.
     """
     exclude = compile_patterns(config.exclude) if force_exclude else None
     include = compile_patterns(config.include) if force_exclude else None

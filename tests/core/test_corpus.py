@@ -362,7 +362,15 @@ MATERIAL = (
     "testdata/a", "tests/fixtures/b", "skills/live/__tests__/c", "skill-flavors/web/live", "examples/bad/d", "backups/2026/e",
     "template", "skills/TEMPLATE", "skills/live/tests/f",
 )  # fmt: skip
-LIVE = ("skills/live", "skills/tests", "skills/backups", "plugins/templates/skills/g", "examples/good/h", "testing/i", "skills/live/templates")
+LIVE = (
+    "skills/live",
+    "skills/tests",
+    "skills/backups",
+    "plugins/templates/skills/g",
+    "examples/good/h",
+    "testing/i",
+    "skills/live/templates",
+)
 
 
 def test_test_data_templates_overlays_and_backups_are_left_out_and_counted(tree: Write) -> None:
@@ -372,14 +380,21 @@ def test_test_data_templates_overlays_and_backups_are_left_out_and_counted(tree:
     (warning,) = discovery.warnings
     assert "9 SKILL.md below backups (1), examples/bad (1), skill-flavors (1)" in warning and "and 4 more" in warning
     included = discover([str(root)], CONFIG._replace(include=("tests/", "/template")))
-    assert {entry.folder for entry in included.entries} == {*LIVE, "tests/fixtures/b", "template", "skills/live/tests/f"}
+    assert {entry.folder for entry in included.entries} == {
+        *LIVE,
+        "tests/fixtures/b",
+        "template",
+        "skills/live/tests/f",
+    }
     assert "6 SKILL.md" in included.warnings[0]
 
 
 @pytest.mark.parametrize("place", ["tests", "tests/fixtures", "tests/fixtures/b", "tests/fixtures/b/SKILL.md"])
 @pytest.mark.parametrize("marker", ["", "skill-health.toml"])
 def test_test_data_that_is_named_is_checked_with_what_lies_beside_it(tree: Write, place: str, marker: str) -> None:
-    root = tree(files("skills/a/SKILL.md", "tests/fixtures/b/SKILL.md", "tests/fixtures/c/SKILL.md", *filter(None, [marker])))
+    root = tree(
+        files("skills/a/SKILL.md", "tests/fixtures/b/SKILL.md", "tests/fixtures/c/SKILL.md", *filter(None, [marker]))
+    )
     discovery = discover([str(root / place)], CONFIG, str(root))
     assert "tests/fixtures/b/SKILL.md" in targets(discovery)
     assert "tests/fixtures/c/SKILL.md" in [entry.path for entry in discovery.entries]

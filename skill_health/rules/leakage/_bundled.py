@@ -16,7 +16,9 @@ _TEXT = frozenset(
     "properties xml html css sql rb go rs java kt php csv tsv tf tfvars ipynb pem key example tmpl j2".split()
 )
 _NEAR = 400  # characters of a line, before and after, in which it may say that this is a sample
-_TEST_DATA = frozenset("test tests __tests__ testdata test-data fixture fixtures __fixtures__ eval evals results".split())
+_TEST_DATA = frozenset(
+    "test tests __tests__ testdata test-data fixture fixtures __fixtures__ eval evals results".split()
+)
 _SHOWN = lazy(
     r"\b(?:examples?|samples?|e\.g|such as|fake|dummy|mock|placeholder|redact\w*|bad|wrong|incorrect|insecure|vulnerable|unsafe"
     r"|leak\w*|hard-?coded|instead of|avoid|do not|don['\u2019]t)\b|\u274c|\u2717|\u2718",
@@ -49,10 +51,12 @@ def span_of(text: str, start: int, end: int) -> Span:
 
 
 def is_sample(text: str, start: int, path: str | None) -> bool:
-    """Whether what begins at `start` is shown as a sample or as a mistake, on its line or the one before, or is test data."""
+    """Whether what begins at `start` is test data, or shown as a sample by its line or the one above."""
     if path is not None and not _TEST_DATA.isdisjoint(path.lower().split("/")[:-1]):
         return True
     above = text.rfind("\n", 0, max(text.rfind("\n", 0, start), 0)) + 1
+    if text.startswith(("```", "~~~"), above):
+        above = text.rfind("\n", 0, max(above - 1, 0)) + 1
     end = text.find("\n", start)
     return _SHOWN.search(text, max(above, start - _NEAR), min(len(text) if end < 0 else end, start + _NEAR)) is not None
 

@@ -6,12 +6,12 @@ Reports, in SKILL.md and in the text files beside it:
 - tag characters (U+E0000 to U+E007F), which spell a hidden message, shown in the finding; error;
 - bidirectional overrides and embeddings, which display text in a different order from the one it is read in; error;
 - two or more variation selectors in a row, which can carry any bytes; error;
-- zero-width and filler characters (U+200B, U+2060, U+FEFF inside the text, Hangul fillers ...): a warning where there are
-  eight or more in a row, which can spell something, else information.
+- zero-width and filler characters (U+200B, U+2060, U+FEFF inside the text, Hangul fillers ...): a warning where there
+  are eight or more in a row, which can spell something, else information, and in Markdown and plain text only.
 
 Left alone: joiners inside emoji, flags, joiners and zero-width spaces in the scripts that need them (Persian, Indic
-scripts, Thai ...), one before the marks of a code fence or alone between quotation marks, isolates and embeddings on a line of Hebrew or Arabic, a single variation selector, and the
-byte-order mark at the start.
+scripts, Thai ...), one before the marks of a code fence or alone between quotation marks, isolates and embeddings on
+a line of Hebrew or Arabic, a single variation selector, and the byte-order mark at the start.
 
 ## Why
 A person reviews what is shown; the model reads what is there. That is how hidden instructions are smuggled into skills,
@@ -92,7 +92,9 @@ def invisible(line: str) -> list[tuple[int, int, str]]:
             found.append((start, end, OVERRIDE))
         elif "\ufe00" <= first <= "\ufe0f" or first >= "\U000e0100":
             found.append((start, end, SELECTORS))
-        elif end - start > 1 or not (_needed(first, line[start - 1 : start], line[end : end + 1]) or _meant(line, start)):
+        elif end - start > 1 or not (
+            _needed(first, line[start - 1 : start], line[end : end + 1]) or _meant(line, start)
+        ):
             found.append((start, end, ZERO_WIDTH))
     return found
 
@@ -154,6 +156,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             found = invisible(line)
             for kind in sorted({run[2] for run in found}):
                 runs = [(start, end) for start, end, what in found if what == kind]
+                if _grade(kind, runs) is Severity.INFO and path is not None and not path.endswith((".md", ".txt")):
+                    continue
                 in_code = path is not None or any(first <= number <= last for first, last in code)
                 yield _hit(number, line, kind, runs, path, safe=not in_code)
 

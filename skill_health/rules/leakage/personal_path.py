@@ -4,8 +4,8 @@
 Reports paths into a named person's home folder (`/Users/amiller/...`, `/home/bobby/...`, `C:\\Users\\cwong\\...`) in
 SKILL.md and in the text files beside it. Left alone: `~` and `$HOME`, placeholders (`/home/user`, `/Users/you`,
 `/home/<name>`, `/home/$USER`), the names of examples (alice, bob, john.doe), accounts of images and services
-(`/home/runner`, `/home/ubuntu`, `/home/node` ...), and addresses such as `/users/42` or `https://host/home/news`. Where the
-line or the one before calls it an example or a mistake, and in data files and test data, it is information.
+(`/home/runner`, `/home/ubuntu`, `/home/node` ...), and addresses such as `/users/42` or `https://host/home/news`.
+Where the line or the one before calls it an example or a mistake, and in data files and test data, it is information.
 
 ## Why
 The path exists on one machine. An agent that follows it fails or invents a replacement, and the path tells every reader
@@ -49,13 +49,14 @@ _WINDOWS = lazy(r"(?<![\w/])[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/)(?P<name>[A-
 # Names of nobody in particular: those in documentation, and the accounts of images, services and examples.
 _NOBODY = frozenset(
     "user users username user-name user_name your you yourname your-name your_name your-username your_username yourusername "
-    "yourself me myself name myname my-name myuser my-user someone somebody foo bar baz xxx xx example demo sample test tester "
-    "testuser owner admin administrator shared public default default_user all-users guest root home dev developer "
-    "devuser coder code vscode node app appuser application web www www-data nginx runner runneradmin ci circleci jenkins gitlab "
-    "gitlab-runner github build builder agent claude codex sandbox worker container docker podman ubuntu debian centos fedora "
-    "ec2-user ec2_user azureuser opc pi jovyan jupyter airflow spark hadoop postgres mysql redis deploy deployer git hermes "
-    "work site vst workspace alice bob carol charlie dave eve mallory john jane joe jdoe johndoe janedoe john.doe jane.doe johnsmith "
-    "john.smith mustermann acme openhands daytona gitpod codespace linuxbrew homebrew nonroot nobody steam vagrant oracle service svc bot nvidia".split()
+    "yourself me myself name myname my-name myuser my-user someone somebody foo bar baz xxx xx example demo sample test "
+    "tester testuser owner admin administrator shared public default default_user all-users guest root home dev developer "
+    "devuser coder code vscode node app appuser application web www www-data nginx runner runneradmin ci circleci jenkins "
+    "gitlab gitlab-runner github build builder agent claude codex sandbox worker container docker podman ubuntu debian "
+    "centos fedora ec2-user ec2_user azureuser opc pi jovyan jupyter airflow spark hadoop postgres mysql redis deploy "
+    "deployer git hermes work site vst workspace openclaw clawdbot clawd claw moltbot molt alice bob carol charlie dave eve "
+    "mallory john jane joe jdoe johndoe janedoe john.doe jane.doe johnsmith john.smith mustermann acme openhands daytona "
+    "gitpod codespace linuxbrew homebrew nonroot nobody steam vagrant oracle service svc bot nvidia".split()
 )
 _HELP = "Bundle the file and name it relative to the skill, or write ~ or a placeholder such as <name>."
 

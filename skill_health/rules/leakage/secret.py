@@ -4,9 +4,9 @@
 Reports a value whose format alone says that it is a credential: access keys and tokens of well-known services (AWS,
 GitHub, GitLab, Slack, Stripe, OpenAI, Anthropic, Google, npm, PyPI and others) and private keys, in SKILL.md and in
 the text files beside it. Samples are left alone: values with "EXAMPLE", "xxxx" or "your" in them, keys that their
-issuers print in their documentation, counting and repeated characters, and key blocks without a body. Where the line or
-the one before calls it an example, a fake or a mistake, or the file is test data, it is information. Passwords and signed
-web tokens have no such format and are not looked for.
+issuers print in their documentation, counting and repeated characters, and key blocks without a body. Where the line
+or the one before calls it an example, a fake or a mistake, or the file is test data, it is information. Passwords and
+signed web tokens have no such format and are not looked for.
 
 The value is never shown whole: only its first four characters and its length.
 

@@ -84,11 +84,14 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         if name in found and (found[name][0] or not called):
             continue
         vendor, day = _retired()[name]
-        found[name] = called, Hit(
-            Span(number, col, number, col + len(name)),
-            f"{vendor} retired the model '{name}' on {day}",
-            "Name a model that is served, or let the user's configuration name it.",
-            severity=None if called else Severity.INFO,
+        found[name] = (
+            called,
+            Hit(
+                Span(number, col, number, col + len(name)),
+                f"{vendor} retired the model '{name}' on {day}",
+                "Name a model that is served, or let the user's configuration name it.",
+                severity=None if called else Severity.INFO,
+            ),
         )
     yield from (hit for _, hit in found.values())
 
