@@ -109,6 +109,8 @@ class FindingRecord(Record, frozen=True, kw_only=True):
     """identifies the finding by content"""
     fixable: bool
     also: tuple[str, ...]
+    clones: tuple[str, ...] = ()
+    """other paths of the same file, where it is found too and not listed again"""
 
 
 class CheckedUrl(Record, frozen=True, kw_only=True):

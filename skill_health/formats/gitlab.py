@@ -20,7 +20,7 @@ def render(report: LintReport, color: bool = False) -> str:
         seen[f.key] += 1
         issues.append(
             {
-                "description": clean(f.message),
+                "description": clean(report.words(f)),
                 "check_name": f"{f.code} {f.rule}",
                 "fingerprint": f"{f.key}-{seen[f.key]}",
                 "severity": _LEVELS[f.severity],

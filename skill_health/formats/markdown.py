@@ -43,7 +43,7 @@ def _scores(report: LintReport) -> Iterator[str]:
 def _findings(report: LintReport) -> Iterator[str]:
     found = sorted(report.findings, key=lambda f: (f.severity.rank, f.path, f.line, f.col, f.code))[:_MOST]
     rows = [
-        (f.severity.value, f"{f.code} {f.rule}", md(f"{report.shown(f.path)}:{f.line}:{f.col}"), md(f.message))
+        (f.severity.value, f"{f.code} {f.rule}", md(f"{report.shown(f.path)}:{f.line}:{f.col}"), md(report.words(f)))
         for f in found
     ]
     yield from markdown_table(("", "rule", "where", "what"), rows)
