@@ -24,7 +24,6 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +61,11 @@ CHANGED = {
     "LE005": "scripts that strip such characters are left alone",
 }
 """What is below the bar and why it is left so, and what was changed for what these readings showed."""
+SEEN = {
+    "FM001": "a SKILL.md inside another skill is information",
+    "FM027": "in a skill for OpenClaw it is information",
+}
+"""What was changed for a finding of these repositories before it was read: measured on what it was tuned on."""
 UNNAMED = ("LE001",)
 """Rules whose findings are not published with their place: what they found may be in use."""
 
@@ -206,16 +210,13 @@ def join() -> None:
     readings = [_read(BUILD / f"{name}.jsonl") for name in ("first", "second")]
     if readings[0].keys() != readings[1].keys():
         raise SystemExit("the two readings are not of the same findings: draw again")
-    lines = []
+    lines, unnamed = [], dict[str, str]()
     for key, first in sorted(readings[0].items()):
         second = readings[1][key]
         row = {name: first[name] for name in ("cluster", "path", "line", "code", "severity")}
         if first["code"] in UNNAMED:
-            row |= {
-                "cluster": f"cluster {blake2b(first['cluster'].encode(), digest_size=4).hexdigest()}",
-                "path": "",
-                "line": 0,
-            }
+            label = unnamed.setdefault(first["cluster"], f"unnamed {len(unnamed) + 1}")
+            row |= {"cluster": label, "path": "", "line": 0}
         row |= {"first": first["verdict"], "second": second["verdict"], "reason": first["reason"]}
         if first["verdict"] != second["verdict"]:
             row["second_reason"] = second["reason"]
@@ -335,6 +336,10 @@ Of the repositories below, `daymade/claude-code-skills` had been used for the ru
     lines += ["", f"Below the bar with {LEAST} or more findings, and left: {'; '.join(below)}."]
     lines += [
         f"Changed for what these readings showed, so that the figures are of the rule before: {'; '.join(changed)}."
+    ]
+    seen = [f"{code} ({what})" for code, what in sorted(SEEN.items())]
+    lines += [
+        f"Changed for a finding of these repositories before the readings, so that theirs are too good: {'; '.join(seen)}."
     ]
     silent = [
         f"{r.code} {r.name}" for r in all_rules() if r.default and not any(k.split()[0] == r.code for k in by_kind)
