@@ -87,8 +87,8 @@ _RULES_HEAD = """# Rules
 [configuration](../configuration.md) says how to switch rules on and off, singly, by prefix or by family.
 """
 _PRECISION = """
-Precision is the share of sampled findings on public skills that were judged not wrong, with their number;
-[docs/precision.md](../precision.md) has the method and every verdict.
+Precision is the share of findings that were right on public collections that no rule was tuned on, with their number, at
+the severities shown; [docs/precision.md](../precision.md) has the method and every verdict.
 """
 _COLUMNS = ("code", "name", "severity", "default", "reports that", "precision")
 
@@ -284,9 +284,8 @@ def rule_pages(rules: Sequence[Rule]) -> dict[str, str]:
 
 def _rule_row(rule: Rule) -> tuple[str, ...]:
     title = rule.doc.split("\n", 1)[0].strip().rstrip(".")
-    measured = precision().get(rule.code)
-    n = sum(measured[key] for key in ("right", "arguable", "wrong")) if measured else 0
-    share = f"{(n - measured['wrong']) / n:.0%} of {n}" if measured and n else ""
+    measured = precision().get(rule.code, {}).items()
+    share = ", ".join(f"{severity} {judged['right']} of {judged['n']}" for severity, judged in measured)
     link = f"[{rule.code}]({rule.code}.md)"
     return link, code(rule.name), rule.severity.value, "on" if rule.default else "off", title, share
 

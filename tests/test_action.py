@@ -158,7 +158,7 @@ def test_the_page(runner: Runner) -> None:
     page = (runner.work / "reports" / "index.html").read_text(encoding="utf-8")
     assert "tidy" in page and page.rstrip().endswith("</html>")
     assert "This is the first run" in runner.summary() and "## Skills that need something" in runner.summary()
-    runner.skill("tidy", TIDY.replace("name: tidy", "name: other"))
+    runner.skill("tidy", TIDY.replace("name: tidy", "name: Tidy"))
     done = runner("run", page="reports/index.html", profile="plan")
     assert done.returncode == 1, "the page does not make a failure good"
     assert "fix first" in (runner.work / "reports" / "index.html").read_text(encoding="utf-8")
@@ -174,13 +174,13 @@ def test_lint(runner: Runner) -> None:
     assert done.returncode == 0, done.stderr
     assert runner.outputs()["exit-code"] == "0"
     assert "1 skills checked" in runner.summary() or "1 skill checked" in runner.summary()
-    runner.skill("other", TIDY)
+    runner.skill("other", TIDY.replace("name: tidy", "name: Other"))
     done = runner("run", paths="skills/tidy\nskills/other", args="--fail-on  error")
     assert done.returncode == 1
     assert "::error file=skills/other/SKILL.md,line=2" in done.stdout
     assert runner.outputs()["exit-code"] == "1"
     report = Path(runner.outputs()["report"])
-    assert "name-differs-from-folder" in report.read_text(encoding="utf-8")
+    assert "name-format" in report.read_text(encoding="utf-8")
     assert report.is_relative_to(runner.temp) and report.suffix == ".md"
 
 
@@ -189,7 +189,7 @@ def test_daily(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     assert runner("run", command="daily").returncode == 0
     assert "This is the first run" in runner.summary()
-    runner.skill("tidy", TIDY.replace("name: tidy", "name: other"))
+    runner.skill("tidy", TIDY.replace("name: tidy", "name: Tidy"))
     done = runner("run", command="daily", args="--time 2026-11-21", profile="standard")
     assert done.returncode == 1
     assert "drift: 1 new error" in done.stderr

@@ -188,7 +188,7 @@ def test_two_runs_with_an_edit_between(repository: Path, run: Run) -> None:
     assert (
         line[place["col"] - 1 :].startswith(("[more](missing.md)", "missing.md")) and "missing.md" in place["message"]
     )
-    assert {new["code"] for new in found["new"] if new["severity"] == "error"} == {"FM012", "FM013"}
+    assert {new["code"] for new in found["new"] if new["severity"] == "error"} == {"FM012"}
     assert {rule["code"]: rule["after"] for rule in fell["rules"]}["LI001"] == 1
     assert any(reason.startswith("skills/tidy/SKILL.md fell by") for reason in found["reasons"])
     assert any("new error" in reason for reason in found["reasons"])
@@ -209,7 +209,7 @@ def test_two_runs_with_an_edit_between(repository: Path, run: Run) -> None:
 def test_the_limits_decide_the_exit_code(repository: Path, run: Run) -> None:
     assert run("daily", DAY_1).returncode == 0
     for name in ("tidy", "plums"):
-        edit(repository, name, f"name: {name}", f"name: other-{name}")
+        edit(repository, name, f"name: {name}", f"name: Other-{name}")
     edit(repository, "tidy", "Run it twice;", "See [more](missing.md). Run it twice;")
     loose = ["--max-drop=1", "--max-skill-drop=1", "--new-errors=2"]
     done = run("daily", DAY_2, "--no-write", *loose)
@@ -484,14 +484,14 @@ def test_shuffled_copies_give_the_same_bytes(tmp_path: Path, run: Run, checkout:
         (root / "skills" / "log-triage").rename(root / "skills" / "triage")
         with open(root / "skills" / "csv-cleaning" / "SKILL.md", "a", encoding="utf-8") as file:
             file.write("\nIt is 40% faster. See [x](missing.md).\n")
-        done = run("daily", "--time=2027-03-01T04:00:00Z", jobs, "--format=json", cwd=root)
+        done = run("daily", "--time=2027-03-01T04:00:00Z", jobs, "--max-drop=0", "--format=json", cwd=root)
         assert done.returncode == 1
         results.append([done.stdout, *((root / "reports" / name).read_bytes() for name in NAMES)])
     assert results[0] == results[1]
 
 
 def test_known_findings_of_a_baseline_stay_out_of_the_snapshot_alone(repository: Path, run: Run) -> None:
-    edit(repository, "tidy", "name: tidy", "name: untidy")
+    edit(repository, "tidy", "name: tidy", "name: Untidy")
     (repository / "skill-health.toml").write_text('baseline = "known.json"\n')
     assert run("lint", "--baseline=known.json", "--write-baseline=old").returncode == 0
     run("daily", DAY_1)

@@ -122,9 +122,10 @@ def test_a_bad_skill_is_refused_and_the_fixed_one_passes(repository: Path) -> No
 
 def test_collection_wide_rules_see_unchanged_siblings(repository: Path) -> None:
     put(repository, "skills/sort-maps/SKILL.md", skill("sort-lists", "maps"))
+    put(repository, "skill-health.toml", 'fail-on = "warning"\n')
     refused = commit(repository)
     assert refused.returncode == 1
-    assert "error RT001" in refused.stderr and "sort-lists/SKILL.md" in refused.stderr
+    assert "warning RT001" in refused.stderr and "sort-lists/SKILL.md" in refused.stderr
 
 
 def test_a_change_beside_the_skill_file_counts(repository: Path) -> None:

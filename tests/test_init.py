@@ -167,10 +167,10 @@ def test_registries_bring_the_second_hook_and_only_unusual_places_are_written(
 
 
 def test_skills_that_look_like_test_data_are_only_pointed_out(run: Run, write: Write, repository: Path) -> None:
-    write(skills("skills/a", "tests/data/b"))
+    write(skills("skills/a", "skills/tests/b"))
     run("init")
     text = (repository / CONFIG).read_text("utf-8")
-    assert '# exclude = ["/tests/"]\n' in text
+    assert '# exclude = ["/skills/tests/"]\n' in text
     assert load_config(str(repository)).exclude == ()
     (repository / CONFIG).write_text(text.replace("# exclude", "exclude"), "utf-8")
     assert run("lint").stdout.startswith("1 skill checked")

@@ -199,9 +199,9 @@ def test_fix_keeps_windows_line_endings_and_other_bytes(run: Run, write: Write, 
 
 def test_unsafe_fixes_are_offered_not_forced(run: Run, write: Write, tmp_path: Path) -> None:
     write({"skills/good/SKILL.md": GOOD.replace("name: good", "name: other")})
-    assert run("lint", "--fix").returncode == 1
+    assert run("lint", "--fix", "--fail-on", "warning").returncode == 1
     assert "name: other" in (tmp_path / "skills/good/SKILL.md").read_text()
-    assert run("lint", "--fix", "--unsafe-fixes").returncode == 0
+    assert run("lint", "--fix", "--unsafe-fixes", "--fail-on", "warning").returncode == 0
     assert "name: good" in (tmp_path / "skills/good/SKILL.md").read_text()
 
 

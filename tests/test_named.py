@@ -44,6 +44,22 @@ def test_what_is_excluded_is_kept_unless_exclude_is_to_hold(write: Write) -> Non
     assert checkable(paths, str(root), config, force_exclude=True) == ()
 
 
+def test_a_hook_leaves_test_data_alone_unless_it_is_included(write: Write) -> None:
+    root = write({"tests/data/a/SKILL.md": SKILL, "skills/b/SKILL.md": SKILL, "skills/b/tests/case.md": "# Case\n"})
+    paths = [str(root / path) for path in ("tests/data/a/SKILL.md", "skills/b/SKILL.md", "skills/b/tests/case.md")]
+    assert checkable(paths, str(root), Config()) == tuple(paths)
+    assert checkable(paths, str(root), Config(), force_exclude=True) == tuple(paths[1:])
+    assert checkable(paths, str(root), Config(include=("tests/",)), force_exclude=True) == tuple(paths)
+
+
+def test_a_folder_that_holds_test_data_only_is_no_clean_collection(run: Run, write: Write) -> None:
+    write({"tests/data/sort-lists/SKILL.md": SKILL})
+    done = run("lint", ".")
+    assert done.returncode == 2
+    assert "no skill below ." in done.stderr and "1 SKILL.md below tests (1); to check them" in done.stderr
+    assert run("lint", "tests/data").returncode == 0
+
+
 def test_a_missing_file_is_a_mistake_and_one_outside_is_left_to_the_search(write: Write) -> None:
     root = write(TREE)
     with pytest.raises(UsageError, match="no such file"):

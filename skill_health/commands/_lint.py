@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from skill_health import formats
 from skill_health.config.settings import Config
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
-from skill_health.lint.report import BASELINE, LintReport, judge_report
+from skill_health.lint.report import BASELINE, LintReport, fold_clones, judge_report
 from skill_health.text.terminal import echo, wants_color
 
 
@@ -200,6 +200,7 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
         from skill_health.commands._other_scanners import merge_sarif
 
         report = merge_sarif(report, options.merge_sarif, root, config)
+    report = fold_clones(report, root)
     shown = report._replace(statistics=options.statistics, scores=report.scores if score else None)
     write_report(shown, options.format_, options.output, options.color)
     mean = report.scores.corpus.mean if report.scores else None

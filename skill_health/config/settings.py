@@ -153,6 +153,7 @@ class Config(NamedTuple):
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
     severity: Mapping[str, str] = {}
     per_path: tuple[PerPath, ...] = ()
     baseline: str = ""

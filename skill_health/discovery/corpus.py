@@ -22,6 +22,7 @@ from skill_health.discovery.listing import (
     may_hold_skills,
     skill_name,
 )
+from skill_health.discovery.material import material_folder
 from skill_health.discovery.roots import find_root, ignores_above, is_certain, relative, resolve, skill_above
 from skill_health.discovery.tracked import tracked_skills
 
@@ -286,6 +287,38 @@ def _note_left_out(walk: Walk) -> None:
         )
 
 
+def _leave_material(walk: Walk, request: SurveyRequest, include: Patterns | None) -> None:
+    """Drop the skills below folders of test data and the like, with a warning that counts them.
+
+    They stay where they or such a folder were named, and where the configuration includes them.
+    """
+    named = {material_folder(skill) for skill in request.skills | request.owners} - {""}
+    starts = sorted(request.folders | {""}, key=len, reverse=True)
+    live, left = [], dict[str, int]()
+    for found in walk.found:
+        start = next(start for start in starts if is_below(found.folder, start))
+        inner = found.folder[len(start) :].lstrip("/")
+        material = "" if material_folder(f"{start}/any") else material_folder(inner)
+        place = f"{start}/{material}".strip("/")
+        single = found.folder in request.skills or found.folder in request.owners
+        if material and not single and place not in named and not _included(include, found.folder):
+            left[place] = left.get(place, 0) + 1
+        else:
+            live.append(found)
+    walk.found = live
+    if left:
+        places = [f"{place} ({count:,})" for place, count in sorted(left.items())]
+        more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+        walk.warnings.append(
+            f"not checked, as no host loads test data, templates, overlays and backups: {sum(left.values()):,} SKILL.md below "
+            f"{', '.join(places[:SHOWN])}{more}; to check them, name such a folder or list it in include"
+        )
+
+
+def _included(include: Patterns | None, folder: str) -> bool:
+    return include is not None and ignored_within((include,), folder, True)
+
+
 def owners_of_barren(root: str, request: SurveyRequest, walk: Walk) -> set[str]:
     """The skills that own the named folders in which there are no skills, such as `references/`."""
     owners = set()
@@ -485,7 +518,8 @@ def discover(
     A folder means the skills below it: they are the whole collection and all targets, whatever lies above. A skill's
     own folder, its SKILL.md or any other file in it means that skill as the target within its collection: everything
     below the root where settings or git mark one, else its siblings. What is named is checked even if it is ignored or
-    excluded, unless `force_exclude` makes the configured `exclude` apply to it too, as hooks do. Without paths the
+    excluded, unless `force_exclude` makes the configured `exclude` apply to it too, as hooks do. Test data, templates,
+    overlays and backups are left out unless they are named or the configured `include` lists them. Without paths the
     root is searched, where one is given, else the current directory.
 
     Raises UsageError where a path does not exist or is outside the root.
@@ -500,6 +534,7 @@ def discover(
         walk = survey(base, request, exclude)
     _note_left_out(walk)
     aliases = follow_links(walk)
+    _leave_material(walk, request, compile_patterns(config.include))
     walk.seen, walk.ways, walk.tracked = set(), frozenset(), ()
     root_name = os.path.basename(base)
     entries = [_entry(group, aliases, request, root_name) for group in identical(walk.found, base)]

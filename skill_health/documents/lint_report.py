@@ -111,6 +111,8 @@ class FindingRecord(Record, frozen=True, kw_only=True):
     also: tuple[str, ...]
     hosts: tuple[str, ...] = ()
     """keys of the hosts that skip the skill because of it; left out where there are none"""
+    clones: tuple[str, ...] = ()
+    """other paths of the same file, where it is found too and not listed again"""
 
 
 class CheckedUrl(Record, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ def render(report: LintReport, color: bool = False) -> str:
     """One workflow command for each finding (GitHub, "Workflow commands", 2026), escaped as documented there."""
     lines = []
     for f in report.findings:
-        message = clean(message_of(f)) + (f" ({clean(f.help)})" if f.help else "")
+        message = clean(message_of(f) + report.copies(f)) + (f" ({clean(f.help)})" if f.help else "")
         places = {"file": report.shown(f.path), "line": f.line, "col": f.col, "title": f"{f.code} {f.rule}"}
         if f.end_line:
             places["endLine"] = f.end_line

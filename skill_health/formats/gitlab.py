@@ -21,7 +21,7 @@ def render(report: LintReport, color: bool = False) -> str:
         seen[f.key] += 1
         issues.append(
             {
-                "description": clean(message_of(f)),
+                "description": clean(message_of(f) + report.copies(f)),
                 "check_name": f"{f.code} {f.rule}",
                 "fingerprint": f"{f.key}-{seen[f.key]}",
                 "severity": _LEVELS[f.severity],

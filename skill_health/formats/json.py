@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from skill_health.discovery.corpus import Entry
@@ -44,7 +45,7 @@ def _text(value: Any) -> str:
 def build_lint_document(report: LintReport) -> LintDocument:
     """The report as other programs read it."""
     corpus = report.scores.corpus if report.scores else None
-    counts = Counter((f.skill, f.severity) for f in report.findings)
+    counts = Counter((f.skill, f.severity) for f in report.everything())
     return LintDocument(
         schema="skill-health/report/1",
         tool=LintTool(name="skill-health", version=report.version),
@@ -57,7 +58,7 @@ def build_lint_document(report: LintReport) -> LintDocument:
         ),
         warnings=report.warnings,
         skills=tuple(_skill(report, entry, counts) for entry in report.skills),
-        findings=tuple(map(_finding, report.findings)),
+        findings=tuple(_finding(f, report.clones.get(f, ())) for f in report.findings),
         urls=tuple(
             CheckedUrl(url=url, status=found.status, code=found.code, final=found.final, reason=found.reason)
             for url, found in sorted(report.urls.items())
@@ -85,9 +86,10 @@ def _skill(report: LintReport, entry: Entry, counts: Counter[tuple[str, Severity
     )  # fmt: skip
 
 
-def _finding(f: Finding) -> FindingRecord:
+def _finding(f: Finding, clones: Sequence[Finding]) -> FindingRecord:
     return FindingRecord(
         code=f.code, rule=f.rule, severity=f.severity.value, path=f.path, line=f.line, col=f.col,
         end_line=f.end_line or f.line, end_col=f.end_col or f.col, message=f.message, help=f.help, source=f.source,
         skill=f.skill, key=f.key, fixable=f.fixable, also=f.also, hosts=f.hosts,
+        clones=tuple(clone.path for clone in clones),
     )  # fmt: skip

@@ -15,7 +15,7 @@ def render(report: LintReport, color: bool = False) -> str:
     """The report as JUnit XML; information goes to system-out and fails nothing."""
     known = {entry.path for entry in report.skills}
     grouped: defaultdict[str, list[Finding]] = defaultdict(list)
-    for f in report.findings:
+    for f in report.everything():
         grouped[f.skill if f.skill in known else f.path].append(f)
     names = [entry.path for entry in report.skills]
     cases = [_case(report, name, grouped[name]) for name in [*names, *sorted(grouped.keys() - known)]]

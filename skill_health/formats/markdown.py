@@ -44,7 +44,12 @@ def _scores(report: LintReport) -> Iterator[str]:
 def _findings(report: LintReport) -> Iterator[str]:
     found = sorted(report.findings, key=lambda f: (f.severity.rank, f.path, f.line, f.col, f.code))[:_MOST]
     rows = [
-        (f.severity.value, f"{f.code} {f.rule}", md(f"{report.shown(f.path)}:{f.line}:{f.col}"), md(message_of(f)))
+        (
+            f.severity.value,
+            f"{f.code} {f.rule}",
+            md(f"{report.shown(f.path)}:{f.line}:{f.col}"),
+            md(message_of(f) + report.copies(f)),
+        )
         for f in found
     ]
     yield from markdown_table(("", "rule", "where", "what"), rows)

@@ -59,13 +59,23 @@ def _result(report: LintReport, f: Finding, index: int, nth: int) -> dict[str, A
         region |= {"endLine": f.end_line, "endColumn": max(1, f.end_col)}
     if f.source:
         region["snippet"] = {"text": clean(f.source)}
-    text = clean(message_of(f)) + (f" ({clean(f.help)})" if f.help else "")
-    uri = quote(report.shown(f.path).encode("utf-8", "surrogatepass"))
-    return {
+    text = clean(message_of(f) + report.copies(f)) + (f" ({clean(f.help)})" if f.help else "")
+    result: dict[str, Any] = {
         "ruleId": f.code,
         "ruleIndex": index,
         "level": _LEVELS[f.severity],
         "message": {"text": text},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
+        "locations": [_location(report, f.path, region)],
         "partialFingerprints": {"skillHealthKey/v1": f"{f.key}-{nth}"},
     }
+    if f in report.clones:
+        result["relatedLocations"] = [
+            {**_location(report, clone.path, region), "message": {"text": "the same file"}}
+            for clone in report.clones[f]
+        ]
+    return result
+
+
+def _location(report: LintReport, path: str, region: dict[str, Any]) -> dict[str, Any]:
+    uri = quote(report.shown(path).encode("utf-8", "surrogatepass"))
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}

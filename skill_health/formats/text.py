@@ -32,7 +32,7 @@ def _finding(report: LintReport, finding: Finding, color: bool) -> Iterator[str]
     place = f"{clean(report.shown(finding.path))}:{finding.line}:{finding.col}:"
     severity = paint(finding.severity.value, _COLORS[finding.severity], color)
     code = paint(finding.code, "bold", color)
-    yield f"{paint(place, 'bold', color)} {severity} {code} {clean(message_of(finding))}"
+    yield f"{paint(place, 'bold', color)} {severity} {code} {clean(message_of(finding) + report.copies(finding))}"
     if finding.source.strip():
         yield from excerpt(finding, color)
     if finding.help:
@@ -85,6 +85,8 @@ def _summary(report: LintReport, color: bool) -> Iterator[str]:
     skills = report.subject or f"{len(report.skills)} skill{'s' * (len(report.skills) != 1)}"
     extra = [f"{report.ignored} ignored inline"] * bool(report.ignored)
     extra += [f"{report.baselined} in the baseline"] * bool(report.baselined)
+    cloned = sum(map(len, report.clones.values()))
+    extra += [f"{cloned} more in copies of the same files"] * bool(cloned)
     tail = f" ({', '.join(extra)})" if extra else ""
     worst = next((_COLORS[s] for s in Severity if report.number(s)), "green")
     fixable = sum(f.fixable for f in report.findings)

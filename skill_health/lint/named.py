@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from skill_health.config.settings import Config, SourceGlobs
-from skill_health.discovery.ignores import compile_patterns, ignored_within
+from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
+from skill_health.discovery.material import material_folder
 from skill_health.discovery.roots import relative, resolve, skill_above
 from skill_health.registries.sources import KINDS, expand
 
@@ -19,11 +20,13 @@ from skill_health.registries.sources import KINDS, expand
 def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bool = False) -> tuple[str, ...]:
     """The named folders, and the named files that are part of a skill, a registry or a task.
 
-    With `force_exclude` the configured `exclude` applies to named paths too. What lies outside `root` is kept:
-    the search will say what is wrong with it. Raises UsageError where a path does not exist.
+    With `force_exclude` the configured `exclude` applies to named paths too, and test data and the like is left out.
+    What lies outside `root` is kept: the search will say what is wrong with it. Raises UsageError where a path does
+    not exist.
     """
     exclude = compile_patterns(config.exclude) if force_exclude else None
-    in_skill = cache(lambda folder: skill_above(folder, root) is not None)
+    include = compile_patterns(config.include) if force_exclude else None
+    owner_of = cache(lambda folder: skill_above(folder, root))
     in_registries: Callable[[str], bool] | None = None
     kept = []
     for path in paths:
@@ -31,12 +34,20 @@ def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bo
         inner = relative(place, root)
         if inner is not None and exclude and ignored_within((exclude,), inner, is_folder):
             continue
-        if inner is not None and not is_folder and not in_skill(os.path.dirname(place)):
+        owner = owner_of(os.path.dirname(place)) if inner is not None and not is_folder else None
+        if owner is not None and force_exclude and _is_material(relative(owner, root) or "", include):
+            continue
+        if inner is not None and not is_folder and owner is None:
             in_registries = in_registries or registry_paths(root, config.sources)
             if not in_registries(inner):
                 continue
         kept.append(path)
     return tuple(kept)
+
+
+def _is_material(folder: str, include: Patterns | None) -> bool:
+    """Whether a skill's folder, relative to the root, is test data or the like and not included."""
+    return bool(material_folder(folder)) and not (include and ignored_within((include,), folder, True))
 
 
 def registry_paths(root: str, sources: SourceGlobs) -> Callable[[str], bool]:

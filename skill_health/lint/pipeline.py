@@ -82,7 +82,10 @@ def lint(
     discovery = discover(paths, config, root)
     if not discovery.entries and not discovery.unread and (not paths or any(map(os.path.isdir, paths))):
         where = ", ".join(paths)
-        raise UsageError(f"no skill below {where}: a skill is a folder with a SKILL.md (see exclude, .gitignore)")
+        notes = "".join(f"; {warning}" for warning in discovery.warnings)
+        raise UsageError(
+            f"no skill below {where}: a skill is a folder with a SKILL.md (see exclude, .gitignore){notes}"
+        )
     result = run(discovery, config, as_of, jobs, use_cache, score, _named_files(paths, root), paranoid)
     report = LintReport(
         __version__, config.profile, tuple(e for e in result.entries if e.target), result.findings,

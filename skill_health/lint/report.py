@@ -1,10 +1,13 @@
 """The outcome of one lint run: what every format renders, and whether it fails."""
 
-from collections import Counter
+import os
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from skill_health.core.errors import CLEAN, FINDINGS
+from skill_health.core.files import blake2b, read_limited
 from skill_health.discovery.corpus import Entry
 from skill_health.rules._api import Finding, Severity
 
@@ -13,13 +16,17 @@ if TYPE_CHECKING:
     from skill_health.score.scoring import Scores
 
 
+NAMED = 3
+"""How many copies of a file a message names."""
+
+
 class LintReport(NamedTuple):
     """The outcome of one lint run.
 
     Paths in it are relative to the root of the collection; `prefix` is what leads there from the current
     directory ("" where that is no sub-folder). `scores` is None unless they were asked for.
     `statistics` asks for a count per rule instead of the findings themselves; `subject` says what was checked
-    if not the skills.
+    if not the skills. `clones` are the same findings in files that are byte for byte the same, by the first of them.
     """
 
     version: str
@@ -34,6 +41,7 @@ class LintReport(NamedTuple):
     urls: Mapping[str, "UrlResult"] = {}
     statistics: bool = False
     subject: str = ""
+    clones: Mapping[Finding, tuple[Finding, ...]] = {}
 
     def number(self, severity: Severity) -> int:
         """The number of findings of this severity."""
@@ -44,6 +52,19 @@ class LintReport(NamedTuple):
         counts = Counter((f.code, f.severity.rank) for f in self.findings)
         first = {(f.code, f.severity.rank): f for f in reversed(self.findings)}
         return [(first[kind], n) for kind, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+    def everything(self) -> tuple[Finding, ...]:
+        """The findings with their clones, for those who count by file or by skill."""
+        return self.findings + tuple(clone for clones in self.clones.values() for clone in clones)
+
+    def copies(self, finding: Finding) -> str:
+        """What follows the message of a finding where other files share it: their number, and some of them."""
+        clones = self.clones.get(finding, ())
+        if not clones:
+            return ""
+        named = ", ".join(self.shown(clone.path) for clone in clones[:NAMED])
+        more = f" and {len(clones) - NAMED} more" if len(clones) > NAMED else ""
+        return f"; so in {len(clones)} cop{'y' if len(clones) == 1 else 'ies'} of the file: {named}{more}"
 
     def shown(self, path: str) -> str:
         """A path as the user can open it from where they are."""
@@ -60,3 +81,41 @@ def judge_report(report: LintReport, fail_on: str, fail_under: float) -> int:
     if report.scores is not None and report.scores.corpus.mean is not None and report.scores.corpus.mean < fail_under:
         return FINDINGS
     return CLEAN
+
+
+MAX_BYTES = 4 * 1024 * 1024
+
+
+def fold_clones(report: LintReport, root: str) -> LintReport:
+    """The report with one finding for each fault of files that are byte for byte the same; the first path holds it.
+
+    Findings about several skills stay apart, and so do those in files that cannot be read or are too large to compare.
+    """
+
+    @cache
+    def digest(path: str) -> bytes | None:
+        try:
+            data = read_limited(os.path.join(root, path), MAX_BYTES)
+        except OSError:
+            return None
+        return blake2b(data, digest_size=32).digest() if data is not None else None
+
+    alike: defaultdict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        if not finding.also:
+            blank = finding._replace(path=os.path.basename(finding.path), skill="", key="")
+            alike[blank].append(finding)
+    clones: dict[Finding, list[Finding]] = {}
+    folded = set[Finding]()
+    for group in alike.values():
+        first_of: dict[bytes, Finding] = {}
+        for finding in group if len({one.path for one in group}) > 1 else ():
+            content = digest(finding.path)
+            if content is None:
+                continue
+            first = first_of.setdefault(content, finding)
+            if first.path != finding.path:
+                clones.setdefault(first, []).append(finding)
+                folded.add(finding)
+    left = tuple(finding for finding in report.findings if finding not in folded)
+    return report._replace(findings=left, clones={first: tuple(others) for first, others in clones.items()})

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from functools import cache
+from typing import TypedDict
 
 from skill_health.rules._api import Rule
+
+
+class Measured(TypedDict):
+    """What was judged of one rule and severity: how many of `n` were right, in how many collections, an interval."""
+
+    right: int
+    n: int
+    clusters: int
+    low: float | None
+    high: float | None
 
 
 def page(rule: Rule) -> str:
@@ -15,23 +27,28 @@ def page(rule: Rule) -> str:
     title = title.strip().rstrip(".")
     on = "on by default" if rule.default else f'off by default: `extend-select = ["{rule.code}"]` switches it on'
     facts = [f"- severity: {rule.severity.value}", f"- family: {rule.family}", f"- {on}", f"- since {rule.since}"]
-    measured = precision().get(rule.code)
-    if measured:
-        facts.append(f"- precision on real skills: {precision_text(measured)}")
+    facts += [f"- held-out precision{line}" for line in precision_lines(rule)]
     return f"# {rule.code} {rule.name}\n\n{title}.\n\n" + "\n".join(facts) + "\n\n" + rest.strip() + "\n"
 
 
-def precision_text(measured: dict[str, int]) -> str:
-    """The judged sample in one line, with its n and a 95 % Wilson interval."""
-    right, arguable, wrong = measured["right"], measured["arguable"], measured["wrong"]
-    n = right + arguable + wrong
-    if not n:
-        return f"not testable: no finding in {measured['skills']} public skills"
-    low, high = wilson(right, n)
-    return (
-        f"{right} of {n} sampled findings right ({right / n:.0%}, 95 % interval {low:.0%} to {high:.0%}), {arguable} "
-        f"arguable, {wrong} wrong; {measured['found']} found in {measured['skills']} public skills"
-    )
+def precision_lines(rule: Rule) -> Iterator[str]:
+    """For each severity the share of findings that were right on collections that no rule was tuned on."""
+    measured = precision().get(rule.code, {})
+    if not measured:
+        why = (
+            "nothing was found on the collections kept apart for it"
+            if rule.default
+            else "only what is on by default is"
+        )
+        yield f": not measured, {why}"
+    for severity, judged in measured.items():
+        right, n, low, high = judged["right"], judged["n"], judged["low"], judged["high"]
+        bounds = (
+            "too few collections for an interval"
+            if low is None or high is None
+            else f"95 % interval {low:.0%} to {high:.0%}"
+        )
+        yield f" as {severity}: {right} of {n} findings right ({right / n:.0%}, {bounds}; {judged['clusters']} collections)"
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
@@ -44,12 +61,12 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
 
 
 @cache
-def precision() -> dict[str, dict[str, int]]:
-    """The counts of each rule's judged sample, by code (see docs/precision.md)."""
+def precision() -> dict[str, dict[str, Measured]]:
+    """The figures of each rule's judged sample, by code and severity (see docs/precision.md)."""
     path = os.path.join(os.path.dirname(__file__), "precision.json")
     try:
         with open(path, encoding="utf-8") as file:
-            rules: dict[str, dict[str, int]] = json.load(file)["rules"]
+            rules: dict[str, dict[str, Measured]] = json.load(file)["rules"]
     except FileNotFoundError:
         return {}
     return rules

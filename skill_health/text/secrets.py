@@ -68,7 +68,7 @@ _FORMATS = tuple(
 )  # fmt: skip
 _ANY_LITERAL = lazy(b"|".join(re.escape(one) for _, literals, _, run in _FORMATS if run for one in literals))
 _EVERYDAY = lazy(
-    r"example|sample|dummy|fake|placeholder|redacted|your|changeme|secret|token|x{4}|0{6}|\*{3}|12345678|abcdefg|01234567|87654321"
+    r"example|sample|dummy|fake|placeholder|redacted|your|changeme|secret|token|x{4}|0{6}|\*{3}|12345678|b2c3d4|1a2b3c|abc123|abcdefg|01234567|87654321"
 )
 # What follows the prefix in the sample keys of the issuers' own documentation.
 _DOCUMENTED = ("SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe", "SyA-9tSrke72PouQMnMX-a7eZSW0jkFMBWY")

@@ -88,7 +88,7 @@ def test_no_paths_are_the_current_directory_or_the_given_root(tree: Write, monke
     "folder",
     ".claude/skills .agents/skills .cursor/skills .codex/skills .gemini/skills .github/skills .opencode/skill "
     ".opencode/skills .windsurf/skills plugins/p/skills skills/.curated .posit/assistant/skills a/b/c/d/e "
-    "node/skills tests/data build dist env".split(),
+    "node/skills skills/tests plugins/templates/skills build dist env".split(),
 )
 def test_layouts(tree: Write, folder: str) -> None:
     assert found(tree(files(f"{folder}/a/SKILL.md"))) == [f"{folder}/a/SKILL.md"]
@@ -356,6 +356,49 @@ def test_forced_excludes_hold_for_named_paths(tree: Write) -> None:
     assert targets(discover(named, config)) == ["a/SKILL.md", "rotten/b/SKILL.md"]
     assert [entry.path for entry in discover(named, config, force_exclude=True).entries] == ["a/SKILL.md"]
     assert discover(named[:1], config, force_exclude=True).entries == ()
+
+
+MATERIAL = (
+    "testdata/a", "tests/fixtures/b", "skills/live/__tests__/c", "skill-flavors/web/live", "examples/bad/d", "backups/2026/e",
+    "template", "skills/TEMPLATE", "skills/live/tests/f",
+)  # fmt: skip
+LIVE = (
+    "skills/live",
+    "skills/tests",
+    "skills/backups",
+    "plugins/templates/skills/g",
+    "examples/good/h",
+    "testing/i",
+    "skills/live/templates",
+)
+
+
+def test_test_data_templates_overlays_and_backups_are_left_out_and_counted(tree: Write) -> None:
+    root = tree(files(*(f"{folder}/SKILL.md" for folder in (*MATERIAL, *LIVE))))
+    discovery = discover([str(root)], CONFIG)
+    assert [entry.folder for entry in discovery.entries] == sorted(LIVE)
+    (warning,) = discovery.warnings
+    assert "9 SKILL.md below backups (1), examples/bad (1), skill-flavors (1)" in warning and "and 4 more" in warning
+    included = discover([str(root)], CONFIG._replace(include=("tests/", "/template")))
+    assert {entry.folder for entry in included.entries} == {
+        *LIVE,
+        "tests/fixtures/b",
+        "template",
+        "skills/live/tests/f",
+    }
+    assert "6 SKILL.md" in included.warnings[0]
+
+
+@pytest.mark.parametrize("place", ["tests", "tests/fixtures", "tests/fixtures/b", "tests/fixtures/b/SKILL.md"])
+@pytest.mark.parametrize("marker", ["", "skill-health.toml"])
+def test_test_data_that_is_named_is_checked_with_what_lies_beside_it(tree: Write, place: str, marker: str) -> None:
+    root = tree(
+        files("skills/a/SKILL.md", "tests/fixtures/b/SKILL.md", "tests/fixtures/c/SKILL.md", *filter(None, [marker]))
+    )
+    discovery = discover([str(root / place)], CONFIG, str(root))
+    assert "tests/fixtures/b/SKILL.md" in targets(discovery)
+    assert "tests/fixtures/c/SKILL.md" in [entry.path for entry in discovery.entries]
+    assert not discovery.warnings
 
 
 def test_excludes_are_the_last_word(tree: Write) -> None:

@@ -85,6 +85,8 @@ def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
     assert [place for place, _ in found] == [place for place, *_ in expected], found
     for (_, message), (_, *part) in zip(found, expected, strict=True):
         assert not part or part[0] in message
+    if "severities" in case:
+        assert [f.severity.value for f in result.findings] == case["severities"]
     assert (case["kind"] == "fail") == bool(expected)
     if "fixed" in case:
         rules = [rule for rule in all_rules() if rule.code == code]

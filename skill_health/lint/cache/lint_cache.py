@@ -85,7 +85,7 @@ class LintCache:
         """The cache of a collection under this rule set and configuration."""
         registries = sources_digest(read_sources(discovery.root, config.sources))
         # What these say is applied to the findings, or decides which skills there are.
-        plain = config._replace(baseline="", fail_on="", fail_under=0.0, exclude=(), daily=Daily())
+        plain = config._replace(baseline="", fail_on="", fail_under=0.0, exclude=(), include=(), daily=Daily())
         base = digest_of(__version__, rules_stamp(), config_digest(plain), registries)
         return cls(discovery, name_of(digest_of(discovery.root), base), base, paranoid)
 

@@ -8,8 +8,8 @@ or a named benchmark with a result. It is sourced by a claim id (`claim-...`), a
 the list or table, or in a line "Source: ..." below it; for a claim in a heading, anywhere up to the next heading. One
 finding per passage, and one for all rows of a table.
 
-It is information if the text names the source without a link ("SRFT reports 32 %"), or if the figure is a vendor's own
-("up to 57 % savings", "10x faster" under "What is NAME?").
+If the text names the source ("SRFT reports 32 %"), or the figure is a vendor's own ("up to 57 % savings", "10x faster"
+under "What is NAME?"), the finding asks for the link only.
 
 Left alone: code, instructions, parameters, thresholds, goals, conditions, questions, quoted speech, and sections and
 columns named as examples, targets, criteria, budgets or the like.
@@ -34,7 +34,8 @@ is no automatic fix.
 
 ## Source
 evidence · A health checker that divides cited by counted numbers rewards deleting numbers and counts parameters as
-claims; this rule was drawn up by reading every figure in 529 public skills (2026-11).
+claims; this rule was drawn up by reading every figure in 529 public skills (2026-11). Many careful authors leave a rule
+of thumb without a source, so it is information.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from skill_health.rules.claims._ids import claim_ids, known_ids
 from skill_health.skill.model import Skill, Span
 
 CODE = "CL001"
-SEVERITY = Severity.WARNING
+SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 
@@ -66,7 +67,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         span = Span(claim.line, claim.col, claim.line, claim.col + len(claim.figure))
         if claim.named:
             message = f'no link to the source of "{claim.quote}" in this {claim.where}{more}'
-            yield Hit(span, message, "add the link to whoever published the figure", severity=Severity.INFO)
+            yield Hit(span, message, "Add the link to whoever published the figure.")
         else:
             yield Hit(
                 span,

@@ -7,6 +7,7 @@ folder above the skill contains that many skills, with or without the skill itse
 description, paragraphs, list items and headings are read; code, tables, quoted speech and counts of a part ("6
 orchestration skills", or any count that a list of exactly that many names follows) are not. Sample skills in folders
 called assets, examples, fixtures, tests, templates or samples need not be counted. Reported once per skill and number.
+Opt-in: which of a collection's skills a number is about is often known to its author alone.
 
 ## Why
 A count is the first number in a collection to go wrong, and the one every reader can check. An agent that trusts it
@@ -84,7 +85,7 @@ def items_below(skill: Skill, prose: Prose) -> int:
 CODE = "CL008"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
-DEFAULT = True
+DEFAULT = False
 
 MAX_COUNTS = 100  # per paragraph
 _WHOLE = r"(?:collection|repository|repo|library|plugin|package|suite|bundle|marketplace|pack)"

@@ -2,8 +2,8 @@
 
 ## What
 A sentence of the description starts with "I can", "We", "You can use this", "You are", "Let me", "Use me" or the
-like. Imperatives ("Use when ..."), "you" inside a sentence, quoted phrases of users and anything after the word
-"example" are left alone.
+like. Imperatives ("Use when ...", "You must use this before ..."), "you" inside a sentence, quoted phrases of users and
+anything after the word "example" are left alone.
 
 ## Why
 The description appears in the system prompt beside those of all other skills. There "I" is the model and "you" is
@@ -54,7 +54,7 @@ _VERBS = (
 )
 _PERSON = lazy(
     rf"(?:^|[.!?]\s)\s*+(I (?:{_VERBS})\b|I['’](?:m|ll|ve|d) [a-z]+|We(?:['’](?:re|ll|ve|d))? [a-z]+"
-    r"|You(?:['’](?:re|ll|ve|d))? [a-z]+|You MUST\b|Let me\b|(?:Use|Ask|Call|Invoke|Give|Tell|Try) me\b)"
+    r"|You(?:['’](?:re|ll|ve|d))? (?!must\b|should\b|need to\b)[a-z]+|Let me\b|(?:Use|Ask|Call|Invoke|Give|Tell|Try) me\b)"
 )
 _NOT_SPEAKING = ("and", "or", "want", "need", "ask", "say", "mention")
 _EXAMPLES = ("example", "e.g.", "phrase", "says", "prompts such as", "queries such as", "requests such as")

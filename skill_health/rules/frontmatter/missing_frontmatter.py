@@ -3,8 +3,8 @@
 ## What
 SKILL.md does not begin with a YAML block between two `---` lines: there is no block, it is never closed, it is empty,
 it holds something other than `key: value` lines, or something precedes it. YAML that is present but broken is left to
-`invalid-yaml` and `unquoted-colon`. Below a folder of samples (assets, examples, fixtures, tests, templates), where no
-host loads it, this is information.
+`invalid-yaml` and `unquoted-colon`. Below a folder of samples (assets, examples, fixtures, tests, templates) and inside
+another skill, whose text may lead there, this is information: no host need load it.
 
 ## Why
 A host learns a skill's name and description from this block and from nothing else. Without it the skill is not listed,
@@ -60,10 +60,19 @@ KINDS = {
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report a block that is missing, unclosed, empty or misplaced."""
-    severity = Severity.INFO if below_samples(skill) else None
     for defect in defects(skill, KINDS):
+        severity = Severity.INFO if below_samples(skill) or _inside_another(skill, context) else None
         fix = _without_blank_head(skill) if defect.kind == "leading-text" else None
         yield Hit(defect.span, defect.message, remedy(defect, KINDS), fix=fix, severity=severity)
+
+
+def _inside_another(skill: Skill, context: Context) -> bool:
+    above = skill.folder.rpartition("/")[0]
+    while above:
+        if context.exists(f"{above}/SKILL.md"):
+            return True
+        above = above.rpartition("/")[0]
+    return False
 
 
 def _without_blank_head(skill: Skill) -> Fix | None:

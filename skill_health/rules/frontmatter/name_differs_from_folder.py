@@ -2,7 +2,7 @@
 
 ## What
 `name` is valid and is not the name of the directory that holds SKILL.md. If SKILL.md is in the root that is being
-checked, the directory's name may be that of a checkout, and the finding is a warning.
+checked, the directory's name may be that of a checkout, and the finding is information.
 
 ## Why
 The specification wants them equal, and hosts rely on it: Cline and the ADK do not load such a skill, VS Code warns,
@@ -43,7 +43,7 @@ from skill_health.rules.frontmatter._shared import quote_value, readable
 from skill_health.skill.model import Field, Skill
 
 CODE = "FM013"
-SEVERITY = Severity.ERROR
+SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 FAULTS = (Fault.OTHER_NAME,)
@@ -59,7 +59,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         return
     message = f"the name '{quote_value(name)}' differs from the folder '{quote_value(skill.folder_name)}'"
     hint = f"Set the name to '{quote_value(skill.folder_name)}' or rename the folder to '{quote_value(name)}'."
-    severity = None if skill.folder else Severity.WARNING
+    severity = None if skill.folder else Severity.INFO
     yield Hit(field.span, message, hint, fix=_fix(skill, field, name), severity=severity)
 
 

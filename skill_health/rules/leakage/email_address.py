@@ -38,7 +38,7 @@ from skill_health.text.patterns import lazy
 CODE = "LE004"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
-DEFAULT = True
+DEFAULT = False
 
 _ADDRESS = lazy(
     r"(?<![\w.+%/@:-])[\w.+-]{1,64}+@(?P<host>(?:[a-z0-9][a-z0-9-]{0,62}\.){1,5}[a-z]{2,24})(?![\w.:/-]*[\w:/])",

@@ -6,11 +6,12 @@ Reports, in SKILL.md and in the text files beside it:
 - tag characters (U+E0000 to U+E007F), which spell a hidden message, shown in the finding; error;
 - bidirectional overrides and embeddings, which display text in a different order from the one it is read in; error;
 - two or more variation selectors in a row, which can carry any bytes; error;
-- zero-width and filler characters (U+200B, U+2060, U+FEFF inside the text, Hangul fillers ...); warning.
+- zero-width and filler characters (U+200B, U+2060, U+FEFF inside the text, Hangul fillers ...): a warning where there
+  are eight or more in a row, which can spell something, else information, and in Markdown and plain text only.
 
 Left alone: joiners inside emoji, flags, joiners and zero-width spaces in the scripts that need them (Persian, Indic
-scripts, Thai ...), isolates and embeddings on a line of Hebrew or Arabic, a single variation selector, and the
-byte-order mark at the start.
+scripts, Thai ...), one before the marks of a code fence or alone between quotation marks, isolates and embeddings on
+a line of Hebrew or Arabic, a single variation selector, and the byte-order mark at the start.
 
 ## Why
 A person reviews what is shown; the model reads what is there. That is how hidden instructions are smuggled into skills,
@@ -91,7 +92,9 @@ def invisible(line: str) -> list[tuple[int, int, str]]:
             found.append((start, end, OVERRIDE))
         elif "\ufe00" <= first <= "\ufe0f" or first >= "\U000e0100":
             found.append((start, end, SELECTORS))
-        elif end - start > 1 or not _needed(first, line[start - 1 : start], line[end : end + 1]):
+        elif end - start > 1 or not (
+            _needed(first, line[start - 1 : start], line[end : end + 1]) or _meant(line, start)
+        ):
             found.append((start, end, ZERO_WIDTH))
     return found
 
@@ -107,6 +110,13 @@ def _needed(char: str, before: str, after: str) -> bool:
     if char == "\u200d" and (_emoji(before) and _emoji(after)):
         return True
     return char in "\u200b\u200c\u200d\u2060\u034f\u180e" and (_joins(before) or _joins(after))
+
+
+def _meant(line: str, at: int) -> bool:
+    """Whether the author put it there to be seen: it keeps a fence from being one, or is quoted."""
+    before, after = line[:at], line[at + 1 :]
+    fence = not before.strip() and after.startswith(("```", "~~~"))
+    return fence or (bool(before) and before[-1] in "\"'`" and after.startswith(before[-1]))
 
 
 def _emoji(char: str) -> bool:
@@ -133,6 +143,7 @@ _SAYS = {
     ZERO_WIDTH: "zero-width or filler characters",
 }
 _HELP = "Remove them; --fix does it."
+_SPELLING = 8  # as many as the bits of a letter
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
@@ -145,8 +156,16 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             found = invisible(line)
             for kind in sorted({run[2] for run in found}):
                 runs = [(start, end) for start, end, what in found if what == kind]
+                if _grade(kind, runs) is Severity.INFO and path is not None and not path.endswith((".md", ".txt")):
+                    continue
                 in_code = path is not None or any(first <= number <= last for first, last in code)
                 yield _hit(number, line, kind, runs, path, safe=not in_code)
+
+
+def _grade(kind: str, runs: list[tuple[int, int]]) -> Severity | None:
+    if kind != ZERO_WIDTH:
+        return None
+    return Severity.WARNING if max(end - start for start, end in runs) >= _SPELLING else Severity.INFO
 
 
 def _hit(number: int, line: str, kind: str, runs: list[tuple[int, int]], path: str | None, *, safe: bool) -> Hit:
@@ -157,4 +176,4 @@ def _hit(number: int, line: str, kind: str, runs: list[tuple[int, int]], path: s
     edits = tuple(Edit(Span(number, start + 1, number, end + 1), "") for start, end in runs)
     first = edits[0].span
     fix = Fix("remove the invisible characters", edits, safe)
-    return Hit(first, message, _HELP, path, fix, Severity.WARNING if kind == ZERO_WIDTH else None)
+    return Hit(first, message, _HELP, path, fix, _grade(kind, runs))

@@ -1,10 +1,11 @@
 """A path names somebody's home folder
 
 ## What
-Reports paths into a named person's home folder (`/Users/alice/...`, `/home/bob/...`, `C:\\Users\\carol\\...`) in
+Reports paths into a named person's home folder (`/Users/amiller/...`, `/home/bobby/...`, `C:\\Users\\cwong\\...`) in
 SKILL.md and in the text files beside it. Left alone: `~` and `$HOME`, placeholders (`/home/user`, `/Users/you`,
-`/home/<name>`, `/home/$USER`), accounts of images and services (`/home/runner`, `/home/ubuntu`, `/home/node` ...),
-and addresses such as `/users/42` or `https://host/home/news`.
+`/home/<name>`, `/home/$USER`), the names of examples (alice, bob, john.doe), accounts of images and services
+(`/home/runner`, `/home/ubuntu`, `/home/node` ...), and addresses such as `/users/42` or `https://host/home/news`.
+Where the line or the one before calls it an example or a mistake, and in data files and test data, it is information.
 
 ## Why
 The path exists on one machine. An agent that follows it fails or invents a replacement, and the path tells every reader
@@ -12,7 +13,7 @@ who wrote the skill.
 
 ## Bad
 ```markdown
-Read `/Users/alice/work/acme/schema.sql` first.
+Read `/Users/amiller/work/acme/schema.sql` first.
 ```
 
 ## Good
@@ -34,7 +35,7 @@ import re
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.leakage._bundled import all_texts, span_of
+from skill_health.rules.leakage._bundled import all_texts, is_data, is_sample, span_of
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
 
@@ -50,12 +51,14 @@ _DRIVE_ROOTS = (":\\Users", ":\\\\Users", ":/Users")
 # Names of nobody in particular: those in documentation, and the accounts of images, services and examples.
 _NOBODY = frozenset(
     "user users username user-name user_name your you yourname your-name your_name your-username your_username yourusername "
-    "yourself me myself name myname my-name myuser my-user someone somebody foo bar baz xxx xx example demo sample test tester "
-    "testuser owner admin administrator shared public default default_user all-users guest root home dev developer "
-    "devuser coder code vscode node app appuser application web www www-data nginx runner runneradmin ci circleci jenkins gitlab "
-    "gitlab-runner github build builder agent claude codex sandbox worker container docker podman ubuntu debian centos fedora "
-    "ec2-user ec2_user azureuser opc pi jovyan jupyter airflow spark hadoop postgres mysql redis deploy deployer git hermes "
-    "openhands daytona gitpod codespace linuxbrew homebrew nonroot nobody steam vagrant oracle service svc bot nvidia".split()
+    "yourself me myself name myname my-name myuser my-user someone somebody foo bar baz xxx xx example demo sample test "
+    "tester testuser owner admin administrator shared public default default_user all-users guest root home dev developer "
+    "devuser coder code vscode node app appuser application web www www-data nginx runner runneradmin ci circleci jenkins "
+    "gitlab gitlab-runner github build builder agent claude codex sandbox worker container docker podman ubuntu debian "
+    "centos fedora ec2-user ec2_user azureuser opc pi jovyan jupyter airflow spark hadoop postgres mysql redis deploy "
+    "deployer git hermes work site vst workspace openclaw clawdbot clawd claw moltbot molt alice bob carol charlie dave eve "
+    "mallory john jane joe jdoe johndoe janedoe john.doe jane.doe johnsmith john.smith mustermann acme openhands daytona "
+    "gitpod codespace linuxbrew homebrew nonroot nobody steam vagrant oracle service svc bot nvidia".split()
 )
 _HELP = "Bundle the file and name it relative to the skill, or write ~ or a placeholder such as <name>."
 
@@ -71,7 +74,9 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
                 found.setdefault(match.group(), []).append(match.span())
         for folder, spans in sorted(found.items(), key=lambda item: item[1][0]):
             times = f", {len(spans)} times in this file" if len(spans) > 1 else ""
-            yield Hit(span_of(text, *spans[0]), f"path into somebody's home folder, {folder!r}{times}", _HELP, path)
+            sample = is_data(path) or all(is_sample(text, start, path) for start, _ in spans)
+            message = f"path into somebody's home folder, {folder!r}{times}"
+            yield Hit(span_of(text, *spans[0]), message, _HELP, path, severity=Severity.INFO if sample else None)
 
 
 def _unix_paths(text: str) -> Iterator[re.Match[str]]:

@@ -4,7 +4,8 @@
 Reports a value whose format alone says that it is a credential: access keys and tokens of well-known services (AWS,
 GitHub, GitLab, Slack, Stripe, OpenAI, Anthropic, Google, npm, PyPI and others) and private keys, in SKILL.md and in
 the text files beside it. Samples are left alone: values with "EXAMPLE", "xxxx" or "your" in them, keys that their
-issuers print in their documentation, counting and repeated characters, and key blocks without a body. Passwords and
+issuers print in their documentation, counting and repeated characters, and key blocks without a body. Where the line
+or the one before calls it an example, a fake or a mistake, or the file is test data, it is information. Passwords and
 signed web tokens have no such format and are not looked for.
 
 The value is never shown whole: only its first four characters and its length.
@@ -35,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.leakage._bundled import all_texts, span_of
+from skill_health.rules.leakage._bundled import all_texts, is_sample, span_of
 from skill_health.skill.model import Skill
 from skill_health.text.secrets import find_secrets
 
@@ -55,4 +56,6 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             value = text[secret.start : secret.end]
             shown = "" if secret.kind == "private key" else f" that begins with {value[:4]!r}"
             size = f"{len(value)} characters"
-            yield Hit(span_of(text, secret.start, secret.end), f"{secret.kind}{shown} ({size})", _HELP, path)
+            severity = Severity.INFO if is_sample(text, secret.start, path) else None
+            where = span_of(text, secret.start, secret.end)
+            yield Hit(where, f"{secret.kind}{shown} ({size})", _HELP, path, severity=severity)

@@ -39,7 +39,7 @@ from skill_health.rules._api import Corpus, CorpusContext, Hit, Severity
 from skill_health.rules.routing._groups import collection_of, name_key, quote_name
 
 CODE = "RT001"
-SEVERITY = Severity.ERROR
+SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 _NAMED = 3

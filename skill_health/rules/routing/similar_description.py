@@ -5,7 +5,8 @@ Reports pairs of descriptions whose TF-IDF cosine is at least `limits.similarity
 least `limits.containment` (0.9) of the other's words, with the words that they share. Words common to all descriptions
 (use, when, user ...) do not count, and descriptions with fewer than six other words are left alone. Pairs in which one
 names the other ("for X use NAME instead") are left alone, and so are skills of the same name, which `duplicate-name`
-reports. One finding per skill names the closest of the earlier ones.
+reports. One finding per skill names the closest of the earlier ones. It is a warning where the words are the same,
+else information: skills of one family may share all words but the one that counts.
 
 ## Why
 The description is all that a model sees when it chooses. Between two that say the same it chooses by chance.
@@ -54,11 +55,13 @@ _LEAST = 6
 _BACKGROUND = 200
 _SLACK = 1e-6
 _LOOKED_UP = 64
+_SAME = "says the same as"
 
 
 class _Closest(NamedTuple):
     """The closest earlier skill so far, by its place, and where the texts of both are; the least one counts."""
 
+    differs: bool
     value: float
     path: str
     how: str
@@ -100,13 +103,13 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         first, later = (a, b) if one.path < other.path else (b, a)
         if name_key(one.name) != name_key(other.name) and not tied(one, other):
             path = look_up(later).path
-            found = _Closest(-value, look_up(first).path, how, first, pair)
+            found = _Closest(how != _SAME, -value, look_up(first).path, how, first, pair)
             closest[path] = min(closest.get(path, found), found)
             later_at[path] = later
             counts[path] += is_new
 
     for place, at in again:
-        note(firsts[place], at, 1.0, "says the same as", (place, place))
+        note(firsts[place], at, 1.0, _SAME, (place, place))
     for i, j, value in similarity.similar_pairs(vectors, limits.similarity):
         note(firsts[i], firsts[j], value, f"is {value:.0%} like", (i, j))
     for i, j, value in similarity.contained_pairs(texts, limits.containment, _LEAST):
@@ -146,6 +149,7 @@ def _hit(near: _Closest, first: SkillSummary, later: SkillSummary, others: int, 
         f"the description {near.how} that of {quote_name(first.name)} ({first.path}{more}); shared: {', '.join(shared)}",
         "Say what sets the two apart, or name the other one as the boundary: for ... use NAME instead.",
         later.path,
+        severity=Severity.INFO if near.differs else None,
         also=(first.path,),
     )
 

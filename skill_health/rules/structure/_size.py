@@ -5,9 +5,9 @@ from __future__ import annotations
 from skill_health.skill.measure import estimate_tokens
 from skill_health.skill.model import Skill
 
-# Up to this factor over the line limit a file is merely long; nobody has shown that 520 lines do harm where 500 do
-# none.
-MARGIN = 1.2
+# Up to this factor over a limit a file is merely long; nobody has shown that 520 lines do harm where 500 do none, and
+# publishers leave skills of 600 lines or 6,000 tokens as they are.
+MARGIN = 1.5
 
 
 def far_too_long(skill: Skill, limit: int) -> bool:

@@ -26,7 +26,8 @@ TODO: collect these.
 Write the text or remove the placeholder.
 
 ## Source
-evidence · the template that Anthropic's skill-creator writes, github.com/anthropics/skills (2026-11).
+evidence · the template that Anthropic's skill-creator writes, github.com/anthropics/skills (2026-11). What
+is left of a template and what is one is often for the author to say, so it is information.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from skill_health.skill.model import Prose, Skill, Span
 from skill_health.text.patterns import lazy
 
 CODE = "ST009"
-SEVERITY = Severity.WARNING
+SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 _HINTS = (

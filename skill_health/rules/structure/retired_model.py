@@ -3,8 +3,9 @@
 ## What
 An exact API identifier of a model of Anthropic, OpenAI or Google that was retired before November 2026 appears in the
 text or in code. Family names ("GPT-4", "Claude 3") are left alone, and so is a line that speaks of the retirement
-itself: deprecated, legacy, migrate, replace, instead of, an arrow. Where the identifier is an argument of a bundled
-script or only names a tokenizer, no request need fail, so it is information. Each identifier is reported once. The
+itself: deprecated, legacy, migrate, replace, instead of, an arrow. Outside blocks of code, where the identifier is an
+argument of a bundled script or where it only names a tokenizer, no request need fail, so it is information. Each
+identifier is reported once, in code if it is there. The
 list, with its dates and sources, is `retired_models.json`; resellers such as Bedrock, Vertex AI and Azure keep some
 models longer.
 
@@ -67,26 +68,37 @@ def _retired() -> dict[str, tuple[str, str]]:
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
-    """Report the first place of each retired identifier."""
-    text, seen = skill.text, set[str]()
+    """Report the first place of each retired identifier, one in code before any other."""
+    text = skill.text
+    found: dict[str, tuple[bool, Hit]] = {}
     for at in sorted(_places(text)):
         match = _MODEL.match(text, at)
         name = match[0].rstrip(".-") if match else ""
-        if not name or name in seen or name not in _retired():
+        if not name or name not in _retired():
             continue
         number = text.count("\n", 0, at) + 1
         col = at - text.rfind("\n", 0, at)
         if number < skill.body.first_line or _HISTORY.search(skill.lines[number - 1]):
             continue
-        seen.add(name)
+        called = _in_code(skill, number) and not _HANDED.search(skill.lines[number - 1], 0, col - 1)
+        if name in found and (found[name][0] or not called):
+            continue
         vendor, day = _retired()[name]
-        handed = _HANDED.search(skill.lines[number - 1], 0, col - 1)
-        yield Hit(
-            Span(number, col, number, col + len(name)),
-            f"{vendor} retired the model '{name}' on {day}",
-            "Name a model that is served, or let the user's configuration name it.",
-            severity=Severity.INFO if handed else None,
+        found[name] = (
+            called,
+            Hit(
+                Span(number, col, number, col + len(name)),
+                f"{vendor} retired the model '{name}' on {day}",
+                "Name a model that is served, or let the user's configuration name it.",
+                severity=None if called else Severity.INFO,
+            ),
         )
+    yield from (hit for _, hit in found.values())
+
+
+def _in_code(skill: Skill, number: int) -> bool:
+    """Whether a line is inside a block of code."""
+    return any(block.line <= number <= block.end_line for block in skill.body.blocks)
 
 
 def _places(text: str) -> set[int]:

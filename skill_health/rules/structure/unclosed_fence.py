@@ -2,7 +2,7 @@
 
 ## What
 A fenced code block has no closing fence of its own kind and length, so it runs to the end of the enclosing file, quote
-or list item.
+or list item. An agent that reads the bare text may not mind, so it is information.
 
 ## Why
 Everything after it is code: headings vanish, links are not links, instructions read as a sample. An inner fence with
@@ -42,7 +42,7 @@ from skill_health.rules._api import Context, Hit, Severity
 from skill_health.skill.model import Skill, Span
 
 CODE = "ST007"
-SEVERITY = Severity.WARNING
+SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
 

@@ -18,7 +18,7 @@ from skill_health.rules.frontmatter._names import problems, suggestion
 from skill_health.rules.frontmatter._shared import quote
 from skill_health.skill.parse import parse_skill
 
-CONTEXT = SimpleNamespace(config=Config())
+CONTEXT = SimpleNamespace(config=Config(), exists=lambda path: False)
 
 RULES = [rule for rule in all_rules() if rule.family == "frontmatter"]
 HOSTILE = {

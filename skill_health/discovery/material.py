@@ -1,0 +1,30 @@
+"""Skills that no host loads: the test data, templates, overlays and backups of a repository.
+
+The folders are those of public collections in which no SKILL.md was meant to be loaded (read 2026-11).
+"""
+
+from __future__ import annotations
+
+_FOLDERS = frozenset(
+    "testdata test-data test_data __tests__ __fixtures__ __mocks__ fixture fixtures tests test template templates overlay "
+    "overlays skill-flavors backups".split()
+)
+_EXAMPLES = frozenset("example examples sample samples".split())
+_BAD = frozenset("bad broken invalid malformed wrong".split())
+# What stands in these is named for what it is about: skills/tests is a skill, plugins/templates a plugin.
+_NAMED = frozenset(("skills", "plugins"))
+
+
+def material_folder(folder: str) -> str:
+    """The outermost folder above a skill's folder that holds no live skills; "" where none does.
+
+    The skill's own folder counts where it is called `template`; one of another name is named for what it is about.
+    """
+    parts = folder.lower().split("/")
+    for n, name in enumerate(parts):
+        above = parts[n - 1] if n else ""
+        own = n == len(parts) - 1
+        kind = (name in _FOLDERS and above not in _NAMED) or (name in _BAD and above in _EXAMPLES)
+        if name == "template" if own else kind:
+            return folder[: len("/".join(parts[: n + 1]))]
+    return ""
