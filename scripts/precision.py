@@ -347,13 +347,15 @@ Measured on {skills:,} skills of {len(HELD_OUT)} public repositories that were n
 changed. Of `openclaw/skills`, where each owner has a folder, {owners} owners were drawn, after a first draw from the same
 repositories and {READ_BEFORE} other owners had set the severities. Of each rule that is on by default, up to
 {MOST["warning"]} warnings, {MOST["error"]} errors and {MOST["info"]} findings of information were drawn with a fixed
-seed ({SEED}), at most {OF_CLUSTER} of one repository or owner, and judged from the finding and the lines around it, with a look into the skill where these
+seed ({SEED}), at most {OF_CLUSTER} of one repository or owner, and
+judged from the finding and the lines around it, with a look into the skill where these
 did not settle it: *right* (a careful owner would want to know, at this severity), *arguable* (true, but they may shrug),
 *wrong* (a false alarm).
 
 Each finding was read twice, the second time in another order and from a list without verdicts. Both readings were made in
 one sitting by the same reader, a language model that had also worked on the rules and remembered the first: they show
-which verdicts are not stable, and are neither independent nor what another person would say. They agree on {alike} of {len(verdicts)} ({alike / len(verdicts):.0%}). A finding counts as
+which verdicts are not stable, and are neither independent nor what another person would say.
+They agree on {alike} of {len(verdicts)} ({alike / len(verdicts):.0%}). A finding counts as
 right only if both say so.
 
 **Errors and warnings: {_share(loud)}.**
