@@ -39,6 +39,8 @@ from skill_health.text.patterns import lazy
 
 _TEXTS = (".md", ".mdx", ".markdown")
 _MOST_ROUNDS = 3
+# Of two skills of one name hosts load one, or neither.
+_SAME_NAME = "duplicate-name"
 _NOTHING = StoredCorpus(CorpusFindings("", 0, "", [], {}))
 _NAME = lazy(rb"(?m)^name:[ \t]*[\"']?([^\s\"'#][^\n\"'#]*?)[\"']?[ \t\r]*$")
 _ANCHOR = lazy(rb"(?:^ {0,3}#|\b(?:id|name)=)")
@@ -310,9 +312,10 @@ class _Comparison:
         return self.whole or any(each in folders for each in _upward(above))
 
     def _graded(self, finding: Finding) -> Finding:
-        """A reference that leads nowhere since this change is an error, unless the configuration says what it is."""
+        """What leads nowhere or has another's name since this change is an error, unless the configuration rates it."""
         config = self.gate.config
-        if not is_broken_reference(finding) or finding.severity is Severity.INFO:
+        breaks = is_broken_reference(finding) or finding.rule == _SAME_NAME
+        if not breaks or finding.severity is Severity.INFO:
             return finding
         if not any(named(finding, (selector,)) for selector in config.severity):
             return finding._replace(severity=Severity.ERROR)
