@@ -65,7 +65,7 @@ def test_the_first_path_holds_it_in_any_number(write: Write) -> None:
     findings = tuple(found(f"{name}/S.md") for name in "abcdef")
     report = fold_clones(LintReport("1", "standard", (), findings), str(root))
     assert report.findings == findings[:1] and report.clones == {findings[0]: findings[1:]}
-    assert report.words(findings[0]) == "fault; so in 5 copies of the file: b/S.md, c/S.md, d/S.md and 2 more"
+    assert report.copies(findings[0]) == "; so in 5 copies of the file: b/S.md, c/S.md, d/S.md and 2 more"
     assert set(report.everything()) == set(findings)
     shuffled = tuple(random.Random(1).sample(findings, 6))
     assert len(fold_clones(LintReport("1", "standard", (), shuffled), str(root)).findings) == 1
