@@ -84,6 +84,14 @@ _ANCHORS = (
     "7z x",
     "unrar",
 )
+# The same, for looking fast.
+_HINTS = (
+    lazy(r"pass(?:word|code|phrase|wd|:| `|(?<=\(pass))"),
+    lazy("pwd"),
+    lazy("extract (?:using|with)"),
+    lazy("un(?:zip -p|rar)"),
+    lazy("7z x"),
+)
 _NEAR = 700
 _HELP = "Name a package or program that can be looked into: a password given to everyone only keeps scanners out."
 
@@ -91,7 +99,7 @@ _HELP = "Name a package or program that can be looked into: a password given to 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first such instruction of each text."""
     for text in safety_texts(skill, context):
-        if text.markdown:
+        if text.markdown and text.hints_at(_HINTS):
             hit = _first(text)
             if hit is not None:
                 yield hit
